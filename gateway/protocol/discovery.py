@@ -34,7 +34,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "introspection_endpoint_auth_methods_supported": list(METHOD_NAMES),
-        "introspection_signing_alg_values_supported": [realm.realm.default_signature_algorithm],
+        "introspection_signing_alg_values_supported": [realm.realm.signature_algorithm],
         "claims_supported": ["iss", "sub", "aud", "exp", "iat", "acr", "azp"],
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],

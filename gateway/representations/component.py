@@ -58,7 +58,7 @@ def _read_setting(value: Any, path: str) -> str:
         raise refused_secret(path, f"text of at most {_LONGEST} characters") from error
 
 
-_FIELDS: Final[Mapping[str, Shape]] = {
+COMPONENT_FIELDS: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
     "name": _NAME,
     "providerId": _NAME,
@@ -84,13 +84,13 @@ class Component:
 
 def parse_component(document: Mapping[str, Any]) -> Component:
     """Return what was sent; raises InvalidInput with every wrong field."""
-    given = parse_strictly(document, _FIELDS, "ComponentRepresentation")
+    given = parse_strictly(document, COMPONENT_FIELDS, "ComponentRepresentation")
     return Component(**{snake_case(name): value for name, value in given.items()})
 
 
 def render_component(component: Component) -> dict[str, Any]:
     """Return the JSON object, members in Keycloak's order."""
-    members = {name: getattr(component, snake_case(name)) for name in _FIELDS}
+    members = {name: getattr(component, snake_case(name)) for name in COMPONENT_FIELDS}
     return without_none(members | {"config": ConfigLists().write(component.config)})
 
 

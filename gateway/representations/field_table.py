@@ -13,7 +13,15 @@ from typing import Any, Final, TypeVar
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
 from gateway.representations.refusals import attempt, join, raise_all, require_known
-from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, Shape
+from gateway.representations.shapes import (
+    Choice,
+    Count,
+    Duration,
+    Flag,
+    OneOf,
+    Shape,
+    is_absent,
+)
 from gateway.representations.spelling import Names
 
 _NO_TEXT: Final = (Choice, Count, Duration, Flag, OneOf)
@@ -69,11 +77,12 @@ class FieldTable:
         }
         self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, StoredOnly)}
         self._beside = frozenset(beside)
+        self._shapes = {entry.name: entry.shape for entry in self._entries}
         self._names = Names([*self._settings, *self._kept, *self._beside])
 
     @property
     def shapes(self) -> dict[str, Shape]:
-        return {entry.name: entry.shape for entry in self._entries}
+        return dict(self._shapes)
 
     @property
     def recorded(self) -> frozenset[str]:
@@ -89,7 +98,13 @@ class FieldTable:
         return tuple(sorted(self._beside))
 
     def collect(self, document: Mapping[str, Any], path: str, errors: list[FieldError]) -> Given:
-        return self._names.collect(document, path, errors)
+        """Return the fields that were sent, by JSON name; see `is_absent`."""
+        given = self._names.collect(document, path, errors)
+        return {
+            name: field
+            for name, field in given.items()
+            if not is_absent(self._shapes.get(name), field[1])
+        }
 
     def require_known(
         self, document: Mapping[str, Any], representation: str, path: str = ""
@@ -182,7 +197,7 @@ def parse_fields(
     return {
         name: attempt(errors, None, shape.read, document[name], join(path, name))
         for name, shape in fields.items()
-        if document.get(name) is not None
+        if not is_absent(shape, document.get(name))
     }
 
 

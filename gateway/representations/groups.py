@@ -25,13 +25,13 @@ from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
 
-_FIELDS: Final = frozenset(
+GROUP_FIELDS: Final = frozenset(
     {
         *("id", "name", "description", "path", "parentId", "subGroupCount", "subGroups"),
         *("attributes", "realmRoles", "clientRoles", "access"),
     }
 )
-_NAMES: Final = Names(_FIELDS)
+_NAMES: Final = Names(GROUP_FIELDS)
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
 _FILE_TEXTS: Final[Mapping[str, Shape]] = {"id": UrlName(), **_TEXTS}
 _MOST: Final = 10_000
@@ -108,7 +108,7 @@ def render_groups(
 
 def parse_group(document: Mapping[str, Any]) -> GroupInput:
     """Return the group that was sent; raises UnknownField, and InvalidInput."""
-    require_known(document, _FIELDS, "GroupRepresentation")
+    require_known(document, GROUP_FIELDS, "GroupRepresentation")
     errors: list[FieldError] = []
     given = document.get("name")
     blank = given is None or (isinstance(given, str) and not given.strip())

@@ -8,7 +8,7 @@ tidies its URLs makes of /roles/.. its realm.
 from typing import Any
 
 from gateway.representations.refusals import refused
-from gateway.representations.shapes import Verbatim
+from gateway.representations.shapes import Verbatim, text_of_scalar
 
 _RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
 _DOTS = frozenset({".", ".."})
@@ -19,29 +19,32 @@ class UrlName(Verbatim):
     """A name that stands in a path segment as it is."""
 
     def read(self, value: Any, path: str) -> str:
-        if not _is_printable_name(value) or set(value) & _RESERVED or value in _DOTS:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or set(name) & _RESERVED or name in _DOTS:
             raise refused(
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
             )
-        return str(value)
+        return str(name)
 
 
 class VisibleName(Verbatim):
     """A name without spaces; URL characters are allowed."""
 
     def read(self, value: Any, path: str) -> str:
-        if not _is_printable_name(value) or " " in value:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or " " in name:
             raise refused(path, value, f"1 to {_LONGEST} visible characters without spaces")
-        return str(value)
+        return str(name)
 
 
 class PrintableName(Verbatim):
     """A name that may have spaces inside."""
 
     def read(self, value: Any, path: str) -> str:
-        if not _is_printable_name(value) or value.strip() != value or value in _DOTS:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or name.strip() != name or name in _DOTS:
             raise refused(path, value, f"1 to {_LONGEST} printable characters, none of them hidden")
-        return str(value)
+        return str(name)
 
 
 def _is_printable_name(value: Any) -> bool:

@@ -17,6 +17,14 @@ from gateway.representations.refusals import attempt, describe, join, raise_all,
 from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import Flag, OneOf, Text, TextMap
 
+
+class MapperConfig(TextMap):
+    """The shape of `config`: texts, without empty ones."""
+
+    def read(self, value: Any, path: str) -> dict[str, str]:
+        return {name: text for name, text in TextMap.read(self, value, path).items() if text}
+
+
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
@@ -24,13 +32,20 @@ MAPPER_TABLE = FieldTable(
         Setting("name", "name", Text(least=1, most=255), public=True),
         Setting("protocol", "protocol", OneOf(PROTOCOLS)),
         Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
-        Setting("config", "config", TextMap()),
+        Setting("config", "config", MapperConfig()),
     ),
     beside=("consentRequired", "consentText"),
 )
 _PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 _SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
 _KNOWN = "a field of a protocol mapper"
+_OF_ACCESS_TOKENS: Final = frozenset(
+    {"oidc-allowed-origins-mapper", "oidc-audience-resolve-mapper"}
+)
+_ACCESS_TOKEN: Final = "access.token.claim"  # noqa: S105 - an option
+_ID_TOKEN: Final = "id.token.claim"  # noqa: S105 - an option
+_USERINFO: Final = "userinfo.token.claim"
+_INTROSPECTION: Final = "introspection.token.claim"
 MOST_MAPPERS: Final = 200
 """Of one client or client scope."""
 _REPRESENTATION: Final = "ProtocolMapperRepresentation"
@@ -92,6 +107,30 @@ def with_ids(
         replace(mapper, id=mapper.id or known.get((mapper.protocol, mapper.name)) or str(uuid4()))
         for mapper in mappers
     )
+
+
+def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
+    """Return a mapper of a new client or client scope: userinfo has what ID tokens have.
+
+    Keycloak: 7.3
+    """
+    return _with_options(mapper, {_USERINFO: mapper.config.get(_ID_TOKEN)})
+
+
+def with_all_options(mapper: ProtocolMapper) -> ProtocolMapper:
+    """Return a mapper that is added or changed by itself, with each option where its claims go.
+
+    Keycloak: 7.3
+    """
+    if mapper.mapper_type in _OF_ACCESS_TOKENS:
+        return _with_options(mapper, dict.fromkeys((_ACCESS_TOKEN, _INTROSPECTION), "true"))
+    mapper = with_userinfo_option(mapper)
+    return _with_options(mapper, {_INTROSPECTION: mapper.config.get(_ACCESS_TOKEN)})
+
+
+def _with_options(mapper: ProtocolMapper, options: Mapping[str, str | None]) -> ProtocolMapper:
+    added = {name: text for name, text in options.items() if text and name not in mapper.config}
+    return replace(mapper, config={**mapper.config, **added}) if added else mapper
 
 
 def require_known_fields(document: Mapping[str, Any], path: str = "") -> None:

@@ -22,13 +22,13 @@ from gateway.representations.refusals import (
 from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
 from gateway.representations.spelling import Names
 
-_FIELDS: Final = frozenset(
+ROLE_FIELDS: Final = frozenset(
     {
         *("id", "name", "description", "composite", "composites"),
         *("clientRole", "containerId", "attributes", "scopeParamRequired"),
     }
 )
-_NAMES: Final = Names(_FIELDS)
+_NAMES: Final = Names(ROLE_FIELDS)
 _REPRESENTATION: Final = "RoleRepresentation"
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
 _ROLE_NAME: Final = PrintableName()
@@ -176,7 +176,7 @@ def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
 
     Raises UnknownField, and InvalidInput with every wrong field.
     """
-    require_known(document, _FIELDS, _REPRESENTATION)
+    require_known(document, ROLE_FIELDS, _REPRESENTATION)
     if not document.get("name"):
         return None
     errors: list[FieldError] = []
@@ -235,7 +235,7 @@ def _read(value: Any, path: str, client: str | None) -> RoleInput:
 def _reference(item: Any, path: str) -> RoleReference:
     if not isinstance(item, Mapping):
         raise refused(path, item, "a role")
-    require_known(item, _FIELDS, _REPRESENTATION, path)
+    require_known(item, ROLE_FIELDS, _REPRESENTATION, path)
     identity, name = (item.get(field) for field in ("id", "name"))
     return RoleReference(
         identity if isinstance(identity, str) else "", name if isinstance(name, str) else ""

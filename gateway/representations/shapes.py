@@ -1,7 +1,7 @@
 """The shapes of single fields: what each accepts, its error text, how it is written back.
 
-Keycloak: Jackson's leniency is kept where clients rely on it ("true" for a boolean, "300" for a
-number, a number or boolean for a text of a map or of attributes), and no further.
+Keycloak: Jackson's coercion of scalars: "true" or 0 for a boolean, "300" for a number, a number or
+boolean for a text; the empty text for a boolean or number is null.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
@@ -51,13 +51,13 @@ class Verbatim:
 
 
 class Flag(Verbatim):
-    """A boolean; the words "true" and "false" are taken too."""
+    """A boolean; the words "true" and "false" are accepted, and whole numbers: 0 is false."""
 
     def read(self, value: Any, path: str) -> bool:
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
-        if not isinstance(flag, bool):
+        if not isinstance(flag, int):
             raise refused(path, value, "true or false")
-        return flag
+        return bool(flag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,52 +124,48 @@ class OneOf(Verbatim):
 class Choice(Generic[ChoiceT]):
     """One of an enumeration's values; `any_case` takes them in capitals as well.
 
-    The empty text stands for `empty`, and is refused where that is None.
+    If `optional`, the empty text is accepted as None: nothing was chosen.
     """
 
     choices: type[ChoiceT]
     any_case: bool = False
-    empty: ChoiceT | None = None
+    optional: bool = False
 
-    def read(self, value: Any, path: str) -> ChoiceT:
+    def read(self, value: Any, path: str) -> ChoiceT | None:
         text = value.lower() if self.any_case and isinstance(value, str) else value
-        if text == "" and self.empty is not None:
-            return self.empty
+        if text == "" and self.optional:
+            return None
         for member in self.choices:
             if member.value == text:
                 return member
         raise refused(path, value, "one of " + ", ".join(self.choices))
 
-    def write(self, value: ChoiceT) -> str:
-        return value.value
+    def write(self, value: ChoiceT | None) -> str:
+        return "" if value is None else value.value
+
+
+def text_of_scalar(value: Any) -> Any:
+    """Return the text of a boolean or of a number without an exponent, and all else as it is."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)) and "e" not in repr(value):
+        return repr(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True)
 class Text(Verbatim):
-    """Text of bounded length."""
+    """Text of bounded length; a boolean or a number counts as its text."""
 
     least: int = 0
     most: int = _MAX_TEXT
 
     def read(self, value: Any, path: str) -> str:
-        if not isinstance(value, str) or not self.least <= len(value) <= self.most:
+        text = text_of_scalar(value)
+        if not isinstance(text, str) or not self.least <= len(text) <= self.most:
             raise refused(path, value, f"text of {self.least} to {self.most} characters")
-        check_text(value, path)
-        return value
-
-
-@dataclass(frozen=True, slots=True)
-class TextOfScalar(Verbatim):
-    """Text of bounded length; a boolean or a number without an exponent counts as its text."""
-
-    most: int = _MAX_TEXT
-
-    def read(self, value: Any, path: str) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, (int, float)) and "e" not in repr(value):
-            return repr(value)
-        return Text(most=self.most).read(value, path)
+        check_text(text, path)
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +198,7 @@ class TextMap:
             at = join(path, name)
             attempt(errors, None, check_text, name, at)
             if item is not None:
-                texts[name] = attempt(errors, "", TextOfScalar(self.longest).read, item, at)
+                texts[name] = attempt(errors, "", Text(most=self.longest).read, item, at)
         raise_all(errors)
         return texts
 
@@ -225,12 +221,21 @@ class TextLists:
         for name, item in value.items():
             at = join(path, name)
             attempt(errors, "", Text(least=1, most=255).read, name, at)
-            lists[name] = attempt(errors, (), TextList(TextOfScalar()).read, _listed(item), at)
+            lists[name] = attempt(errors, (), TextList(Text()).read, _listed(item), at)
         raise_all(errors)
         return lists
 
     def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
         return {name: list(texts) for name, texts in value.items()}
+
+
+def is_absent(shape: Shape | None, value: Any) -> bool:
+    """Return whether a field of that shape counts as not sent."""
+    return value is None or (value == "" and isinstance(shape, _NEVER_TEXT))
+
+
+_NEVER_TEXT: Final = (Flag, Count, Duration, Milliseconds)
+"""Shapes for which the empty text is null."""
 
 
 def _listed(item: Any) -> Any:

@@ -51,6 +51,7 @@ from gateway.representations.clients import (
     given_field,
     new_client_document,
     parse_client,
+    with_protocol_defaults,
     wrong_addresses,
 )
 
@@ -82,7 +83,7 @@ class ClientAdministration:
     keys: KeyFactory
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
-        whole = new_client_document(document)
+        whole = new_client_document(with_protocol_defaults(document))
         async with self.changes.begin(acting) as change:
             client = await self.add_client(change, whole)
             path = f"clients/{client.id}"

@@ -131,5 +131,5 @@ def _with_secret(client: Client, clock: Clock) -> Client:
     """Return the client with a secret where it needs one; a public one has none."""
     if client.public_client:
         return replace(client, secret=None)
-    needs = client.client_authenticator_type in WITH_SECRET and not client.bearer_only
+    needs = client.client_authenticator_type in WITH_SECRET
     return with_new_secret(client, clock) if needs and client.secret is None else client

@@ -31,6 +31,7 @@ from gateway.representations.protocol_mappers import (
     parse_mapper,
     render_mapper,
     require_known_fields,
+    with_all_options,
 )
 
 CheckMapper = Callable[[ProtocolMapper], None]
@@ -139,7 +140,7 @@ class ProtocolMapperAdministration:
         kind = document.get("protocolMapper")
         if not isinstance(kind, str) or not kind:
             raise NotFound("ProtocolMapper provider not found")
-        mapper = parse_mapper(document, path)
+        mapper = with_all_options(parse_mapper(document, path))
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 

@@ -117,7 +117,7 @@ class RealmKeys:
         realm = acting.realm
         async with self._database.read() as stores:
             longest = longest_token(realm, await stores.clients.list(realm.id))
-        chosen = algorithm or realm.default_signature_algorithm
+        chosen = algorithm or realm.signature_algorithm
         successor = await self._generate(realm, chosen, publish_for)
         async with self._changes.begin(acting) as change:
             changed = await self._install(change, successor, longest)

@@ -29,7 +29,7 @@ def signing_algorithms(realm: Realm, clients: Iterable[Client]) -> tuple[KeyAlgo
     Refresh tokens, which only the realm reads, take a secret key.
     """
     chosen = (algorithm for client in clients for algorithm in client.signing.algorithms())
-    standard = (realm.default_signature_algorithm, SecretAlgorithm.HS512)
+    standard = (realm.signature_algorithm, SecretAlgorithm.HS512)
     return tuple(dict.fromkeys((*standard, *chosen)))
 
 

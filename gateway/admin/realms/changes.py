@@ -67,7 +67,7 @@ class RealmChanges:
                 await _rename(change, realm)
             elif realm != before:
                 await change.stores.realms.replace(realm)
-            algorithms = (realm.default_signature_algorithm,)
+            algorithms = (realm.signature_algorithm,)
             await ensure_signing_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
             change.becomes(realm)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.admin.registration.registrars import RegistrationRefused
+from gateway.representations.clients import with_protocol_defaults
 from gateway.representations.registration import (
     BASIC_SCOPE,
     client_of_metadata,
@@ -47,7 +48,7 @@ def _new_openid_client(document: Document) -> Document:
     return {**client, "defaultClientScopes": always, "optionalClientScopes": list(scopes)}
 
 
-KEYCLOAK: Final = Format("clientId", dict, dict, lambda _: None)
+KEYCLOAK: Final = Format("clientId", with_protocol_defaults, dict, lambda _: None)
 """The representation of the admin API. Its lists of scopes count at the registration alone."""
 OPENID: Final = Format(
     "client_id",

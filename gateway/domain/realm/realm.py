@@ -91,8 +91,8 @@ class Realm:
     """`displayNameHtml`: the same with mark-up."""
     not_before: int = 0
     """`notBefore`: tokens issued earlier are rejected; seconds since 1970, 0 rejects none."""
-    default_signature_algorithm: SignatureAlgorithm = SignatureAlgorithm.RS256
-    """`defaultSignatureAlgorithm`: signs tokens of clients that name no other."""
+    default_signature_algorithm: SignatureAlgorithm | None = SignatureAlgorithm.RS256
+    """`defaultSignatureAlgorithm`: as it was set; None is the empty text."""
     ssl_required: SslRequired = SslRequired.EXTERNAL
     """`sslRequired`: which requests must come over TLS."""
     token_lifespans: TokenLifespans = field(default_factory=TokenLifespans)
@@ -116,6 +116,11 @@ class Realm:
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """
+
+    @property
+    def signature_algorithm(self) -> SignatureAlgorithm:
+        """The algorithm that signs tokens of clients that name no other."""
+        return self.default_signature_algorithm or SignatureAlgorithm.RS256
 
     @property
     def default_role_name(self) -> str:

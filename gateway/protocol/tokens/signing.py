@@ -31,7 +31,7 @@ _HASHES: Final[Mapping[str, str]] = {
 def signing_algorithm(request: ProtocolRequest, chosen: ChosenAlgorithm) -> KeyAlgorithm:
     """Return the client's choice, or else the realm's default; raises OAuthError."""
     if chosen is None:
-        return request.realm.realm.default_signature_algorithm
+        return request.realm.realm.signature_algorithm
     if not isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
         raise _no_key(chosen)
     return chosen
@@ -55,7 +55,7 @@ def sign_by_default(
     request: ProtocolRequest, claims: Mapping[str, Any], header_type: HeaderType
 ) -> str:
     """Return the compact JWS by the realm's default algorithm; raises OAuthError."""
-    algorithm = request.realm.realm.default_signature_algorithm
+    algorithm = request.realm.realm.signature_algorithm
     return _sign(request, claims, algorithm, header_type)
 
 

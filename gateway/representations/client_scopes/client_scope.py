@@ -15,7 +15,12 @@ from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.names import UrlName
-from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
+from gateway.representations.protocol_mappers import (
+    ProtocolMappers,
+    restore_mappers,
+    with_ids,
+    with_userinfo_option,
+)
 from gateway.representations.refusals import join, raise_all, refused
 from gateway.representations.setting_effects import ineffective_of_scope
 from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim
@@ -76,11 +81,14 @@ def parse_client_scope(
         errors.append(FieldError(join(path, "name"), "nothing", "the name of the scope"))
     raise_all(errors)
     scope = CLIENT_SCOPE_TABLE.updated(before, updates)
+    mappers = scope.mappers
+    if base is None:
+        mappers = tuple(with_userinfo_option(mapper) for mapper in mappers)
     scope = replace(
         scope,
         id=before.id if base else scope.id,
         attributes=_merged(before.attributes, given),
-        mappers=with_ids(scope.mappers, before.mappers),
+        mappers=with_ids(mappers, before.mappers),
     )
     if not report_ineffective:
         raise_all(ineffective_of_scope(scope, base, path))

@@ -33,6 +33,7 @@ from gateway.representations.clients.requests import (
     new_client_document,
     nodes_of,
     with_nodes,
+    with_protocol_defaults,
 )
 from gateway.representations.clients.secret_times import (
     replace_secrets,

@@ -13,12 +13,17 @@ from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
 from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
-from gateway.representations.clients.uris import allowed_origins
+from gateway.representations.clients.uris import allowed_origins, origins_of
 from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
 from gateway.representations.names import PrintableName, UrlName
-from gateway.representations.protocol_mappers import ProtocolMappers, restore_mappers, with_ids
+from gateway.representations.protocol_mappers import (
+    ProtocolMappers,
+    restore_mappers,
+    with_ids,
+    with_userinfo_option,
+)
 from gateway.representations.refusals import attempt, join, raise_all, refused, refused_secret
 from gateway.representations.setting_effects import ineffective_of_client
 from gateway.representations.shapes import (
@@ -125,24 +130,30 @@ def parse_client(
         raise refused(path or "client", document, "an object")
     errors: list[FieldError] = []
     given = CLIENT_FIELDS.collect(document, path, errors)
+    if base is None:
+        given = _with_former_fields(given)
     before = base or _created(given, realm_id, path, inherited or InheritedScopes(), errors)
     updates = CLIENT_FIELDS.read_settings(given, errors)
     kept = CLIENT_FIELDS.read_kept(given, before.document, errors)
     secret = attempt(errors, None, _read_secret, given, before)
     rotated_secret = attempt(errors, None, _read_rotated_secret, given, before)
     raise_all(errors)
+    updates = {**_derived(given, updates, kept, base), **updates}
     client = CLIENT_FIELDS.updated(before, updates)
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
     raise_all(attribute_errors(client, attributes_at))
     if not report_ineffective:
         raise_all(ineffective_of_client(client, base, path))
+    mappers = client.protocol_mappers
+    if base is None:
+        mappers = tuple(with_userinfo_option(mapper) for mapper in mappers)
     return replace(
         client,
         id=base.id if base else client.id,
         secret=secret,
         rotated_secret=rotated_secret,
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
-        protocol_mappers=with_ids(client.protocol_mappers, before.protocol_mappers),
+        protocol_mappers=with_ids(mappers, before.protocol_mappers),
         allowed_origins=allowed_origins(client.web_origins, kept),
         document=kept,
         **client_settings(client.attributes),
@@ -226,6 +237,29 @@ def _created(
         default_client_scopes=scopes.default if inherits else (),
         optional_client_scopes=scopes.optional if inherits else (),
     )
+
+
+def _with_former_fields(given: Given) -> Given:
+    """Return the fields of a new client with those that a field of earlier versions stands for."""
+    at, direct_only = given.get("directGrantsOnly", ("", False))
+    if direct_only is not True:
+        return given
+    return {"standardFlowEnabled": (at, False), "directAccessGrantsEnabled": (at, True), **given}
+
+
+def _derived(
+    given: Given, updates: Mapping[str, Any], kept: Mapping[str, Any], base: Client | None
+) -> dict[str, Any]:
+    """Return what the sent fields say of those that are left out.
+
+    Keycloak: 8.4 (web origins, full scope)
+    """
+    derived: dict[str, Any] = {}
+    if "redirectUris" in given and not (base and base.web_origins):
+        derived["webOrigins"] = tuple(origins_of(kept.get("redirectUris", ())))
+    if base is None:
+        derived["fullScopeAllowed"] = not updates.get("consentRequired", False)
+    return derived
 
 
 def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:

@@ -11,15 +11,25 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.representations.clients.client import CLIENT_FIELDS
 from gateway.representations.clients.uris import origins_of
-from gateway.representations.spelling import snake_case
+from gateway.representations.spelling import camel_case, snake_case
 
 _REPRESENTATION: Final = "ClientRepresentation"
 _SCOPES: Final = ("defaultClientScopes", "optionalClientScopes")
 _NODES: Final = "registeredNodes"
 _MERGED: Final = ("attributes", _NODES)
+_DEPENDENT: Final = (
+    *("protocol", "publicClient", "directAccessGrantsEnabled", "attributes"),
+    *("rootUrl", "adminUrl", "redirectUris"),
+)
+"""Fields of a new client on which its defaults depend."""
+_LOGOUT_URL: Final = "backchannel.logout.url"
+_LOGOUT: Final = {
+    "backchannel.logout.session.required": "true",
+    "backchannel.logout.revoke.offline.tokens": "false",
+}
 
 
 def given_field(document: Mapping[str, Any], name: str) -> Any:
@@ -36,10 +46,34 @@ def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
         added["id"] = str(uuid4())
     if given_field(document, "clientId") is None:
         added["clientId"] = added.get("id") or given_field(document, "id")
-    redirects = given_field(document, "redirectUris")
-    if given_field(document, "webOrigins") is None and isinstance(redirects, list):
-        added["webOrigins"] = origins_of(redirects)
     return {**document, **added}
+
+
+def with_protocol_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new client with what OpenID Connect adds if it names that as its protocol.
+
+    Files of realms and partial imports add nothing. Keycloak: 8.4
+    """
+    sent = {name: given_field(document, name) for name in _DEPENDENT}
+    if sent["protocol"] != OPENID_CONNECT:
+        return dict(document)
+    switched = dict.fromkeys(("publicClient", "directAccessGrantsEnabled"), True)
+    added: dict[str, Any] = {name: flag for name, flag in switched.items() if sent[name] is None}
+    if isinstance(sent["rootUrl"], str):
+        added |= _defaults_of_root(sent["rootUrl"], sent)
+    attributes = sent["attributes"] or {}
+    if isinstance(attributes, Mapping) and attributes.get(_LOGOUT_URL) is None:
+        added["attributes"] = {**attributes, **_LOGOUT}
+    kept = {name: value for name, value in document.items() if camel_case(name) not in added}
+    return kept | added
+
+
+def _defaults_of_root(root: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+    added: dict[str, Any] = {} if sent["adminUrl"] is not None else {"adminUrl": root}
+    if not sent["redirectUris"]:
+        added["redirectUris"] = [f"{root.removesuffix('/')}/*"]
+        added["webOrigins"] = origins_of([root])
+    return added
 
 
 def changed_client_document(document: Mapping[str, Any], before: Client) -> dict[str, Any]:

@@ -9,6 +9,10 @@ from gateway.representations.flows.authenticators import (
 )
 from gateway.representations.flows.defaults import default_configs, default_flows, default_id
 from gateway.representations.flows.flow import (
+    CONFIG_FIELDS,
+    EXECUTION_CHANGE_FIELDS,
+    EXECUTION_FIELDS,
+    FLOW_FIELDS,
     ExecutionChange,
     parse_change,
     parse_config,
@@ -21,6 +25,7 @@ from gateway.representations.flows.flow import (
     render_flow,
 )
 from gateway.representations.flows.required_action import (
+    ACTION_FIELDS,
     ACTION_NAMES,
     DEFAULT_ACTIONS,
     MAXIMUM_AGE,

@@ -27,7 +27,7 @@ from gateway.representations.shapes import (
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)
-_FLOW: Final[Mapping[str, Shape]] = {
+FLOW_FIELDS: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
     "alias": _TEXT,
     "description": _LONG,
@@ -36,7 +36,7 @@ _FLOW: Final[Mapping[str, Shape]] = {
     "builtIn": Flag(),
     "authenticationExecutions": VerbatimList(),
 }
-_CHANGE: Final[Mapping[str, Shape]] = {
+EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "id": _TEXT,
     "requirement": Choice(Requirement),
     "priority": Count(),
@@ -52,7 +52,7 @@ _CHANGE: Final[Mapping[str, Shape]] = {
     ),
 }
 """What an execution is shown with; a part of it may be changed."""
-_EXECUTION: Final[Mapping[str, Shape]] = {
+EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "id": _TEXT,
     "authenticator": _TEXT,
     "requirement": Choice(Requirement),
@@ -62,7 +62,7 @@ _EXECUTION: Final[Mapping[str, Shape]] = {
     "authenticatorConfig": _TEXT,
     **dict.fromkeys(("authenticatorFlow", "autheticatorFlow", "userSetupAllowed"), Flag()),
 }
-_CONFIG: Final[Mapping[str, Shape]] = {
+CONFIG_FIELDS: Final[Mapping[str, Shape]] = {
     "id": UrlName(),
     "alias": _TEXT,
     "config": TextMap(longest=4000),
@@ -107,13 +107,15 @@ class ExecutionDraft:
 
 def parse_flow(document: Mapping[str, Any]) -> FlowDraft:
     """Return what was sent; raises InvalidInput."""
-    values = parse_strictly(document, _FLOW, "AuthenticationFlowRepresentation")
-    return FlowDraft(*(values.get(name) for name in _FLOW))
+    values = parse_strictly(document, FLOW_FIELDS, "AuthenticationFlowRepresentation")
+    return FlowDraft(*(values.get(name) for name in FLOW_FIELDS))
 
 
 def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
     """Return what is to become of an execution; raises InvalidInput."""
-    values = parse_strictly(document, _CHANGE, "AuthenticationExecutionInfoRepresentation")
+    values = parse_strictly(
+        document, EXECUTION_CHANGE_FIELDS, "AuthenticationExecutionInfoRepresentation"
+    )
     of_flow = values.get("authenticationFlow") is True
     texts = (values.get(name) if of_flow else None for name in ("displayName", "description"))
     return ExecutionChange(
@@ -123,7 +125,7 @@ def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
 
 def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     """Return what was sent; raises InvalidInput."""
-    values = parse_strictly(document, _EXECUTION, "AuthenticationExecutionRepresentation")
+    values = parse_strictly(document, EXECUTION_FIELDS, "AuthenticationExecutionRepresentation")
     return ExecutionDraft(
         values.get("authenticator"),
         values.get("requirement", Requirement.DISABLED),
@@ -135,7 +137,7 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
 
 def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorConfig:
     """Return what was sent under that id; raises InvalidInput."""
-    values = parse_strictly(document, _CONFIG, "AuthenticatorConfigRepresentation")
+    values = parse_strictly(document, CONFIG_FIELDS, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
         config_id, values.get("alias"), tuple(values.get("config", {}).items())
     )

@@ -46,7 +46,7 @@ ACTION_NAMES: Final[Mapping[str, str]] = {each.provider: each.name for each in D
 _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
 _NAME: Final = Text(least=1, most=255)
-_FIELDS: Final[Mapping[str, Shape]] = {
+ACTION_FIELDS: Final[Mapping[str, Shape]] = {
     "id": Text(most=255),
     "alias": _NAME,
     "name": _NAME,
@@ -68,7 +68,7 @@ def parse_action(document: Mapping[str, Any], before: RequiredAction) -> Require
 
     Raises InvalidInput.
     """
-    values = parse_strictly(document, _FIELDS, "RequiredActionProviderRepresentation")
+    values = parse_strictly(document, ACTION_FIELDS, "RequiredActionProviderRepresentation")
     return replace(
         before,
         alias=values.get("alias", before.alias),

@@ -80,8 +80,7 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     )
 
 
-_ALGORITHM: Final = Choice(SignatureAlgorithm, empty=SignatureAlgorithm.RS256)
-"""Terraform sends the empty text for the default."""
+_ALGORITHM: Final = Choice(SignatureAlgorithm, optional=True)
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
@@ -134,7 +133,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
         "quickLoginCheckMilliSeconds", "quick_login_check", Duration(unit=timedelta(milliseconds=1))
     ),
     _guard("maxDeltaTimeSeconds", "max_delta_time", Duration()),
-    _guard("failureFactor", "failure_factor", Count(least=1)),
+    _guard("failureFactor", "failure_factor", Count()),
     _guard("maxSecondaryAuthFailures", "max_secondary_failures", Count()),
     Setting("defaultRole", "default_role", DefaultRole(), omit_empty=True),
     StoredOnly("requiredCredentials", ["password"], VerbatimList(), public=True),

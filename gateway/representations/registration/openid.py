@@ -28,6 +28,7 @@ GRANT_ATTRIBUTES: Final = {
     "urn:ietf:params:oauth:grant-type:device_code": "oauth2.device.authorization.grant.enabled",
     "urn:openid:params:grant-type:ciba": "oidc.ciba.grant.enabled",
     "urn:ietf:params:oauth:grant-type:token-exchange": "standard.token.exchange.enabled",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer": "oauth2.jwt.authorization.grant.enabled",
     "refresh_token": "use.refresh.tokens",
 }
 TEXTS: Final = {
@@ -61,6 +62,12 @@ FLAGS: Final = {
     "frontchannel_logout_session_required": "frontchannel.logout.session.required",
     "require_pushed_authorization_requests": "require.pushed.authorization.requests",
 }
+_FLAGS_OF_NEW: Final = {
+    "backchannel_logout_session_required": True,
+    "backchannel_logout_revoke_offline_tokens": False,
+    "frontchannel_logout_session_required": False,
+}
+"""Of a client whose metadata leave them out."""
 LISTS: Final = {
     "default_acr_values": "default.acr.values",
     "request_uris": "request.uris",
@@ -118,7 +125,7 @@ def client_of_metadata(metadata: Mapping[str, Any], *, new: bool) -> dict[str, A
             document[target] = metadata[name]
     if "redirect_uris" in metadata:
         document["redirectUris"] = list(metadata["redirect_uris"])
-    _read_attributes(metadata, document)
+    _read_attributes(metadata, document, new=new)
     _read_keys(metadata, document)
     _read_authentication(metadata, document)
     if new or "grant_types" in metadata or "response_types" in metadata:
@@ -132,10 +139,11 @@ def requested_scopes(metadata: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None if scope is None else tuple(dict.fromkeys(scope.split()))
 
 
-def _read_attributes(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+def _read_attributes(metadata: Mapping[str, Any], document: dict[str, Any], *, new: bool) -> None:
     attributes = document["attributes"]
     attributes |= {TEXTS[name]: metadata[name] for name in TEXTS if name in metadata}
-    attributes |= {FLAGS[name]: _flag(metadata[name]) for name in FLAGS if name in metadata}
+    flags = {**_FLAGS_OF_NEW, **metadata} if new else metadata
+    attributes |= {FLAGS[name]: _flag(flags[name]) for name in FLAGS if name in flags}
     attributes |= {
         LISTS[name]: SEPARATOR.join(metadata[name]) for name in LISTS if name in metadata
     }

@@ -1,6 +1,7 @@
 """JSON of users and credentials."""
 
 from gateway.representations.users.credentials import (
+    CREDENTIAL_FIELDS,
     PASSWORD,
     NewPassword,
     listed_credential,

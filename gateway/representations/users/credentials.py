@@ -32,18 +32,16 @@ from gateway.representations.shapes import Count, Flag, Milliseconds, Shape, Tex
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
-_NAMES = Names(
-    (
-        *("id", "type", "userLabel", "createdDate", "priority", "secretData", "credentialData"),
-        *("value", "temporary"),
-    )
+_CURRENT: Final = (
+    *("id", "type", "userLabel", "createdDate", "priority", "secretData", "credentialData"),
+    *("value", "temporary"),
 )
-_LEGACY = frozenset(
-    {
-        *("algorithm", "config", "counter", "device", "digits", "federationLink"),
-        *("hashIterations", "hashedSaltedValue", "period", "salt"),
-    }
+_LEGACY: Final = (
+    *("algorithm", "config", "counter", "device", "digits", "federationLink"),
+    *("hashIterations", "hashedSaltedValue", "period", "salt"),
 )
+CREDENTIAL_FIELDS: Final = (*_CURRENT, *_LEGACY)
+_NAMES = Names(_CURRENT)
 _OPTIONAL: Final[Mapping[str, Shape]] = {
     "priority": Count(),
     "createdDate": Milliseconds(),

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients.client import Client
+from gateway.representations.clients.client import parse_client
 from gateway.representations.clients.requests import changed_client_document, new_client_document
 from gateway.representations.refusals import UnknownField
 
@@ -24,18 +25,32 @@ def test_a_new_client_without_a_name_is_named_by_its_id() -> None:
 @pytest.mark.parametrize(
     ("sent", "origins"),
     [
-        ({"redirectUris": ["http://a/*", "/x"]}, ["http://a"]),
-        ({"redirect_uris": ["http://a/*"]}, ["http://a"]),
-        ({"redirectUris": ["http://a/*"], "webOrigins": []}, []),
-        ({"redirectUris": ["http://a/*"], "web_origins": ["+"]}, None),
-        ({"redirectUris": "http://a"}, None),
-        ({}, None),
+        ({"redirectUris": ["http://a/*", "/x"]}, ("http://a",)),
+        ({"redirect_uris": ["http://a/*"]}, ("http://a",)),
+        ({"redirectUris": ["http://a/*"], "webOrigins": []}, ()),
+        ({"redirectUris": ["http://a/*"], "web_origins": ["+"]}, ("+",)),
+        ({}, ()),
     ],
 )
 def test_a_new_client_may_be_called_from_where_it_redirects_to(
-    sent: dict[str, Any], origins: list[str] | None
+    sent: dict[str, Any], origins: tuple[str, ...]
 ) -> None:
-    assert new_client_document(sent).get("webOrigins") == origins
+    assert parse_client({"clientId": "app", **sent}, "realm").web_origins == origins
+
+
+@pytest.mark.parametrize(
+    ("sent", "full"),
+    [
+        ({}, True),
+        ({"consentRequired": True}, False),
+        ({"consentRequired": "true"}, False),
+        ({"consentRequired": True, "fullScopeAllowed": True}, True),
+    ],
+)
+def test_a_new_client_that_asks_for_consent_has_no_full_scope(
+    sent: dict[str, Any], *, full: bool
+) -> None:
+    assert parse_client({"clientId": "app", **sent}, "realm").full_scope_allowed is full
 
 
 @pytest.mark.parametrize(

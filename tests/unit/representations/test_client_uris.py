@@ -180,7 +180,8 @@ def test_a_plus_among_web_origins_stands_for_those_of_the_redirect_uris(
 
 
 def test_a_client_without_web_origins_allows_none() -> None:
-    client = parse_client({"clientId": "app", "redirectUris": ["https://app.test/*"]}, "demo")
+    redirects = {"clientId": "app", "redirectUris": ["https://app.test/*"]}
+    client = parse_client({**redirects, "webOrigins": []}, "demo")
     assert client.allowed_origins is None
     changed = parse_client({"webOrigins": ["+"]}, "demo", base=client)
     assert changed.allowed_origins == ("https://app.test",)

@@ -14,7 +14,7 @@ def refused(roles: Any) -> set[str]:
     return {error.path for error in refusal.value.errors}
 
 
-@pytest.mark.parametrize("name", ["a\nb", "a\0", "a\u202eb", "a\u200b", " a", "", "a" * 256, 1])
+@pytest.mark.parametrize("name", ["a\nb", "a\0", "a\u202eb", "a\u200b", " a", "", "a" * 256, []])
 def test_a_name_that_people_could_misread_is_refused_wherever_it_stands(name: Any) -> None:
     assert refused({"realm": [{"name": name}]}) == {"roles.realm[0].name"}
     part = {"name": "a", "composites": {"realm": [name]}}

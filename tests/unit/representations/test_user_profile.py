@@ -159,7 +159,7 @@ def test_an_unknown_field_is_refused(document: dict[str, Any], representation: s
         {"attributes": [{"name": str(index)} for index in range(501)]},
         {**standard_user_profile(), "groups": "x"},
         {**standard_user_profile(), "unmanagedAttributePolicy": "NO"},
-        with_attribute(name=5),
+        with_attribute(name=[5]),
         with_attribute(name="x" * 3000),
         with_attribute(validations=[]),
         with_attribute(validations={"length": []}),

@@ -1,0 +1,64 @@
+"""Sends empty values in every field of the admin API to a Keycloak, and prints its answers.
+
+`python -m scripts.probe_empty_values http://127.0.0.1:8080 password > tests/http/empty_values.jsonl`
+with the password of its administrator `admin`. A test requires the same of the gateway. The realm
+of the probe is deleted before and after it.
+"""
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import httpx2
+
+from tests.support.empty_value_subjects import SUBJECTS, World
+from tests.support.empty_values import measured, operations
+
+_REALM = "empty-values"
+_AT_ONCE = 8
+_LIFESPAN = 40.0
+"""In seconds, less than that of an access token of `master`."""
+
+
+@dataclass(slots=True)
+class _Keycloak:
+    http: httpx2.Client
+    password: str
+    _token: str = ""
+    _renew_at: float = 0.0
+
+    def ask(self, method: str, path: str, document: object) -> httpx2.Response:
+        if time.monotonic() > self._renew_at:
+            self._sign_in()
+        url = "/admin/realms" + (f"/{path}" if path else "")
+        headers = {"Authorization": f"Bearer {self._token}"}
+        if document is None:
+            return self.http.request(method, url, headers=headers)
+        return self.http.request(method, url, headers=headers, json=document)
+
+    def _sign_in(self) -> None:
+        form = {"grant_type": "password", "client_id": "admin-cli", "username": "admin"}
+        path = "/realms/master/protocol/openid-connect/token"
+        answer = self.http.post(path, data=form | {"password": self.password})
+        self._token = answer.raise_for_status().json()["access_token"]
+        self._renew_at = time.monotonic() + _LIFESPAN
+
+
+def main() -> None:
+    """Print a line for each row."""
+    _, url, password = sys.argv
+    with httpx2.Client(base_url=url, timeout=300.0) as http:
+        keycloak = _Keycloak(http, password)
+        keycloak.ask("DELETE", _REALM, None)
+        world = World.prepared(keycloak.ask, _REALM)
+        parts = [(subject, each) for subject in SUBJECTS for each in operations(subject)]
+        with ThreadPoolExecutor(_AT_ONCE) as threads:
+            for rows in threads.map(lambda part: [*measured(world, *part)], parts):
+                sys.stdout.writelines(row.write() + "\n" for row in rows)
+                sys.stdout.flush()
+        keycloak.ask("DELETE", _REALM, None)
+
+
+if __name__ == "__main__":
+    main()
