@@ -19,7 +19,15 @@ from gateway.representations.refusals import (
     refused,
     require_known,
 )
-from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
+from gateway.representations.shapes import (
+    Flag,
+    Shape,
+    Text,
+    TextList,
+    TextLists,
+    VerbatimObject,
+    without_empty,
+)
 from gateway.representations.spelling import Names
 
 ROLE_FIELDS: Final = frozenset(
@@ -31,6 +39,12 @@ ROLE_FIELDS: Final = frozenset(
 _NAMES: Final = Names(ROLE_FIELDS)
 _REPRESENTATION: Final = "RoleRepresentation"
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
+_COMPUTED: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("id", "containerId"), Text()),
+    **dict.fromkeys(("clientRole", "composite", "scopeParamRequired"), Flag()),
+    "composites": VerbatimObject(),
+}
+"""Fields whose type alone is checked, for any role."""
 _ROLE_NAME: Final = PrintableName()
 _MOST: Final = 10_000
 
@@ -177,9 +191,11 @@ def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
     Raises UnknownField, and InvalidInput with every wrong field.
     """
     require_known(document, ROLE_FIELDS, _REPRESENTATION)
-    if not document.get("name"):
+    name = document.get("name")
+    if name is None or name == "":
         return None
     errors: list[FieldError] = []
+    parse_fields(document, _COMPUTED, "", errors)
     name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
     texts = parse_fields(document, _TEXTS, "", errors)
     parts = document.get("composites")

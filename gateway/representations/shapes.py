@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
@@ -18,7 +18,8 @@ from gateway.representations.refusals import attempt, join, parse_each, raise_al
 MAX_INTEGER = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_YEAR_3000 = 32_503_680_000_000
+MAX_MILLISECONDS = 32_503_680_000_000
+"""Since 1970: the year 3000."""
 _MAX_ENTRIES = 1000
 _MAX_TEXT = 10_000
 _DIGITS = re.compile("-?[0-9]{1,18}")
@@ -53,6 +54,8 @@ class Verbatim:
 class Flag(Verbatim):
     """A boolean; the words "true" and "false" are accepted, and whole numbers: 0 is false."""
 
+    empty_is_null: ClassVar[bool] = True
+
     def read(self, value: Any, path: str) -> bool:
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
         if not isinstance(flag, int):
@@ -67,6 +70,7 @@ class Count(Verbatim):
     least: int = 0
     most: int = MAX_INTEGER
     unit: str = ""
+    empty_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> int:
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
@@ -88,6 +92,7 @@ class Duration:
     least: int = 0
     most: int = MAX_INTEGER
     unit: timedelta = timedelta(seconds=1)
+    empty_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> timedelta:
         name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
@@ -100,8 +105,10 @@ class Duration:
 class Milliseconds:
     """An instant of the first thousand years after 1970."""
 
+    empty_is_null: ClassVar[bool] = True
+
     def read(self, value: Any, path: str) -> datetime:
-        count = Count(most=_YEAR_3000, unit="milliseconds since 1970").read(value, path)
+        count = Count(most=MAX_MILLISECONDS, unit="milliseconds since 1970").read(value, path)
         return _EPOCH + count * _MILLISECOND
 
     def write(self, value: datetime) -> int:
@@ -169,6 +176,14 @@ class Text(Verbatim):
 
 
 @dataclass(frozen=True, slots=True)
+class OptionalText(Text):
+    """Text of bounded length; the empty one is none."""
+
+    def read(self, value: Any, path: str) -> Any:
+        return Text.read(self, value, path) or None
+
+
+@dataclass(frozen=True, slots=True)
 class TextList:
     """A list of texts; the order is kept."""
 
@@ -231,11 +246,7 @@ class TextLists:
 
 def is_absent(shape: Shape | None, value: Any) -> bool:
     """Return whether a field of that shape counts as not sent."""
-    return value is None or (value == "" and isinstance(shape, _NEVER_TEXT))
-
-
-_NEVER_TEXT: Final = (Flag, Count, Duration, Milliseconds)
-"""Shapes for which the empty text is null."""
+    return value is None or (value == "" and getattr(shape, "empty_is_null", False))
 
 
 def _listed(item: Any) -> Any:

@@ -29,6 +29,7 @@ from gateway.representations.client_scopes import (
     render_client_scope,
     render_reference,
 )
+from gateway.representations.shapes import VerbatimList, text_of_scalar
 
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
 LIST_CLIENTS: Final = (*VIEW_CLIENTS, AdminRole.QUERY_CLIENTS)
@@ -67,7 +68,10 @@ class ClientScopeAdministration:
         return scope.id
 
     async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        _validate(document)
+        _validate({name: value for name, value in document.items() if value is not None})
+        for name in _MAPPERS & document.keys():
+            if document[name] is not None:
+                VerbatimList().read(document[name], name)
         sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
             before = await get_client_scope(change.stores, change.realm, scope_id)
@@ -133,7 +137,7 @@ async def get_client_scope(
 
 def _validate(document: Mapping[str, Any]) -> None:
     """Raise InvalidRequest for a name or a protocol that Keycloak refuses."""
-    if "name" in document and not is_scope_name(document["name"]):
+    if "name" in document and not is_scope_name(text_of_scalar(document["name"])):
         shown = "null" if document["name"] is None else document["name"]
         raise InvalidRequest(f'Unexpected name "{shown}" for ClientScope')
     if "protocol" in document and document["protocol"] not in SCOPE_PROTOCOLS:

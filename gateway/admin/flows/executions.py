@@ -98,7 +98,8 @@ class ExecutionAdministration:
             _require_open(parent, "It is illegal to add execution to a built in flow")
             provider = _known(parent, draft.authenticator)
             _require_choice(draft.requirement, AUTHENTICATORS[provider].choices)
-            step = Execution(str(uuid4()), draft.requirement, draft.priority, provider)
+            priority = _priority(parent, {"priority": draft.priority})
+            step = Execution(str(uuid4()), draft.requirement, priority, provider)
             work.put(parent.with_executions((*parent.executions, step)))
             change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
         return step.id

@@ -12,7 +12,7 @@ from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity
 from gateway.representations.refusals import attempt, raise_all
 from gateway.representations.shapes import (
     Choice,
@@ -21,14 +21,13 @@ from gateway.representations.shapes import (
     Shape,
     Text,
     TextMap,
-    Verbatim,
     VerbatimList,
 )
 
 _TEXT: Final = Text(most=255)
 _LONG: Final = Text(most=2000)
 FLOW_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": UrlName(),
+    "id": Identity(),
     "alias": _TEXT,
     "description": _LONG,
     "providerId": Choice(FlowKind),
@@ -43,13 +42,10 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "displayName": _TEXT,
     "description": _LONG,
     "authenticationFlow": Flag(),
-    **dict.fromkeys(
-        (
-            *("alias", "requirementChoices", "configurable", "providerId"),
-            *("authenticationConfig", "flowId", "level", "index"),
-        ),
-        Verbatim(),
-    ),
+    **dict.fromkeys(("alias", "providerId", "authenticationConfig", "flowId"), _TEXT),
+    **dict.fromkeys(("level", "index"), Count()),
+    "configurable": Flag(),
+    "requirementChoices": VerbatimList(),
 }
 """What an execution is shown with; a part of it may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
@@ -60,10 +56,10 @@ EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "parentFlow": _TEXT,
     "flowId": _TEXT,
     "authenticatorConfig": _TEXT,
-    **dict.fromkeys(("authenticatorFlow", "autheticatorFlow", "userSetupAllowed"), Flag()),
+    **dict.fromkeys(("authenticatorFlow", "autheticatorFlow"), Flag()),
 }
 CONFIG_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": UrlName(),
+    "id": Identity(),
     "alias": _TEXT,
     "config": TextMap(longest=4000),
 }
@@ -100,7 +96,7 @@ class ExecutionDraft:
 
     authenticator: str | None
     requirement: Requirement
-    priority: int
+    priority: int | None
     parent: str | None
     flow: str | None
 
@@ -129,7 +125,7 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     return ExecutionDraft(
         values.get("authenticator"),
         values.get("requirement", Requirement.DISABLED),
-        values.get("priority", 0),
+        values.get("priority"),
         values.get("parentFlow"),
         values.get("flowId"),
     )
@@ -139,7 +135,9 @@ def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorCo
     """Return what was sent under that id; raises InvalidInput."""
     values = parse_strictly(document, CONFIG_FIELDS, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
-        config_id, values.get("alias"), tuple(values.get("config", {}).items())
+        config_id,
+        values.get("alias"),
+        tuple((name, text) for name, text in values.get("config", {}).items() if text),
     )
 
 
