@@ -1,8 +1,9 @@
 """Sends empty values in every field of the admin API to a Keycloak, and prints its answers.
 
-`python -m scripts.probe_empty_values http://127.0.0.1:8080 password > tests/http/empty_values.jsonl`
-with the password of its administrator `admin`, and the representations to probe if not all. A test requires the same of the gateway. The realm
-of the probe is deleted before and after it.
+`python -m scripts.probe_empty_values http://127.0.0.1:8080 password > answers.jsonl`, with the
+password of its administrator `admin`, and the representations to probe if not all. The answers are
+in tests/http/empty_values.jsonl; a test requires the same of the gateway. The realm of the probe is
+deleted before and after it.
 """
 
 import sys

@@ -129,23 +129,27 @@ class OneOf(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of an enumeration's values; `any_case` takes them in capitals as well.
-
-    If `optional`, the empty text is accepted as None: nothing was chosen.
-    """
+    """One of an enumeration's values; `any_case` takes them in capitals as well."""
 
     choices: type[ChoiceT]
     any_case: bool = False
-    optional: bool = False
 
-    def read(self, value: Any, path: str) -> ChoiceT | None:
+    def read(self, value: Any, path: str) -> ChoiceT:
         text = value.lower() if self.any_case and isinstance(value, str) else value
-        if text == "" and self.optional:
-            return None
         for member in self.choices:
             if member.value == text:
                 return member
         raise refused(path, value, "one of " + ", ".join(self.choices))
+
+    def write(self, value: ChoiceT) -> str:
+        return value.value
+
+
+class OptionalChoice(Choice[ChoiceT]):
+    """One of an enumeration's values; the empty text is None: nothing was chosen."""
+
+    def read(self, value: Any, path: str) -> Any:
+        return None if value == "" else Choice.read(self, value, path)
 
     def write(self, value: ChoiceT | None) -> str:
         return "" if value is None else value.value
@@ -158,6 +162,25 @@ def text_of_scalar(value: Any) -> Any:
     if isinstance(value, (int, float)) and "e" not in repr(value):
         return repr(value)
     return value
+
+
+class OneOfOrNull(OneOf):
+    """One of a few numbers or words; the empty text and zero are null."""
+
+    empty_is_null: ClassVar[bool] = True
+    zero_is_null: ClassVar[bool] = True
+
+
+class DurationOrNull(Duration):
+    """A duration; zero is null."""
+
+    zero_is_null: ClassVar[bool] = True
+
+
+class ChoiceOrNull(Choice[ChoiceT]):
+    """One of an enumeration's values; the empty text is null."""
+
+    empty_is_null: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +199,12 @@ class Text(Verbatim):
 
 
 @dataclass(frozen=True, slots=True)
+class TextOrNull(Text):
+    """Text of bounded length; the empty one is null."""
+
+    empty_is_null: ClassVar[bool] = True
+
+
 class OptionalText(Text):
     """Text of bounded length; the empty one is none."""
 
@@ -246,7 +275,10 @@ class TextLists:
 
 def is_absent(shape: Shape | None, value: Any) -> bool:
     """Return whether a field of that shape counts as not sent."""
-    return value is None or (value == "" and getattr(shape, "empty_is_null", False))
+    if value == "" and getattr(shape, "empty_is_null", False):
+        return True
+    is_zero = value == 0 and not isinstance(value, bool)
+    return value is None or (is_zero and getattr(shape, "zero_is_null", False))
 
 
 def _listed(item: Any) -> Any:

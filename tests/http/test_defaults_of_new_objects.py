@@ -138,7 +138,7 @@ def test_without_a_protocol_there_are_no_defaults_of_one(
     realm: AdministeredRealm, make: Any
 ) -> None:
     client = make(realm, rootUrl="https://a.test")
-    expected = {
+    expected: dict[str, Any] = {
         "protocol": "openid-connect",
         "publicClient": False,
         "directAccessGrantsEnabled": False,

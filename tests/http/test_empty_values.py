@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.support.administration import ELLIPTIC, Administration
@@ -23,7 +24,7 @@ ROWS = {row.key: row for row in read_rows(_DATA.read_text(encoding="utf-8").spli
 def world(administration: Administration) -> Iterator[World]:
     """Make a realm."""
 
-    def ask(method: str, path: str, document: object) -> object:
+    def ask(method: str, path: str, document: object) -> httpx2.Response:
         return administration.ask(method, path, document=document)
 
     cheap = "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)"

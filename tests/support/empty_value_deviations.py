@@ -35,9 +35,26 @@ class Deviation:
         return int(answer[0]) == self.status
 
 
+def _both(
+    subject: str, name: str, values: str, why: str, *, refused: bool = False
+) -> tuple[Deviation, ...]:
+    """Return the deviation of new and of changed objects."""
+    created, changed = (400, 400) if refused else (201, 204)
+    return (
+        Deviation(subject, name, values, created, why, "create"),
+        Deviation(subject, name, values, changed, why, "update"),
+    )
+
+
 _FLAG: Final = "a flag that is neither true nor false is refused: it would protect nothing"
 _ID: Final = "an object always gets an id of its own"
 _NAMELESS: Final = "an object without a name could not be addressed"
+_NEVER_VALID: Final = "a token, code or session of no duration would never be valid"
+_STAYS: Final = "what is not sent stays"
+_MAIL: Final = "a mail server may be set in parts; no mail is sent yet"
+_POLICIES: Final = "policies of another type are refused, or the realm would lose those it has"
+_NO_CHOICE: Final = "an unknown choice is refused, since nothing would follow from it"
+_AS_SENT: Final = "stored as it was sent; nothing depends on it"
 _ONE_TEXT: Final = "one value is a list of one: kcadm sends it so"
 _PROTOCOL: Final = "an unknown protocol would have no effect"
 _AUTHENTICATOR: Final = "an unknown authenticator would let nobody in"
@@ -102,10 +119,44 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
     Deviation("flow", "id", '""', 201, _ID, operation="create"),
     Deviation("flow", "description", "null", 204, "it stays", operation="update"),
     Deviation("execution", "id", '"" 0', 201, _ID),
-    Deviation("execution", "parentFlow", '""', 400, _FLOW),
     Deviation("execution", "flowId", '"" 0', 400, _FLOW),
     Deviation(
         "execution-change", "authenticationFlow", "0", 204, "the execution exists; 404 is wrong"
     ),
     Deviation("authenticator-config", "id", '"" 0', 201, _ID, operation="create"),
+    *_both("realm", "smtpServer.*", 'null "" 0', _MAIL),
+    *_both("realm", "otpPolicyType", '""', "an empty type is not set"),
+    *_both("realm", "otpPolicy*Window", "0", "zero is a setting: no tolerance"),
+    *_both("realm", "*Lifespan*", "0", _NEVER_VALID, refused=True),
+    *_both("realm", "*Idle*", "0", _NEVER_VALID, refused=True),
+    *_both("realm", "oauth2DevicePollingInterval", "0", _NEVER_VALID, refused=True),
+    *_both("realm", "client[PC]*", '"" 0 []', _POLICIES, refused=True),
+    *_both("realm", "client[PC]*", "{}", _AS_SENT),
+    *_both("realm", "defaultSignatureAlgorithm", "0", _NO_CHOICE, refused=True),
+    *_both("realm", "bruteForceStrategy", "0", _NO_CHOICE, refused=True),
+    *_both("realm", "otpPolicy[TA]*", "0", _NO_CHOICE, refused=True),
+    *_both("realm", "attributes.frontendUrl", "0", _UNKNOWN_SETTING, refused=True),
+    *_both("realm", "otpSupportedApplications", "[]", _AS_SENT),
+    *_both("realm", "requiredCredentials", "[]", _AS_SENT),
+    *_both("realm", "webAuthn*SignatureAlgorithms", "[]", _AS_SENT),
+    *_both("realm", "keycloakVersion", "[] {}", "the version is not read"),
+    Deviation("realm", "id", '""', 201, "an id that is not sent is the name", "create"),
+    Deviation("realm", "realm", "0", 400, _NAMELESS, "create"),
+    Deviation("realm", "defaultRole", "{}", 400, _NAMELESS, "create"),
+    Deviation("realm", "*xFrameOptions", "null", 201, "a header is not lost", "create"),
+    Deviation("realm", "oauth2Device*", 'null ""', 204, _STAYS, "update"),
+    Deviation("realm", "events*", 'null ""', 204, _STAYS, "update"),
+    Deviation("realm", "otpSupportedApplications", "null", 204, _STAYS, "update"),
+    Deviation("realm", "attributes", "null {}", 204, "other attributes are derived", "update"),
+    Deviation("realm", "certificate", '"" 0', 204, "no key is set with the realm", "update"),
+    Deviation("realm", "otpPolicyInitialCounter", "0", 204, "zero is a setting", "update"),
+    Deviation("realm", "otpPolicyCodeReusable", "0", 204, "false is a setting", "update"),
+    Deviation("realm", "webAuthn*", '"" 0 []', 204, _AS_SENT, "update"),
+    Deviation(
+        "execution",
+        "priority",
+        'null ""',
+        201,
+        "the last of its flow, which had another execution there",
+    ),
 )

@@ -288,7 +288,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
             "enabledEventTypes": ["LOGIN"],
             "supportedLocales": ["de", "en"],
             "defaultLocale": "de",
-            "attributes": {"purpose": "probe", "frontendUrl": "https://probe.test"},
+            "attributes": {"purpose": "probe"},
             "webAuthnPolicyRpEntityName": "probe",
             "webAuthnPolicySignatureAlgorithms": ["ES512"],
             "webAuthnPolicyRpId": "probe.test",
