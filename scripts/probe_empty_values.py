@@ -1,19 +1,20 @@
 """Sends empty values in every field of the admin API to a Keycloak, and prints its answers.
 
-`python -m scripts.probe_empty_values http://127.0.0.1:8080 password > tests/http/empty_values.jsonl`
-with the password of its administrator `admin`. A test requires the same of the gateway. The realm
-of the probe is deleted before and after it.
+`python -m scripts.probe_empty_values http://127.0.0.1:8080 password > answers.jsonl`, with the
+password of its administrator `admin`, and the representations to probe if not all. The answers are
+in tests/http/empty_values.jsonl; a test requires the same of the gateway. The realm of the probe is
+deleted before and after it.
 """
 
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import httpx2
 
-from tests.support.empty_value_subjects import SUBJECTS, World
-from tests.support.empty_values import measured, operations
+from tests.support.empty_value_subjects import SUBJECTS, Subject, World
+from tests.support.empty_values import Row, measured, operations
 
 _REALM = "empty-values"
 _AT_ONCE = 8
@@ -45,17 +46,22 @@ class _Keycloak:
         self._renew_at = time.monotonic() + _LIFESPAN
 
 
+def _rows(world: World, subject: Subject) -> list[Row]:
+    return [row for each in operations(subject) for row in measured(world, subject, each)]
+
+
 def main() -> None:
     """Print a line for each row."""
-    _, url, password = sys.argv
+    _, url, password, *names = sys.argv
     with httpx2.Client(base_url=url, timeout=300.0) as http:
         keycloak = _Keycloak(http, password)
         keycloak.ask("DELETE", _REALM, None)
         world = World.prepared(keycloak.ask, _REALM)
-        parts = [(subject, each) for subject in SUBJECTS for each in operations(subject)]
+        chosen = [subject for subject in SUBJECTS if not names or subject.name in names]
         with ThreadPoolExecutor(_AT_ONCE) as threads:
-            for rows in threads.map(lambda part: [*measured(world, *part)], parts):
-                sys.stdout.writelines(row.write() + "\n" for row in rows)
+            running = [threads.submit(_rows, world, subject) for subject in chosen]
+            for finished in as_completed(running):
+                sys.stdout.writelines(row.write() + "\n" for row in finished.result())
                 sys.stdout.flush()
         keycloak.ask("DELETE", _REALM, None)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.json_input import check_text
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity
 from gateway.representations.refusals import attempt, join, parse_each, raise_all, refused_secret
 from gateway.representations.shapes import Shape, Text
 from gateway.representations.spelling import snake_case
@@ -59,7 +59,7 @@ def _read_setting(value: Any, path: str) -> str:
 
 
 COMPONENT_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": UrlName(),
+    "id": Identity(),
     "name": _NAME,
     "providerId": _NAME,
     "providerType": _NAME,

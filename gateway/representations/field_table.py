@@ -70,19 +70,30 @@ class StoredOnly:
 class FieldTable:
     """The fields of one representation."""
 
-    def __init__(self, entries: Iterable[Setting | StoredOnly], beside: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Setting | StoredOnly],
+        beside: Iterable[str] = (),
+        ignored: Mapping[str, Shape] | None = None,
+    ) -> None:
+        """Take the fields, names that others read, and fields whose type alone is checked."""
         self._entries = tuple(entries)
         self._settings = {
             entry.name: entry for entry in self._entries if isinstance(entry, Setting)
         }
         self._kept = {entry.name: entry for entry in self._entries if isinstance(entry, StoredOnly)}
-        self._beside = frozenset(beside)
+        self._ignored = dict(ignored or {})
+        self._beside = frozenset((*beside, *self._ignored))
         self._shapes = {entry.name: entry.shape for entry in self._entries}
         self._names = Names([*self._settings, *self._kept, *self._beside])
 
     @property
     def shapes(self) -> dict[str, Shape]:
         return dict(self._shapes)
+
+    @property
+    def ignored(self) -> dict[str, Shape]:
+        return dict(self._ignored)
 
     @property
     def recorded(self) -> frozenset[str]:
@@ -103,7 +114,7 @@ class FieldTable:
         return {
             name: field
             for name, field in given.items()
-            if not is_absent(self._shapes.get(name), field[1])
+            if not is_absent(self._shapes.get(name) or self._ignored.get(name), field[1])
         }
 
     def require_known(
@@ -128,6 +139,8 @@ class FieldTable:
         for name, (at, value) in given.items():
             if name in self._kept:
                 values[name] = attempt(errors, None, _checked, self._kept[name].shape, value, at)
+            elif name in self._ignored:
+                attempt(errors, None, self._ignored[name].read, value, at)
             elif name not in self._settings and name not in self._beside:
                 attempt(errors, None, _check_unknown, name, value, at)
                 values[name] = value

@@ -24,7 +24,17 @@ from gateway.representations.refusals import (
     require_known,
 )
 from gateway.representations.roles import RoleName, parse_role_names
-from gateway.representations.shapes import Shape, Text, TextList, TextLists, without_empty
+from gateway.representations.shapes import (
+    Count,
+    Shape,
+    Text,
+    TextList,
+    TextLists,
+    VerbatimList,
+    VerbatimObject,
+    text_of_scalar,
+    without_empty,
+)
 from gateway.representations.spelling import Names
 
 GROUP_FIELDS: Final = frozenset(
@@ -34,6 +44,13 @@ GROUP_FIELDS: Final = frozenset(
     }
 )
 _NAMES: Final = Names(GROUP_FIELDS)
+_COMPUTED: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("access", "clientRoles"), VerbatimObject()),
+    **dict.fromkeys(("realmRoles", "subGroups"), VerbatimList()),
+    **dict.fromkeys(("parentId", "path"), Text()),
+    "subGroupCount": Count(),
+}
+"""Fields whose type alone is checked."""
 _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes": TextLists()}
 _FILE_TEXTS: Final[Mapping[str, Shape]] = {"id": UrlName(), **_TEXTS}
 _MOST: Final = 10_000
@@ -112,6 +129,7 @@ def parse_group(document: Mapping[str, Any]) -> GroupInput:
     """Return the group that was sent; raises UnknownField, and InvalidInput."""
     require_known(document, GROUP_FIELDS, "GroupRepresentation")
     errors: list[FieldError] = []
+    parse_fields(document, _COMPUTED, "", errors)
     given = document.get("name")
     blank = given is None or (isinstance(given, str) and not given.strip())
     name = "" if blank else attempt(errors, "", PrintableName().read, given, "name")
@@ -140,6 +158,7 @@ def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _identity(value: Any) -> str | None:
+    value = text_of_scalar(value)
     if value is not None and not isinstance(value, str):
         raise mistyped("id", value, "text")
     return value

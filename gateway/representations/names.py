@@ -5,7 +5,7 @@ Keycloak: the reserved characters of realm names. Refused beyond it: `%`, the qu
 tidies its URLs makes of /roles/.. its realm.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from gateway.representations.refusals import refused_text
 from gateway.representations.shapes import Verbatim, text_of_scalar
@@ -25,6 +25,12 @@ class UrlName(Verbatim):
                 path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
             )
         return str(name)
+
+
+class Identity(UrlName):
+    """The id of an object; the empty text is null."""
+
+    empty_is_null: ClassVar[bool] = True
 
 
 class VisibleName(Verbatim):

@@ -12,7 +12,7 @@ from uuid import uuid4
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting, parse_fields
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity
 from gateway.representations.refusals import (
     attempt,
     describe,
@@ -35,13 +35,13 @@ class MapperConfig(TextMap):
 PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
-        Setting("id", "id", UrlName(), public=True),
+        Setting("id", "id", Identity(), public=True),
         Setting("name", "name", Text(least=1, most=255), public=True),
         Setting("protocol", "protocol", OneOf(PROTOCOLS)),
         Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
         Setting("config", "config", MapperConfig()),
     ),
-    beside=("consentRequired", "consentText"),
+    ignored={"consentRequired": Flag(), "consentText": Text()},
 )
 _PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 _SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
@@ -153,6 +153,13 @@ def require_mapper_fields(document: Mapping[str, Any], path: str = "") -> None:
     raise_all(errors)
 
 
+def require_types(document: Mapping[str, Any]) -> None:
+    """Raise InvalidInput for a wrong type of the fields that a change keeps."""
+    for name in ("id", "name", "protocol"):
+        if document.get(name) is not None:
+            Text().read(document[name], name)
+
+
 def parse_mapper(value: Any, path: str) -> ProtocolMapper:
     """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
@@ -164,9 +171,6 @@ def parse_mapper(value: Any, path: str) -> ProtocolMapper:
         FieldError(join(path, name), "an unknown field", _KNOWN)
         for name in MAPPER_TABLE.read_kept(given, {}, errors)
     )
-    if "consentRequired" in given:
-        at, item = given["consentRequired"]
-        attempt(errors, None, Flag().read, item, at)
     errors.extend(
         FieldError(join(path, name), "nothing", "text")
         for name in ("name", "protocolMapper")

@@ -28,6 +28,7 @@ from gateway.representations.shapes import (
     Text,
     TextList,
     TextLists,
+    VerbatimObject,
     without_empty,
 )
 from gateway.representations.spelling import Names
@@ -47,6 +48,12 @@ _REFERENCE: Final[Mapping[str, Shape]] = {
     **_TEXTS,
 }
 """Of a list of roles only `id` and `name` are read, but all is judged."""
+_COMPUTED: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("id", "containerId"), Text()),
+    **dict.fromkeys(("clientRole", "composite", "scopeParamRequired"), Flag()),
+    "composites": VerbatimObject(),
+}
+"""Fields whose type alone is checked, for any role."""
 _ROLE_NAME: Final = PrintableName()
 _MOST: Final = 10_000
 
@@ -201,6 +208,7 @@ def parse_role(document: Mapping[str, Any]) -> RoleRequest | None:
         parse_fields(document, _TEXTS, "", errors)
         raise_all(errors)
         return None
+    parse_fields(document, _COMPUTED, "", errors)
     name = attempt(errors, "", _ROLE_NAME.read, document["name"], "name")
     texts = parse_fields(document, _TEXTS, "", errors)
     parts = document.get("composites")

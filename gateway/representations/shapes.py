@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
@@ -27,7 +27,8 @@ from gateway.representations.refusals import (
 MAX_INTEGER = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-_YEAR_3000 = 32_503_680_000_000
+MAX_MILLISECONDS = 32_503_680_000_000
+"""Since 1970: the year 3000."""
 _MAX_ENTRIES = 1000
 _MAX_TEXT = 10_000
 _DIGITS = re.compile("-?[0-9]{1,18}")
@@ -62,6 +63,8 @@ class Verbatim:
 class Flag(Verbatim):
     """A boolean; the words "true" and "false" are accepted, and whole numbers: 0 is false."""
 
+    empty_is_null: ClassVar[bool] = True
+
     def read(self, value: Any, path: str) -> bool:
         flag = _SPELLED_FLAGS.get(value) if isinstance(value, str) else value
         if not isinstance(flag, int):
@@ -76,6 +79,7 @@ class Count(Verbatim):
     least: int = 0
     most: int = MAX_INTEGER
     unit: str = ""
+    empty_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> int:
         number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
@@ -97,6 +101,7 @@ class Duration:
     least: int = 0
     most: int = MAX_INTEGER
     unit: timedelta = timedelta(seconds=1)
+    empty_is_null: ClassVar[bool] = True
 
     def read(self, value: Any, path: str) -> timedelta:
         name = "seconds" if self.unit == timedelta(seconds=1) else "milliseconds"
@@ -109,8 +114,10 @@ class Duration:
 class Milliseconds:
     """An instant of the first thousand years after 1970."""
 
+    empty_is_null: ClassVar[bool] = True
+
     def read(self, value: Any, path: str) -> datetime:
-        count = Count(most=_YEAR_3000, unit="milliseconds since 1970").read(value, path)
+        count = Count(most=MAX_MILLISECONDS, unit="milliseconds since 1970").read(value, path)
         return _EPOCH + count * _MILLISECOND
 
     def write(self, value: datetime) -> int:
@@ -131,23 +138,27 @@ class OneOf(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of the values of enumerations; `any_case` takes them in capitals as well.
-
-    If `optional`, the empty text is accepted as None: nothing was chosen.
-    """
+    """One of the values of enumerations; `any_case` takes them in capitals as well."""
 
     choices: Iterable[ChoiceT]
     any_case: bool = False
-    optional: bool = False
 
-    def read(self, value: Any, path: str) -> ChoiceT | None:
+    def read(self, value: Any, path: str) -> ChoiceT:
         text = value.lower() if self.any_case and isinstance(value, str) else value
-        if text == "" and self.optional:
-            return None
         for member in self.choices:
             if member.value == text:
                 return member
         raise refused(path, value, "one of " + ", ".join(self.choices))
+
+    def write(self, value: ChoiceT) -> str:
+        return value.value
+
+
+class OptionalChoice(Choice[ChoiceT]):
+    """One of an enumeration's values; the empty text is None: nothing was chosen."""
+
+    def read(self, value: Any, path: str) -> Any:
+        return None if value == "" else Choice.read(self, value, path)
 
     def write(self, value: ChoiceT | None) -> str:
         return "" if value is None else value.value
@@ -160,6 +171,25 @@ def text_of_scalar(value: Any) -> Any:
     if isinstance(value, (int, float)) and "e" not in repr(value):
         return repr(value)
     return value
+
+
+class OneOfOrNull(OneOf):
+    """One of a few numbers or words; the empty text and zero are null."""
+
+    empty_is_null: ClassVar[bool] = True
+    zero_is_null: ClassVar[bool] = True
+
+
+class DurationOrNull(Duration):
+    """A duration; zero is null."""
+
+    zero_is_null: ClassVar[bool] = True
+
+
+class ChoiceOrNull(Choice[ChoiceT]):
+    """One of an enumeration's values; the empty text is null."""
+
+    empty_is_null: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +205,20 @@ class Text(Verbatim):
             raise refused_text(path, value, f"text of {self.least} to {self.most} characters")
         check_text(text, path)
         return text
+
+
+@dataclass(frozen=True, slots=True)
+class TextOrNull(Text):
+    """Text of bounded length; the empty one is null."""
+
+    empty_is_null: ClassVar[bool] = True
+
+
+class OptionalText(Text):
+    """Text of bounded length; the empty one is none."""
+
+    def read(self, value: Any, path: str) -> Any:
+        return Text.read(self, value, path) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +285,10 @@ class TextLists:
 
 def is_absent(shape: Shape | None, value: Any) -> bool:
     """Return whether a field of that shape counts as not sent."""
-    return value is None or (value == "" and isinstance(shape, _NEVER_TEXT))
-
-
-_NEVER_TEXT: Final = (Flag, Count, Duration, Milliseconds)
-"""Shapes for which the empty text is null."""
+    if value == "" and getattr(shape, "empty_is_null", False):
+        return True
+    is_zero = value == 0 and not isinstance(value, bool)
+    return value is None or (is_zero and getattr(shape, "zero_is_null", False))
 
 
 def _listed(item: Any) -> Any:

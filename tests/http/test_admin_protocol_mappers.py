@@ -42,7 +42,11 @@ def test_a_mapper_is_in_the_next_token_as_it_was_added_changed_and_removed(owned
         "protocol": "openid-connect",
         "protocolMapper": "oidc-hardcoded-claim-mapper",
         "consentRequired": False,
-        "config": {**changed, "access.token.claim": "true"},
+        "config": {
+            **changed,
+            "access.token.claim": "true",
+            "introspection.token.claim": "true",
+        },
     }
     assert found in scoped.get(f"{url}/models")
     scoped.do("DELETE", f"{url}/models/{mapper_id}")
@@ -64,7 +68,9 @@ def test_every_mapper_of_the_built_in_scopes_can_be_put_back(scoped: ScopedRealm
         for one in scope.get("protocolMappers", ()):
             url = f"client-scopes/{scope['id']}/protocol-mappers/models/{one['id']}"
             scoped.do("PUT", url, one)
-        assert scoped.get(f"client-scopes/{scope['id']}") == scope
+            after = scoped.get(url)
+            assert one["config"].items() <= after["config"].items()
+            assert after == {**one, "config": after["config"]}
 
 
 def test_several_mappers_are_added_all_or_none(owned: Owner) -> None:
@@ -191,7 +197,7 @@ def test_a_mapper_that_could_not_act_is_refused_with_what_is_wrong(
         {"name": ""},
         {"name": "n" * 256},
         {"name": None},
-        {"name": 1},
+        {"name": []},
         {"config": []},
         {"config": {"a": [1]}},
         {"config": {"a": "\0"}},

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from pathlib import Path
 
+import httpx2
 import pytest
 
-from tests.support.administration import Administration
+from tests.support.administration import ELLIPTIC, Administration
 from tests.support.empty_value_deviations import DEVIATIONS, Deviation
 from tests.support.empty_value_subjects import SUBJECTS, Subject, World
 from tests.support.empty_values import VALUES, Answer, Probe, operations, read_rows
@@ -23,10 +24,11 @@ ROWS = {row.key: row for row in read_rows(_DATA.read_text(encoding="utf-8").spli
 def world(administration: Administration) -> Iterator[World]:
     """Make a realm."""
 
-    def ask(method: str, path: str, document: object) -> object:
+    def ask(method: str, path: str, document: object) -> httpx2.Response:
         return administration.ask(method, path, document=document)
 
-    yield World.prepared(ask, "empty-values")
+    cheap = "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)"
+    yield World.prepared(ask, "empty-values", **ELLIPTIC, passwordPolicy=cheap)
     administration.ask("DELETE", "empty-values")
 
 
@@ -96,7 +98,7 @@ def _compared(
 
 
 def _same(answer: Answer, wanted: Answer) -> bool:
-    """Tell whether the answers are of one kind; what Keycloak fails at is refused here."""
+    """Tell whether the answers are the same; where Keycloak fails, the gateway must not."""
     if wanted[0] >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return int(answer[0]) == HTTPStatus.BAD_REQUEST
+        return int(answer[0]) < HTTPStatus.INTERNAL_SERVER_ERROR
     return answer == wanted

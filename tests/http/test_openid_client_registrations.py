@@ -70,7 +70,7 @@ def test_a_client_is_told_what_it_has_become(service: Registration) -> None:
         ("client_secret_expires_at", 0),
         ("registration_client_uri", url),
         ("registration_access_token", own),
-        ("backchannel_logout_session_required", False),
+        ("backchannel_logout_session_required", True),
         ("require_pushed_authorization_requests", False),
         ("frontchannel_logout_session_required", False),
     ]
@@ -135,6 +135,7 @@ def test_metadata_comes_back_and_is_the_clients(service: Registration) -> None:
         "post.logout.redirect.uris": "https://a.test/out##https://a.test/over",
         "backchannel.logout.url": "https://a.test/bc",
         "backchannel.logout.session.required": "true",
+        "backchannel.logout.revoke.offline.tokens": "false",
         "ciba.backchannel.token.delivery.mode": "poll",
         "authorization.signed.response.alg": "RS256",
         "require.pushed.authorization.requests": "false",
@@ -195,6 +196,9 @@ def test_a_client_says_how_it_proves_itself(
         assert made_here(client) == {
             "x509.subjectdn": "CN=x",
             "x509.allow.regex.pattern.comparison": "false",
+            "backchannel.logout.session.required": "true",
+            "backchannel.logout.revoke.offline.tokens": "false",
+            "frontchannel.logout.session.required": "false",
         }
 
 
@@ -349,7 +353,7 @@ def test_a_scope_that_an_administrator_gave_is_kept(service: Registration) -> No
         ({"jwks_uri": "nope"}, "invalid_client_metadata"),
         ({"response_types": ["foo"]}, "invalid_client_metadata"),
         ({"subject_type": "pairwise"}, "invalid_client_metadata"),
-        ({"client_name": 5}, "invalid_client_metadata"),
+        ({"client_name": []}, "invalid_client_metadata"),
         ({"client_name": "x" * 256}, "invalid_client_metadata"),
         ({"dpop_bound_access_tokens": "maybe"}, "invalid_client_metadata"),
         ({"scope": "nobody's"}, "insufficient_scope"),

@@ -38,10 +38,10 @@ class World:
     _numbers: Iterator[int] = field(default_factory=count)
 
     @classmethod
-    def prepared(cls, ask: Ask, realm: str) -> "World":
+    def prepared(cls, ask: Ask, realm: str, **fields: Any) -> "World":
         """Make the realm with a client, a user, a flow and an execution."""
         world = cls(ask, realm)
-        world.sent("POST", "", {"realm": realm, "enabled": True})
+        world.sent("POST", "", {"realm": realm, "enabled": True, **fields})
         profile = world.get(f"{realm}/users/profile")
         world.sent(
             "PUT", f"{realm}/users/profile", {**profile, "unmanagedAttributePolicy": "ENABLED"}
@@ -157,13 +157,15 @@ class _OfRole(Subject):
 
     def path(self, world: World, made: httpx2.Response, document: Mapping[str, Any]) -> str:  # noqa: ARG002
         role = world.get(f"{world.realm}/roles/{_last(made)}")
-        return f"{world.realm}/roles-by-id/{role['id']}"
+        found = role.get("id") if isinstance(role, dict) else None
+        return f"{world.realm}/roles-by-id/{found}"
 
 
 class _OfAction(Subject):
     """A required action is registered once."""
 
     def create(self, world: World, document: Mapping[str, Any]) -> httpx2.Response:
+        world.ask("DELETE", f"{self._at(world)}/{_ACTION}", None)
         path = f"{world.realm}/authentication/register-required-action"
         return world.ask("POST", path, document)
 
@@ -214,9 +216,12 @@ _REALM_SECONDS: Final = (
     *("accessTokenLifespan", "accessTokenLifespanForImplicitFlow", "ssoSessionIdleTimeout"),
     *("ssoSessionMaxLifespan", "ssoSessionIdleTimeoutRememberMe"),
     *("ssoSessionMaxLifespanRememberMe", "offlineSessionIdleTimeout"),
-    *("offlineSessionMaxLifespan", "clientSessionIdleTimeout", "clientSessionMaxLifespan"),
-    *("clientOfflineSessionIdleTimeout", "clientOfflineSessionMaxLifespan"),
-    *("accessCodeLifespan", "accessCodeLifespanUserAction", "accessCodeLifespanLogin"),
+    *(
+        "offlineSessionMaxLifespan",
+        "accessCodeLifespan",
+        "accessCodeLifespanUserAction",
+        "accessCodeLifespanLogin",
+    ),
     *("actionTokenGeneratedByAdminLifespan", "actionTokenGeneratedByUserLifespan"),
     *("oauth2DeviceCodeLifespan", "oauth2DevicePollingInterval", "maxTemporaryLockouts"),
     *("maxFailureWaitSeconds", "minimumQuickLoginWaitSeconds", "waitIncrementSeconds"),
@@ -224,6 +229,10 @@ _REALM_SECONDS: Final = (
     *("maxSecondaryAuthFailures", "otpPolicyInitialCounter", "otpPolicyLookAheadWindow"),
     *("otpPolicyPeriod", "eventsExpiration", "webAuthnPolicyCreateTimeout", "notBefore"),
     *("webAuthnPolicyPasswordlessCreateTimeout", "refreshTokenMaxReuse"),
+)
+_CLIENT_SECONDS: Final = (
+    *("clientSessionIdleTimeout", "clientSessionMaxLifespan"),
+    *("clientOfflineSessionIdleTimeout", "clientOfflineSessionMaxLifespan"),
 )
 _REALM_FLAGS: Final = (
     *("revokeRefreshToken", "offlineSessionMaxLifespanEnabled", "registrationAllowed"),
@@ -258,6 +267,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
         {"realm": "{n}"},
         {
             **{name: 60 + place for place, name in enumerate(_REALM_SECONDS)},
+            **dict.fromkeys(_CLIENT_SECONDS, 30),
             **dict.fromkeys(_REALM_FLAGS, True),
             "enabled": True,
             "displayName": "Probe",
@@ -278,7 +288,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
             "enabledEventTypes": ["LOGIN"],
             "supportedLocales": ["de", "en"],
             "defaultLocale": "de",
-            "attributes": {"purpose": "probe", "frontendUrl": "https://probe.test"},
+            "attributes": {"purpose": "probe"},
             "webAuthnPolicyRpEntityName": "probe",
             "webAuthnPolicySignatureAlgorithms": ["ES512"],
             "webAuthnPolicyRpId": "probe.test",
@@ -336,6 +346,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
             "attributes": {"purpose": "probe"},
             "protocolMappers": [{"name": "probe", **_MAPPER}],
         },
+        resends=True,
     ),
     Subject(
         "protocol-mapper",

@@ -20,8 +20,11 @@ _GENERATED: Final = (
     (re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
     (re.compile("(?i)probe[0-9]+"), "<name>"),
     (re.compile("[A-Za-z0-9_-]{30,}"), "<secret>"),
+    (re.compile('\\{"hashIterations".*\\}'), "<hash>"),
     (re.compile("1[0-9]{9}(?:[0-9]{3})?"), "<time>"),
 )
+_MAYBE_OFF: Final = "organization"
+"""The client scope of a feature that is not always enabled."""
 _EARLIEST: Final = 1_500_000_000
 _IDENTIFYING: Final = frozenset(
     {
@@ -196,7 +199,8 @@ def _settled(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _settled(item) for name, item in sorted(value.items())}
     if isinstance(value, list):
-        return sorted((_settled(item) for item in value), key=json.dumps)
+        shown = (_settled(item) for item in value if item != _MAYBE_OFF)
+        return sorted(shown, key=json.dumps)
     if isinstance(value, str):
         for pattern, mark in _GENERATED:
             value = pattern.sub(mark, value)

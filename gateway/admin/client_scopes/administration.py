@@ -30,6 +30,7 @@ from gateway.representations.client_scopes import (
     render_reference,
 )
 from gateway.representations.refusals import mistyped
+from gateway.representations.shapes import VerbatimList, text_of_scalar
 
 VIEW_CLIENTS: Final = (AdminRole.VIEW_CLIENTS, AdminRole.MANAGE_CLIENTS)
 LIST_CLIENTS: Final = (*VIEW_CLIENTS, AdminRole.QUERY_CLIENTS)
@@ -68,7 +69,10 @@ class ClientScopeAdministration:
         return scope.id
 
     async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        _validate(document)
+        _validate({name: value for name, value in document.items() if value is not None})
+        for name in _MAPPERS & document.keys():
+            if document[name] is not None:
+                VerbatimList().read(document[name], name)
         sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
             before = await get_client_scope(change.stores, change.realm, scope_id)
@@ -137,7 +141,7 @@ def _validate(document: Mapping[str, Any]) -> None:
     name = document.get("name")
     if isinstance(name, dict | list):
         raise mistyped("name", name, "text")
-    if "name" in document and not is_scope_name(name):
+    if "name" in document and not is_scope_name(text_of_scalar(name)):
         shown = "null" if name is None else name
         raise InvalidRequest(f'Unexpected name "{shown}" for ClientScope')
     if "protocol" in document and document["protocol"] not in SCOPE_PROTOCOLS:

@@ -30,6 +30,7 @@ from gateway.representations.protocol_mappers import (
     parse_mapper,
     render_mapper,
     require_mapper_fields,
+    require_types,
     with_all_options,
 )
 
@@ -116,6 +117,7 @@ class ProtocolMapperAdministration:
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
             change.require_match(render_mapper(before))
+            require_types(document)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
             sent = self._read({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
@@ -135,8 +137,7 @@ class ProtocolMapperAdministration:
 
     def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
         require_mapper_fields(document, path)
-        kind = document.get("protocolMapper")
-        if not isinstance(kind, str) or not kind:
+        if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
         mapper = with_all_options(parse_mapper(document, path))
         self.check(mapper)

@@ -93,7 +93,7 @@ class FlowAdministration:
             if draft.alias != flow.alias:
                 require_alias(work, draft.alias, "update", "Flow alias name already exists")
             for name in ("providerId", "topLevel", "builtIn"):
-                if document.get(name) not in (None, shown[name]):
+                if document.get(name) not in (None, "", shown[name]):
                     raise InvalidRequest(f"{name} of a flow cannot be changed in this way")
             description = flow.description if draft.description is None else draft.description
             work.put(replace(flow, alias=draft.alias, description=description))

@@ -32,15 +32,16 @@ from gateway.representations.flows import (
     is_configurable,
     known_config,
     parse_action,
-    parse_names,
     render_action,
 )
-from gateway.representations.shapes import TextMap
+from gateway.representations.refusals import describe_name
+from gateway.representations.shapes import Text, TextMap
 
 _PATH: Final = "authentication/required-actions"
 _KIND: Final = DocumentKind.REQUIRED_ACTION
 _ACTION: Final = ResourceType.REQUIRED_ACTION
 _CONFIG: Final = ResourceType.REQUIRED_ACTION_CONFIG
+_LINE: Final = Text(most=255)
 _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 
@@ -79,8 +80,12 @@ class RequiredActions:
 
     async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Add an action that this realm does not have; raises InvalidRequest."""
-        given = parse_names(document)
-        provider = given.get("providerId") or ""
+        given = {
+            name: _LINE.read(value, describe_name(name))
+            for name, value in document.items()
+            if value is not None
+        }
+        provider = given.get("providerId", "")
         if provider not in ACTION_NAMES:
             raise InvalidRequest(
                 "Required Action Provider with given providerId not found", WireFamily.PROSE
@@ -91,7 +96,7 @@ class RequiredActions:
                 taken = "A Required Action Provider with given alias already exists."
                 raise InvalidRequest(taken, WireFamily.OAUTH, code="conflict", conflict=True)
             last = max((each.priority for each in actions), default=0)
-            name = given.get("name") or ACTION_NAMES[provider]
+            name = given.get("name", ACTION_NAMES[provider])
             await _put(change, RequiredAction(provider, name, provider, priority=last + 1))
             path = "authentication/register-required-action"
             change.record(OperationType.CREATE, _ACTION, path, document)

@@ -14,7 +14,7 @@ from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Given, Setting
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity
 from gateway.representations.protocol_mappers import (
     ProtocolMappers,
     restore_mappers,
@@ -23,7 +23,7 @@ from gateway.representations.protocol_mappers import (
 )
 from gateway.representations.refusals import join, mistyped, raise_all, refused_text
 from gateway.representations.setting_effects import ineffective_of_scope
-from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim
+from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim, text_of_scalar
 
 SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")
 _NAME: Final = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,255}")
@@ -34,7 +34,7 @@ class ScopeName(Verbatim):
     """A name that may stand in the `scope` of a request."""
 
     def read(self, value: Any, path: str) -> str:
-        if not is_scope_name(value):
+        if not is_scope_name(value := text_of_scalar(value)):
             allowed = "1 to 255 visible ASCII characters without quotes and backslashes"
             raise refused_text(path, value, allowed)
         return str(value)
@@ -47,7 +47,7 @@ def is_scope_name(value: object) -> bool:
 
 CLIENT_SCOPE_TABLE: Final = FieldTable(
     (
-        Setting("id", "id", UrlName(), public=True),
+        Setting("id", "id", Identity(), public=True),
         Setting("name", "name", ScopeName(), public=True),
         Setting("description", "description", Text(), public=True),
         Setting("protocol", "protocol", OneOf(SCOPE_PROTOCOLS)),

@@ -17,7 +17,7 @@ from gateway.representations.clients.uris import allowed_origins, origins_of
 from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
-from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.names import Identity, PrintableName
 from gateway.representations.protocol_mappers import (
     ProtocolMappers,
     restore_mappers,
@@ -30,10 +30,12 @@ from gateway.representations.shapes import (
     Count,
     Flag,
     OneOf,
+    OptionalText,
     Text,
     TextList,
     TextMap,
     VerbatimObject,
+    text_of_scalar,
 )
 
 DEFAULT_SCOPES: Final = ("acr", "basic", "email", "profile", "roles", "web-origins")
@@ -42,14 +44,26 @@ OPTIONAL_SCOPES: Final = ("address", "microprofile-jwt", "offline_access", "orga
 """Optional client scopes of such a client."""
 
 _AUTHENTICATORS = tuple(each.id for each in CLIENT_AUTHENTICATORS)
-_FORMER = (
-    *("origin", "directGrantsOnly", "clientTemplate"),
-    *("useTemplateConfig", "useTemplateScope", "useTemplateMappers"),
-)
-"""Fields of earlier versions, which nothing reads any more."""
+_FORMER: Final = {
+    **dict.fromkeys(("origin", "clientTemplate"), Text()),
+    **dict.fromkeys(
+        ("directGrantsOnly", "useTemplateConfig", "useTemplateScope", "useTemplateMappers"), Flag()
+    ),
+}
+"""Fields of earlier versions."""
 _LONGEST_SECRET = 4000
 _URI = Text(most=2000)
 _NAMES = TextList(Text(least=1, most=255))
+
+
+class RegisteredNodes(VerbatimObject):
+    """The times at which nodes were registered, by name; an empty object is nothing."""
+
+    def read(self, value: Any, path: str) -> Any:
+        nodes = VerbatimObject.read(self, value, path)
+        for name, instant in nodes.items():
+            Count().read(instant, join(path, name))
+        return nodes or None
 
 
 class _ShownWhereTrue(Flag):
@@ -61,18 +75,20 @@ class _ShownWhereTrue(Flag):
 
 CLIENT_FIELDS = FieldTable(
     (
-        Setting("id", "id", UrlName(), public=True),
+        Setting("id", "id", Identity(), public=True),
         Setting("clientId", "client_id", PrintableName(), public=True),
         StoredOnly("name", None, Text(most=255), public=True),
         StoredOnly("description", None, Text(), public=True),
-        StoredOnly("type", None, Text(most=255), public=True),
+        StoredOnly("type", None, OptionalText(most=255), public=True),
         StoredOnly("rootUrl", None, _URI, public=True),
         StoredOnly("adminUrl", None, _URI, public=True),
         StoredOnly("baseUrl", None, _URI, public=True),
         StoredOnly("surrogateAuthRequired", default=False, shape=Flag()),
         Setting("enabled", "enabled", Flag()),
         StoredOnly("alwaysDisplayInConsole", default=False, shape=Flag()),
-        Setting("clientAuthenticatorType", "client_authenticator_type", OneOf(_AUTHENTICATORS)),
+        Setting(
+            "clientAuthenticatorType", "client_authenticator_type", OneOf((*_AUTHENTICATORS, ""))
+        ),
         StoredOnly("redirectUris", [], TextList(_URI), public=True),
         Setting("webOrigins", "web_origins", TextList(_URI), public=True),
         Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
@@ -90,16 +106,20 @@ CLIENT_FIELDS = FieldTable(
         Setting("authenticationFlowBindingOverrides", "flow_overrides", TextMap()),
         Setting("fullScopeAllowed", "full_scope_allowed", Flag()),
         StoredOnly("nodeReRegistrationTimeout", -1, Count(least=-1)),
-        StoredOnly("registeredNodes", None, VerbatimObject()),
+        StoredOnly("registeredNodes", None, RegisteredNodes()),
         Setting("protocolMappers", "protocol_mappers", ProtocolMappers(), omit_empty=True),
         Setting("defaultClientScopes", "default_client_scopes", _NAMES, public=True),
         Setting("optionalClientScopes", "optional_client_scopes", _NAMES, public=True),
-        StoredOnly("authorizationSettings", None, VerbatimObject()),
-        StoredOnly("defaultRoles", None, _NAMES, public=True),
     ),
-    beside=("access", "secret", "registrationAccessToken", *_FORMER),
+    beside=("secret",),
+    ignored={
+        "access": VerbatimObject(),
+        "registrationAccessToken": Text(),
+        "authorizationSettings": VerbatimObject(),
+        "defaultRoles": _NAMES,
+        **_FORMER,
+    },
 )
-"""Keycloak's fields. `authorizationSettings` and `defaultRoles` it takes and does not show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +158,7 @@ def parse_client(
     secret = attempt(errors, None, _read_secret, given, before)
     rotated_secret = attempt(errors, None, _read_rotated_secret, given, before)
     raise_all(errors)
-    if base is None:
-        updates = {**_derived(updates, kept), **updates}
+    updates = {**_derived(given, updates, kept, base), **updates}
     client = CLIENT_FIELDS.updated(before, updates)
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
     raise_all(attribute_errors(client, attributes_at))
@@ -249,15 +268,19 @@ def _with_former_fields(given: Given) -> Given:
     return {"standardFlowEnabled": (at, False), "directAccessGrantsEnabled": (at, True), **given}
 
 
-def _derived(updates: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what other fields of a new client say of those that its creator leaves out.
+def _derived(
+    given: Given, updates: Mapping[str, Any], kept: Mapping[str, Any], base: Client | None
+) -> dict[str, Any]:
+    """Return what the sent fields say of those that are left out.
 
-    Keycloak: adding a client, from the admin API as from a file
+    Keycloak: 8.4 (web origins, full scope)
     """
-    return {
-        "webOrigins": tuple(origins_of(kept.get("redirectUris", ()))),
-        "fullScopeAllowed": not updates.get("consentRequired", False),
-    }
+    derived: dict[str, Any] = {}
+    if "redirectUris" in given and not (base and base.web_origins):
+        derived["webOrigins"] = tuple(origins_of(kept.get("redirectUris", ())))
+    if base is None:
+        derived["fullScopeAllowed"] = not updates.get("consentRequired", False)
+    return derived
 
 
 def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
@@ -282,6 +305,7 @@ def _read_rotated_secret(given: Given, before: Client) -> Secret | None:
 
 
 def _secret_text(text: Any, at: str) -> str:
+    text = text_of_scalar(text)
     if not isinstance(text, str) or len(text) > _LONGEST_SECRET or not is_plain_text(text):
         raise refused_secret(at, f"text of at most {_LONGEST_SECRET} characters")
     return text

@@ -69,7 +69,7 @@ def with_protocol_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(sent["rootUrl"], str):
         added |= _defaults_of_root(sent["rootUrl"], sent)
     attributes = sent["attributes"] or {}
-    if isinstance(attributes, Mapping) and not attributes.get(_LOGOUT_URL):
+    if isinstance(attributes, Mapping) and attributes.get(_LOGOUT_URL) is None:
         added["attributes"] = {**attributes, **_LOGOUT}
     kept = {name: value for name, value in document.items() if camel_case(name) not in added}
     return kept | added
@@ -92,6 +92,9 @@ def changed_client_document(document: Mapping[str, Any], before: Client) -> dict
     known = {name: value for name, value in document.items() if name not in kept}
     CLIENT_FIELDS.require_known(known, _REPRESENTATION)
     ignored = {spelling for name in _SCOPES for spelling in (name, snake_case(name))}
+    for spelling in ignored & document.keys():
+        if document[spelling] is not None:
+            CLIENT_FIELDS.shapes[camel_case(spelling)].read(document[spelling], spelling)
     wanted = {name: value for name, value in document.items() if name not in ignored}
     had = {"attributes": before.attributes, _NODES: kept.get(_NODES, {})}
     for name in _MERGED:

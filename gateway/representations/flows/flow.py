@@ -14,7 +14,7 @@ from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SUB_FLOW_CHOICES
 from gateway.representations.masking import MASK
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity
 from gateway.representations.refusals import attempt, raise_all
 from gateway.representations.shapes import (
     MAX_INTEGER,
@@ -24,7 +24,6 @@ from gateway.representations.shapes import (
     Shape,
     Text,
     TextMap,
-    Verbatim,
     VerbatimList,
 )
 
@@ -33,7 +32,7 @@ _LONG: Final = Text(most=2000)
 PRIORITY: Final = Count(least=-MAX_INTEGER)
 """The place of an execution; negative ones are first."""
 FLOW_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": UrlName(),
+    "id": Identity(),
     "alias": _TEXT,
     "description": _LONG,
     "providerId": Choice(FlowKind),
@@ -48,13 +47,10 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
     "displayName": _TEXT,
     "description": _LONG,
     "authenticationFlow": Flag(),
-    **dict.fromkeys(
-        (
-            *("alias", "requirementChoices", "configurable", "providerId"),
-            *("authenticationConfig", "flowId", "level", "index"),
-        ),
-        Verbatim(),
-    ),
+    **dict.fromkeys(("alias", "providerId", "authenticationConfig", "flowId"), _TEXT),
+    **dict.fromkeys(("level", "index"), Count()),
+    "configurable": Flag(),
+    "requirementChoices": VerbatimList(),
 }
 """What an execution is shown with; a part of it may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
@@ -65,10 +61,10 @@ EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
     "parentFlow": _TEXT,
     "flowId": _TEXT,
     "authenticatorConfig": _TEXT,
-    **dict.fromkeys(("authenticatorFlow", "autheticatorFlow", "userSetupAllowed"), Flag()),
+    **dict.fromkeys(("authenticatorFlow", "autheticatorFlow"), Flag()),
 }
 CONFIG_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": UrlName(),
+    "id": Identity(),
     "alias": _TEXT,
     "config": TextMap(longest=4000),
 }
@@ -144,7 +140,9 @@ def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorCo
     """Return what was sent under that id; raises InvalidInput."""
     values = parse_strictly(document, CONFIG_FIELDS, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
-        config_id, values.get("alias"), known_settings(values.get("config", {}))
+        config_id,
+        values.get("alias"),
+        known_settings({n: text for n, text in values.get("config", {}).items() if text}),
     )
 
 

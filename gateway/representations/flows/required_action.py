@@ -47,9 +47,8 @@ _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
 _NAME: Final = Text(least=1, most=255)
 ACTION_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": Text(most=255),
     "alias": _NAME,
-    "name": _NAME,
+    "name": Text(most=255),
     "providerId": Text(most=255),
     "enabled": Flag(),
     "defaultAction": Flag(),
@@ -82,8 +81,8 @@ def parse_action(document: Mapping[str, Any], before: RequiredAction) -> Require
 
 def known_config(config: Mapping[str, str]) -> dict[str, str]:
     """Return a configuration without what is empty; raises UnusableSetting."""
-    for name in config:
-        if name != MAXIMUM_AGE.name:
+    for name, text in config.items():
+        if text and name != MAXIMUM_AGE.name:
             raise UnusableSetting(f"'{name}' could have no effect: there is no page for it")
     return {name: str(MAXIMUM_AGE.read((text,))) for name, text in config.items() if text}
 

@@ -3,32 +3,38 @@
 The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation defaults
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
 from gateway.representations.field_table import Setting, StoredOnly
-from gateway.representations.names import UrlName
+from gateway.representations.names import Identity, UrlName
 from gateway.representations.realms.password_policy import PasswordPolicyText
 from gateway.representations.realms.security_headers import SecurityHeadersMap
 from gateway.representations.realms.smtp import SmtpMap
 from gateway.representations.roles import DefaultRole
 from gateway.representations.shapes import (
     Choice,
+    ChoiceOrNull,
     Count,
     Duration,
+    DurationOrNull,
     Flag,
-    OneOf,
+    OneOfOrNull,
+    OptionalChoice,
     Shape,
     Text,
     TextList,
     TextMap,
+    TextOrNull,
     VerbatimList,
     VerbatimObject,
 )
 
 _NAME = Text(most=255)
+_FILLED = TextOrNull(most=255)
 _LONGEST_WINDOW = 100
 _SESSION = Duration(least=1)
 _DAY = 86_400
@@ -65,14 +71,16 @@ def _events(name: str, attribute: str, shape: Shape, *, omit_empty: bool = False
 def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     prefix = f"webAuthnPolicy{kind}"
     return (
-        StoredOnly(f"{prefix}RpEntityName", "keycloak", _NAME, public=True),
+        StoredOnly(f"{prefix}RpEntityName", "keycloak", _FILLED, public=True),
         StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
         StoredOnly(f"{prefix}RpId", "", _NAME, public=True),
-        StoredOnly(f"{prefix}AttestationConveyancePreference", "not specified", _NAME, public=True),
-        StoredOnly(f"{prefix}AuthenticatorAttachment", "not specified", _NAME, public=True),
-        StoredOnly(f"{prefix}RequireResidentKey", "not specified", _NAME, public=True),
-        StoredOnly(f"{prefix}ResidentKey", resident_key, _NAME, public=True),
-        StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _NAME, public=True),
+        StoredOnly(
+            f"{prefix}AttestationConveyancePreference", "not specified", _FILLED, public=True
+        ),
+        StoredOnly(f"{prefix}AuthenticatorAttachment", "not specified", _FILLED, public=True),
+        StoredOnly(f"{prefix}RequireResidentKey", "not specified", _FILLED, public=True),
+        StoredOnly(f"{prefix}ResidentKey", resident_key, _FILLED, public=True),
+        StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _FILLED, public=True),
         StoredOnly(f"{prefix}CreateTimeout", 0, Count()),
         StoredOnly(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
         StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
@@ -80,12 +88,12 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     )
 
 
-_ALGORITHM: Final = Choice(ALGORITHMS_OF_CLIENTS, optional=True)
+_ALGORITHM: Final = OptionalChoice(ALGORITHMS_OF_CLIENTS)
 """Terraform sends the empty text for the default."""
 _OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
-    Setting("id", "id", UrlName(), public=True),
+    Setting("id", "id", Identity(), public=True),
     Setting("realm", "name", UrlName(), public=True),
     Setting("displayName", "display_name", _NAME, public=True),
     Setting("displayNameHtml", "display_name_html", Text(), public=True),
@@ -141,18 +149,18 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting(
         "passwordPolicy", "password_policy", PasswordPolicyText(), omit_empty=True, public=True
     ),
-    _otp("otpPolicyType", "type", Choice(OtpType)),
-    _otp("otpPolicyAlgorithm", "algorithm", Choice(OtpAlgorithm)),
+    _otp("otpPolicyType", "type", ChoiceOrNull(OtpType)),
+    _otp("otpPolicyAlgorithm", "algorithm", ChoiceOrNull(OtpAlgorithm)),
     _otp("otpPolicyInitialCounter", "initial_counter", Count()),
-    _otp("otpPolicyDigits", "digits", OneOf((6, 8))),
+    _otp("otpPolicyDigits", "digits", OneOfOrNull((6, 8))),
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
-    _otp("otpPolicyPeriod", "period", Duration(least=1, most=_DAY)),
+    _otp("otpPolicyPeriod", "period", DurationOrNull(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
     StoredOnly("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
     StoredOnly("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
-    StoredOnly("webAuthnPolicyPasswordlessMediation", None, _NAME, public=True),
+    StoredOnly("webAuthnPolicyPasswordlessMediation", None, _FILLED, public=True),
     Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     Setting("smtpServer", "smtp", SmtpMap()),
     StoredOnly("loginTheme", None, _NAME, public=True),
@@ -204,16 +212,41 @@ IMPORTED: Final = frozenset(
 )
 """Resources that a realm file carries beside the settings, and that an import reads."""
 
+UNREAD: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(
+        (
+            *("applications", "clientTemplates", "defaultRoles", "federatedUsers"),
+            *("identityProviderMappers", "identityProviders", "oauthClients", "organizations"),
+            *("protocolMappers", "userFederationMappers", "userFederationProviders"),
+        ),
+        VerbatimList(),
+    ),
+    **dict.fromkeys(
+        ("adminPermissionsClient", "applicationScopeMappings", "socialProviders"), VerbatimObject()
+    ),
+    **dict.fromkeys(
+        ("social", "updateProfileOnInitialSocialLogin", "passwordCredentialGrantAllowed"), Flag()
+    ),
+    **dict.fromkeys(("certificate", "codeSecret", "privateKey", "publicKey"), Text(most=100_000)),
+}
+"""Fields of a realm whose type alone is checked."""
+RESOURCES: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(
+        (
+            *("authenticationFlows", "authenticatorConfig", "clientScopes", "clients"),
+            *("defaultDefaultClientScopes", "defaultOptionalClientScopes", "groups"),
+            *("requiredActions", "scopeMappings", "users"),
+        ),
+        VerbatimList(),
+    ),
+    **dict.fromkeys(
+        ("clientScopeMappings", "components", "defaultRole", "localizationTexts", "roles"),
+        VerbatimObject(),
+    ),
+}
+"""Fields that an update of a realm does not read; their type alone is checked."""
 NOT_IMPORTED: Final = frozenset(
-    {
-        *("adminPermissionsClient", "applicationScopeMappings", "applications", "certificate"),
-        *("clientTemplates", "codeSecret", "components", "defaultRoles", "federatedUsers"),
-        *("identityProviderMappers", "identityProviders", "oauthClients", "organizations"),
-        *("parsedClientPolicies", "parsedClientProfiles", "passwordCredentialGrantAllowed"),
-        *("privateKey", "protocolMappers", "publicKey", "social", "socialProviders"),
-        *("updateProfileOnInitialSocialLogin", "userFederationMappers"),
-        "userFederationProviders",
-    }
+    {"components", "parsedClientPolicies", "parsedClientProfiles", *UNREAD}
 )
 """Resources that Keycloak reads from a realm file and this version does not; imports report them.
 

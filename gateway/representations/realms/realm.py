@@ -15,8 +15,15 @@ from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.component_files import carries_unread_components
-from gateway.representations.field_table import FieldTable, Given
-from gateway.representations.realms.fields import COMPUTED, IMPORTED, NOT_IMPORTED, REALM_FIELDS
+from gateway.representations.field_table import FieldTable, Given, parse_fields
+from gateway.representations.realms.fields import (
+    COMPUTED,
+    IMPORTED,
+    NOT_IMPORTED,
+    REALM_FIELDS,
+    RESOURCES,
+    UNREAD,
+)
 from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
@@ -28,9 +35,10 @@ from gateway.representations.setting_effects import (
     with_mirrored,
     with_written,
 )
+from gateway.representations.shapes import text_of_scalar
 from gateway.representations.users import USER_TABLE
 
-REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED)
+REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED, UNREAD)
 _EMBEDDED: Final[Mapping[str, tuple[FieldTable, str]]] = {
     "clients": (CLIENT_FIELDS, "ClientRepresentation"),
     "users": (USER_TABLE, "UserRepresentation"),
@@ -152,6 +160,9 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     one-time passwords where the rest of their policy is given.
     Keycloak: updating CIBA, PAR and device settings, and the policy of one-time passwords
     """
+    errors: list[FieldError] = []
+    parse_fields(document, RESOURCES, "", errors)
+    raise_all(errors)
     realm = parse_realm(document, base=before)
     _check_written(realm, before, "")
     if realm.attributes is before.attributes or realm.attributes == before.attributes:
@@ -262,7 +273,8 @@ def _created(given: Given, path: str, errors: list[FieldError]) -> Realm:
     _, name = given.get("realm", ("", None))
     if name is None:
         errors.append(FieldError(f"{path}.realm" if path else "realm", "nothing", "a realm name"))
-    _, identity = given.get("id", ("", name))
+    name = text_of_scalar(name)
+    identity = text_of_scalar(given.get("id", ("", name))[1])
     lifespans = TokenLifespans()
     if name == MASTER:
         lifespans = TokenLifespans(access_token=_MASTER_ACCESS_TOKEN)

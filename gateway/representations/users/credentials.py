@@ -28,20 +28,34 @@ from gateway.representations.refusals import (
     refused_secret,
     require_known,
 )
-from gateway.representations.shapes import Count, Flag, Milliseconds, Shape, Text
+from gateway.representations.shapes import (
+    MAX_MILLISECONDS,
+    Count,
+    Flag,
+    Milliseconds,
+    Shape,
+    Text,
+    VerbatimObject,
+    is_absent,
+    text_of_scalar,
+)
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
-_CURRENT: Final = (
-    *("id", "type", "userLabel", "createdDate", "priority", "secretData", "credentialData"),
-    *("value", "temporary"),
-)
-_LEGACY: Final = (
-    *("algorithm", "config", "counter", "device", "digits", "federationLink"),
-    *("hashIterations", "hashedSaltedValue", "period", "salt"),
-)
-CREDENTIAL_FIELDS: Final = (*_CURRENT, *_LEGACY)
-_NAMES = Names(_CURRENT)
+_CURRENT: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("id", "type", "userLabel"), Text()),
+    **dict.fromkeys(("createdDate", "priority"), Count(most=MAX_MILLISECONDS)),
+    "temporary": Flag(),
+}
+_LEGACY: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("algorithm", "device", "federationLink"), Text()),
+    **dict.fromkeys(("hashedSaltedValue", "salt"), Text()),
+    **dict.fromkeys(("counter", "digits", "hashIterations", "period"), Count()),
+    "config": VerbatimObject(),
+}
+_HIDDEN: Final = ("value", "secretData", "credentialData")
+CREDENTIAL_FIELDS: Final = (*_CURRENT, *_HIDDEN, *_LEGACY)
+_NAMES = Names((*_CURRENT, *_HIDDEN))
 _OPTIONAL: Final[Mapping[str, Shape]] = {
     "priority": Count(),
     "createdDate": Milliseconds(),
@@ -82,6 +96,7 @@ def parse_new_password(document: Mapping[str, Any] | None) -> NewPassword | None
     given = document or {}
     current = [name for name in given if name not in _LEGACY]
     require_known(current, _NAMES, "CredentialRepresentation")
+    _require_types(given, "")
     if given.get("value") is None:
         return None
     fields = {name: given[name] for name in ("value", "temporary") if given.get(name) is not None}
@@ -119,6 +134,7 @@ def _read(
     given = _NAMES.collect(value, path, errors)
     raise_all(errors)
     fields = {name: item for name, (_, item) in given.items()}
+    _require_types(fields, path)
     if "value" in fields:
         return _new_password(fields, path)
     if fields.get("secretData") == MASK:
@@ -143,6 +159,18 @@ def _read(
     )
 
 
+def _require_types(fields: Mapping[str, Any], path: str) -> None:
+    """Raise InvalidInput for a field of another type, whether it is used or not."""
+    errors: list[FieldError] = []
+    parse_fields(fields, {**_CURRENT, **_LEGACY}, path, errors)
+    errors.extend(
+        FieldError(join(path, name), "a hidden value", "text")
+        for name in _HIDDEN
+        if isinstance(fields.get(name), (list, dict))
+    )
+    raise_all(errors)
+
+
 def parse_label(value: Any, path: str) -> str | None:
     """Return what a user calls a credential, None for nothing."""
     return Text(most=_LONGEST_LABEL).read(value, path) or None if value is not None else None
@@ -150,16 +178,15 @@ def parse_label(value: Any, path: str) -> str | None:
 
 def _new_password(fields: Mapping[str, Any], path: str) -> NewPassword:
     errors: list[FieldError] = []
-    text = fields["value"]
+    text = text_of_scalar(fields["value"])
     fine = isinstance(text, str) and 0 < len(text) <= MAX_PASSWORD_LENGTH and is_plain_text(text)
     if not fine:
         allowed = f"a password of 1 to {MAX_PASSWORD_LENGTH} characters"
         errors.append(FieldError(join(path, "value"), "a hidden value", allowed))
-    if fields.get("type", PASSWORD) != PASSWORD:
+    if (fields.get("type") or PASSWORD) != PASSWORD:
         errors.append(FieldError(join(path, "type"), "another type", f"{PASSWORD}, beside a value"))
-    temporary = attempt(
-        errors, False, Flag().read, fields.get("temporary", False), join(path, "temporary")
-    )
+    given = fields.get("temporary")
+    temporary = False if is_absent(Flag(), given) else Flag().read(given, join(path, "temporary"))
     raise_all(errors)
     return NewPassword(Secret(text), temporary)
 

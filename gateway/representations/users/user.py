@@ -30,27 +30,54 @@ from gateway.representations.shapes import (
     TextList,
     TextLists,
     Verbatim,
+    VerbatimList,
+    VerbatimObject,
 )
 from gateway.representations.users.credentials import NewPassword, parse_credentials
+
+
+class UserAttributes(TextLists):
+    """The attributes of a user; empty values of other types are an empty object."""
+
+    def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
+        if value in ("", 0, []):
+            return {}
+        if isinstance(value, Mapping):
+            value = {name: [] if item == {} else item for name, item in value.items()}
+        return TextLists.read(self, value, path)
+
 
 _NAMES: Final = (USERNAME, EMAIL)
 """What counts where it stands in the user itself alone, not among its attributes."""
 _TEXTS: Final = (*_NAMES, FIRST_NAME, LAST_NAME)
 _SHAPES: Final[Mapping[str, Shape]] = {
-    "attributes": TextLists(),
+    "attributes": UserAttributes(),
     "createdTimestamp": Milliseconds(),
     "emailVerified": Flag(),
     "enabled": Flag(),
     "requiredActions": TextList(Text(most=255)),
     **dict.fromkeys(_TEXTS, Text()),
 }
-_LISTS: Final = (
-    "clientConsents",
-    "disableableCredentialTypes",
-    "federatedIdentities",
-    "realmRoles",
-    "socialLinks",
-)
+_IGNORED: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys(("access", "applicationRoles", "clientRoles"), VerbatimObject()),
+    "userProfileMetadata": VerbatimObject(),
+    **dict.fromkeys(
+        (
+            *("clientConsents", "disableableCredentialTypes", "federatedIdentities"),
+            *("realmRoles", "socialLinks"),
+        ),
+        VerbatimList(),
+    ),
+    **dict.fromkeys(("origin", "self", "serviceAccountClientId"), Text()),
+    "totp": Flag(),
+}
+"""Fields of a user that others read, or nothing."""
+_UNUSED: Final[Mapping[str, Shape]] = {
+    **_IGNORED,
+    **dict.fromkeys(("id", "federationLink"), Text()),
+    "notBefore": Count(),
+}
+"""Fields that an administrator may send without an effect."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _LONGEST_EMAIL = 254
 
@@ -109,12 +136,8 @@ USER_TABLE = FieldTable(
         Setting("requiredActions", "required_actions", TextList(), public=True),
         Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
     ),
-    beside=(
-        *("access", "clientConsents", "clientRoles", "credentials", "disableableCredentialTypes"),
-        *("federatedIdentities", "groups", "origin", "realmRoles", "self"),
-        *("serviceAccountClientId", "totp", "userProfileMetadata"),
-        *("applicationRoles", "socialLinks"),
-    ),
+    beside=("credentials", "groups"),
+    ignored=_IGNORED,
 )
 
 
@@ -197,11 +220,7 @@ def parse_user_input(document: Mapping[str, Any], now: datetime) -> UserInput:
     texts: dict[str, str] = {name: read[name] for name in _TEXTS if name in read}
     groups = attempt(errors, (), _read_groups, given)
     credentials = attempt(errors, (), _read_credentials, given, now)
-    errors += [
-        FieldError(given[name][0], "something else", "a list")
-        for name in _LISTS
-        if name in given and not isinstance(given[name][1], list)
-    ]
+    parse_given(given, _UNUSED, errors)
     raise_all(errors)
     return UserInput(
         sent=Sent(_values(texts, read.get("attributes") or {}), whole="attributes" in read),
