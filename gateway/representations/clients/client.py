@@ -210,7 +210,6 @@ def client_representation(
 ) -> dict[str, Any]:
     """Return the answer of the admin API: a public client has no secret. Keycloak: 8.4."""
     document = render_client(client, masked=masked, registration_token=registration_token)
-    document.pop("authorizationSettings", None)
     if client.public_client:
         document.pop("secret", None)
         document["attributes"].pop(ROTATED_SECRET, None)
