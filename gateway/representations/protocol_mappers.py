@@ -130,7 +130,7 @@ def with_userinfo_option(mapper: ProtocolMapper) -> ProtocolMapper:
 
 
 def with_all_options(mapper: ProtocolMapper) -> ProtocolMapper:
-    """Return a mapper that is added or changed by itself, with each option where its claims go.
+    """Return a mapper as it is shown by itself, with each option where its claims go.
 
     Keycloak: 7.3
     """

@@ -72,18 +72,18 @@ class ProtocolMapperAdministration:
     ) -> list[dict[str, Any]]:
         async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
-        return [render_mapper(one) for one in mappers if protocol in {None, one.protocol}]
+        return [_shown(one) for one in mappers if protocol in {None, one.protocol}]
 
     async def one(self, realm: Realm, owner: MapperOwner, mapper_id: str) -> dict[str, Any]:
         async with self.database.read() as stores:
             mappers = _mappers(await _get_owner(stores, realm, owner))
-        return render_mapper(_found(mappers, mapper_id))
+        return _shown(_found(mappers, mapper_id))
 
     async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
-        mapper = self._read(document)
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
+            mapper = self._read(document)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
@@ -95,9 +95,9 @@ class ProtocolMapperAdministration:
     async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
-        added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
+            added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
             mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
@@ -116,7 +116,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
-            change.require_match(render_mapper(before))
+            change.require_match(_shown(before))
             require_types(document)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
             sent = self._read({**document, **fixed})
@@ -131,7 +131,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
-            change.require_match(render_mapper(removed))
+            change.require_match(_shown(removed))
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 
@@ -139,9 +139,13 @@ class ProtocolMapperAdministration:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
-        mapper = with_all_options(parse_mapper(document, path))
+        mapper = parse_mapper(document, path)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
+
+
+def _shown(mapper: ProtocolMapper) -> dict[str, Any]:
+    return render_mapper(with_all_options(mapper))
 
 
 async def _get_owner(stores: Stores, realm: Realm, owner: MapperOwner) -> Client | ClientScope:
