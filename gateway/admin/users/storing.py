@@ -65,17 +65,21 @@ async def require_free_names(
     if realm.login.duplicate_emails_allowed:
         address = None
     await stores.users.lock_names(realm.id, [text for text in (name, address) if text])
-    if address and await _is_taken(stores, user, address, by_address=True):
+    if not name and not address:
+        return
+    by_address = _signs_in_by_address(realm)
+    names, addresses = (
+        (name or "", address or ""),
+        (address or "", (name or "") if by_address else ""),
+    )
+    holding = await stores.users.holding(realm.id, names, addresses)
+    others = [other for other in holding if other.id != user.id]
+    if address and any(address in {other.username, other.email} for other in others):
         raise AlreadyExists(_ADDRESS)
-    if name and await _is_taken(stores, user, name, by_address=_signs_in_by_address(realm)):
+    if name and any(
+        name == other.username or (by_address and name == other.email) for other in others
+    ):
         raise AlreadyExists(_NAME)
-
-
-async def _is_taken(stores: Stores, user: User, text: str, *, by_address: bool) -> bool:
-    found = [await stores.users.find_by_username(user.realm_id, text)]
-    if by_address:
-        found.append(await stores.users.find_by_email(user.realm_id, text))
-    return any(other is not None and other.id != user.id for other in found)
 
 
 def _signs_in_by_address(realm: Realm) -> bool:

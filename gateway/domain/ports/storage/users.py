@@ -19,6 +19,14 @@ class UserRepository(Protocol):
     async def get_for_update(self, realm_id: str, user_id: str) -> User | None:
         """Return the same, locked until the transaction ends."""
 
+    async def holding(
+        self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
+    ) -> tuple[User, ...]:
+        """Return users with one of the names or addresses, in canonical form; at most a few.
+
+        An empty text matches no user.
+        """
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user, by username, with that (lower-cased) e-mail address."""
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    union_all,
     update,
 )
 
@@ -47,6 +48,26 @@ def _found_by(column: Column[Any]) -> FixedQuery:
     found = select(users).where(users.c.realm_id == realm_id, column == value)
     one = found.order_by(by_name).limit(literal_column("1")).offset(literal_column("0"))
     return FixedQuery(one)
+
+
+_HELD: Final = ("name", "other_name", "address", "other_address")
+
+
+def _holding() -> FixedQuery:
+    realm_id, *texts = (bindparam(name, type_=Name) for name in ("realm_id", *_HELD))
+    columns = (users.c.username, users.c.username, users.c.email, users.c.email)
+    # A search by index for each: with OR, SQLite would walk through the realm.
+    found = union_all(
+        *(
+            select(users.c.id).where(users.c.realm_id == realm_id, column == text)
+            for column, text in zip(columns, texts, strict=True)
+        )
+    )
+    holding = select(users).where(users.c.realm_id == realm_id, users.c.id.in_(found))
+    return FixedQuery(holding.limit(literal_column("100")).offset(literal_column("0")))
+
+
+_HOLDING: Final = _holding()
 
 
 def _of_type() -> Select[tuple[str]]:
@@ -82,6 +103,14 @@ class SqlUsers:
         return await self._transaction.get(
             users, realm_id, user_id, read_user, for_update=True, key_share=True
         )
+
+    async def holding(
+        self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
+    ) -> tuple[User, ...]:
+        texts = dict(zip(_HELD, (*names, *addresses), strict=True))
+        given = {name: text if is_name(text) else "" for name, text in texts.items()}
+        rows = await self._transaction.fetch(_HOLDING, realm_id=realm_id, **given)
+        return tuple(map(read_user, rows))
 
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         return await self._find(realm_id, users.c.email, email)
