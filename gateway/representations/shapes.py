@@ -1,6 +1,6 @@
 """The shapes of single fields: what each accepts, its error text, how it is written back.
 
-Keycloak: Jackson's coercion of scalars: "true" or 0 for a boolean, "300" for a number, a number or
+Scalars are coerced as by Jackson: "true" or 0 for a boolean, "300" for a number, a number or
 boolean for a text; the empty text for a boolean or number is null.
 """
 

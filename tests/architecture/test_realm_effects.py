@@ -25,7 +25,7 @@ RULES = (
 _OF_THE_REALM = ROOT / "domain" / "realm"
 _STORED = ROOT / "storage" / "sql" / "realms" / "repository.py"
 WITHOUT_EFFECT = frozenset(name for names in WAITING.values() for name in names)
-READ_OTHERWISE = {"defaultRole", "id", "realm"}
+READ_OTHERWISE = {"defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}
 """How long tokens may live says how long keys are kept, whatever issues them."""

@@ -59,10 +59,9 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             _NO_AUTHORIZATION: "redirectUris standardFlowEnabled implicitFlowEnabled",
             "Keycloak does not read it either": "surrogateAuthRequired",
             "The UMA grant does not exist: no permission is ever granted": (
-                "authorizationServicesEnabled authorizationSettings"
+                "authorizationServicesEnabled"
             ),
             "Nodes are listed only": "nodeReRegistrationTimeout registeredNodes",
-            "Replaced by roles; Keycloak imports it only": "defaultRoles",
         },
     ),
 )
