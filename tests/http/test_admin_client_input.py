@@ -127,7 +127,7 @@ def test_an_unknown_field_is_named(realm: AdministeredRealm) -> None:
         {"protocol": "foo"},
         {"clientAuthenticatorType": "foo"},
         {"secret": "x" * 4001},
-        {"secret": 5},
+        {"secret": []},
         {"protocolMappers": [{}]},
         {"protocolMappers": {"name": "m"}},
         {"registeredNodes": [1]},

@@ -140,7 +140,7 @@ def test_a_flow_is_made_empty_and_found_where_it_is_told(realm: OwnRealm) -> Non
         ({"alias": "x", "providerId": "other-flow"}, 400, None),
         ({"alias": "x", "topLevel": "maybe"}, 400, None),
         ({"alias": "x" * 256}, 400, None),
-        ({"alias": 5}, 400, None),
+        ({"alias": []}, 400, None),
         ({"alias": "x", "unknown": 1}, 400, None),
     ],
 )

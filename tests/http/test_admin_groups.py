@@ -149,11 +149,11 @@ def test_a_group_that_makes_no_sense_is_refused(
 @pytest.mark.parametrize(
     "fields",
     [
-        {"name": 5},
+        {"name": {}},
         {"name": "x\u0000"},
         {"name": "x\ud800"},
         {"name": "x" * 256},
-        {"id": 5},
+        {"id": {}},
         {"description": "x" * 256},
         {"attributes": {"x": {}}},
         {"attributes": {"": ["x"]}},

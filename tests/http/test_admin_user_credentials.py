@@ -182,9 +182,7 @@ def test_what_is_no_password_is_refused_and_changes_nothing(
     assert realm.sign_in("bob").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "fields", [{"value": 5}, {"value": ["x"]}, {"value": "x" * 1025}, {"temporary": "x"}]
-)
+@pytest.mark.parametrize("fields", [{"value": ["x"]}, {"value": "x" * 1025}, {"temporary": "x"}])
 def test_a_wrong_value_is_refused_unseen(
     realm: OwnRealm, simple: str, fields: dict[str, Any]
 ) -> None:

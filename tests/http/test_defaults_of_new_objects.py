@@ -153,7 +153,7 @@ def test_without_a_protocol_there_are_no_defaults_of_one(
 @BY_FILE
 def test_a_file_gets_no_defaults_of_the_protocol(realm: AdministeredRealm, make: Any) -> None:
     client = make(realm, **OPENID, rootUrl="https://a.test")
-    expected = {
+    expected: dict[str, Any] = {
         "publicClient": False,
         "directAccessGrantsEnabled": False,
         "adminUrl": None,

@@ -69,7 +69,13 @@ class ClientScopeAdministration:
         return scope.id
 
     async def update(self, acting: Acting, scope_id: str, document: Mapping[str, Any]) -> None:
-        _validate({name: value for name, value in document.items() if value is not None})
+        _validate(
+            {
+                name: value
+                for name, value in document.items()
+                if name != "protocol" or value is not None
+            }
+        )
         for name in _MAPPERS & document.keys():
             if document[name] is not None:
                 VerbatimList().read(document[name], name)

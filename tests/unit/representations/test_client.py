@@ -42,7 +42,7 @@ clients = st.builds(
     optional_client_scopes=st.lists(names, max_size=2).map(tuple),
     attributes=st.dictionaries(texts.map(lambda name: f"x.{name}"), texts.filter(bool), max_size=3),
     protocol_mappers=st.lists(
-        st.builds(ProtocolMapper, names, names, names, st.dictionaries(texts, texts, max_size=2)),
+        st.builds(ProtocolMapper, names, names, names, st.dictionaries(texts, names, max_size=2)),
         max_size=3,
         unique_by=lambda mapper: mapper.name,
     ).map(tuple),

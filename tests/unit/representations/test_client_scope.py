@@ -48,7 +48,7 @@ mappers = st.builds(
     id=st.uuids().map(str),
     name=texts.filter(bool),
     mapper_type=texts.filter(bool),
-    config=st.dictionaries(texts, texts, max_size=3),
+    config=st.dictionaries(texts, texts.filter(bool), max_size=3),
     protocol=st.sampled_from(["openid-connect", "saml", "docker-v2"]),
 )
 scopes = st.builds(
@@ -140,7 +140,7 @@ def test_a_token_names_the_scope_unless_its_attribute_says_no(
         {"name": "x\\y"},
         {"name": "x\n"},
         {"name": "p" * 256},
-        {"name": 1},
+        {"name": []},
         {"name": "x", "protocol": "docker-v2"},
         {"name": "x", "attributes": []},
         {"name": "x", "attributes": {"a": [1]}},

@@ -188,7 +188,7 @@ def test_a_hashed_credential_is_read_as_it_is_and_written_masked() -> None:
         ({"value": ""}, "value"),
         ({"value": "x" * 1025}, "value"),
         ({"value": "canary\0"}, "value"),
-        ({"value": 123456}, "value"),
+        ({"value": [123456]}, "value"),
         ({"value": "canary", "type": "otp"}, "type"),
         ({"value": "canary", "temporary": []}, "temporary"),
         ({"type": "password", "credentialData": "{}"}, "secretData"),
