@@ -70,6 +70,7 @@ FULL = X509CertificateParser().parse(presented(*NAMES))
         (IdentitySource.SUBJECT, FULL.subject.legacy_rendering()),
         (IdentitySource.ISSUER, "CN=Authority"),
     ],
+    ids=lambda value: value.name if isinstance(value, IdentitySource) else "names",
 )
 def test_each_source_names_the_user(source: IdentitySource, identity: str) -> None:
     assert identity_in(certificate(FULL), CertificateOptions(source)) == identity
@@ -86,6 +87,7 @@ def test_a_serial_number_may_be_hexadecimal() -> None:
         presented(common_names=("Ada", "Grace")),
         presented(x509.RFC822Name("a@b.test"), x509.RFC822Name("c@d.test"), common_names=()),
     ],
+    ids=["several", "none"],
 )
 def test_a_certificate_with_several_names_or_none_names_no_user(der: bytes) -> None:
     leaf = X509CertificateParser().parse(der)
