@@ -55,8 +55,4 @@ def test_a_play_is_told_what_is_left_out(ansible: Ansible, realm: str) -> None:
         "left out: identity provider",
         "left out: user federation",
         "left out: authorization scope",
-        "left out: flow of pages",
     }
-    assert (
-        "is a flow of pages, which this version does not have" in refused["left out: flow of pages"]
-    )

@@ -145,7 +145,7 @@ async def test_what_is_not_imported_is_named(imports: Imports) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"enabled": 5},
+        {"enabled": []},
         {"users": [{"username": "u", "realmRoles": ["nobody"]}]},
         {"users": [{"username": "u", "groups": ["/nobody"]}]},
         {

@@ -210,7 +210,7 @@ async def test_another_default_algorithm_brings_its_key(imports: Imports) -> Non
         ({"clients": ["x"]}, "clients[0]"),
         ({"clients": [{"clientId": "x"}, {"clientId": "x"}]}, "clients"),
         ({"users": 5}, "users"),
-        (one_user(credentials=[{"value": 5}]), "users[0].credentials[0].value"),
+        (one_user(credentials=[{"value": []}]), "users[0].credentials[0].value"),
         (one_user(serviceAccountClientId=[]), "users[0].serviceAccountClientId"),
         (one_user(realmRoles=["r"]), "users[0].realmRoles"),
         (one_user(clientRoles={"nobody": ["r"]}), "users[0].clientRoles.nobody"),

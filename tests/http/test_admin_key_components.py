@@ -391,7 +391,7 @@ def test_a_private_key_in_the_wrong_place_is_not_repeated(
         {"config": []},
         {"config": {"priority": ["1", "2"]}},
         {"name": "x" * 256},
-        {"name": 5},
+        {"name": []},
         {"id": "a/b"},
         {"id": "a\x01"},
         {"unknown": 1},

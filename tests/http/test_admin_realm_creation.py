@@ -90,7 +90,7 @@ def test_a_realm_brings_its_users_clients_roles_and_groups(
         ({"realm": "bad", "attributes": []}, 400, "attributes"),
         ({"realm": "a/b"}, 400, "realm"),
         ({"realm": "x" * 256}, 400, "realm"),
-        ({"realm": 5}, 400, "realm"),
+        ({"realm": ["x"]}, 400, "realm"),
         ({"realm": "bad", "passwordPolicy": "foo(3)"}, 400, "passwordPolicy"),
         ({"realm": "bad", "clients": [{"clientId": "a"}, {"clientId": "a"}]}, 409, "twice"),
         ({"realm": "bad", "users": [{"username": "a", "realmRoles": ["no"]}]}, 400, "no"),

@@ -132,7 +132,17 @@ def test_an_exported_realm_is_imported_with_the_same_ids_and_values(
     assert administration.ask("DELETE", realm).status_code == DONE
     import_realm(administration, before)
     done = administration.command("realm", "export", "--include-secrets", realm)
-    assert json.loads(done.stdout) == before
+    assert with_userinfo(json.loads(done.stdout)) == with_userinfo(before)
+
+
+def with_userinfo(part: Any) -> Any:
+    """Return a part of a file with the option that an import adds to mappers."""
+    if isinstance(part, list):
+        return [with_userinfo(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    added = {"userinfo.token.claim": part["id.token.claim"]} if "id.token.claim" in part else {}
+    return {**added, **{name: with_userinfo(value) for name, value in part.items()}}
 
 
 REPEATED: dict[str, tuple[dict[str, Any], str]] = {

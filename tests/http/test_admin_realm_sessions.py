@@ -276,7 +276,8 @@ def test_profiles_and_policies_are_kept_as_they_were_sent(
     assert realm["clientProfiles"] == {"profiles": [PROFILE]}
     assert realm["clientPolicies"] == {"policies": [POLICY]}
     every = administration.ask("GET", f"{lively}/{PROFILES}?include-global-profiles=true").json()
-    assert every == {"profiles": [PROFILE], "globalProfiles": []}
+    assert every["profiles"] == [PROFILE]
+    assert every["globalProfiles"] != []
     every = administration.ask("GET", f"{lively}/{POLICIES}?include-global-policies=true").json()
     assert every == {"policies": [POLICY], "globalPolicies": []}
     stale = {"If-Match": '"another"'}
@@ -316,14 +317,14 @@ def test_what_is_left_out_of_a_profile_or_a_policy_takes_its_default(
         (PROFILES, {"profiles": [{"name": "a", "executors": [{}]}]}, "executors[0].executor"),
         (PROFILES, {"profiles": "a"}, "profiles"),
         (PROFILES, {"profiles": ["a"]}, "profiles[0]"),
-        (PROFILES, {"profiles": [{"name": 5}]}, "name"),
+        (PROFILES, {"profiles": [{"name": []}]}, "name"),
         (POLICIES, {"policies": [{}]}, "client policy without name not allowed"),
         (POLICIES, {"policies": [POLICY] * 2}, "proposed client policy name duplicated"),
         (POLICIES, {"globalPolicies": [POLICY]}, "Global policies cannot be updated"),
         (POLICIES, {"hat": 1}, "ClientPoliciesRepresentation. Unrecognized"),
         (POLICIES, {"policies": [{"name": "a", "hat": 1}]}, "ClientPolicyRepresentation. Unrecog"),
         (POLICIES, {"policies": [{"name": "a", "enabled": "x"}]}, "policies[0].enabled"),
-        (POLICIES, {"policies": [{"name": "a", "profiles": [5]}]}, "policies[0].profiles[0]"),
+        (POLICIES, {"policies": [{"name": "a", "profiles": [[]]}]}, "policies[0].profiles[0]"),
     ],
 )
 def test_profiles_and_policies_of_another_shape_are_refused(

@@ -53,8 +53,18 @@ def test_no_profile_takes_the_name_of_a_global_one(realm: AdministeredRealm) -> 
     named = {"profiles": [{**OWN, "name": "fapi-1-baseline"}]}
     text = "Proposed profile name 'fapi-1-baseline' is duplicated as a global profile"
     assert realm.refused("PUT", PATH, named) == (400, {"errorMessage": text})
+    assert realm.get(PATH)["profiles"] == []
+
+
+def test_a_global_profile_may_be_sent_back_with_another_description_alone(
+    realm: AdministeredRealm,
+) -> None:
+    """Files of Keycloak have its descriptions."""
     changed = realm.get(LISTED)
     changed["globalProfiles"][0]["description"] = "another"
+    realm.change("PUT", PATH, changed)
+    assert realm.get(LISTED)["globalProfiles"][0]["description"] != "another"
+    changed["globalProfiles"][0]["executors"] = []
     refusal = {"errorMessage": "Global profiles cannot be updated"}
     assert realm.refused("PUT", PATH, changed) == (400, refusal)
     assert realm.get(PATH)["profiles"] == []

@@ -151,7 +151,9 @@ def test_an_export_is_in_sync(administration: Administration, shelled: str, tmp_
     assert run(administration, "realm", "plan", file) == f"realm {shelled}: in sync\n"
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"realm": "a/b"}', '{"realm": "x", "enabled": 5}'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"realm": "a/b"}', '{"realm": "x", "enabled": []}']
+)
 def test_a_file_that_is_wrong_is_no_plan(
     administration: Administration, tmp_path: Path, content: str
 ) -> None:

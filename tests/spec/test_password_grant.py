@@ -16,7 +16,7 @@ from tests.support.wire import DEVICE_KEY, PASSWORD, SECRET, basic, claims_of, h
 CREDENTIALS = (400, "invalid_grant", "Invalid user credentials")
 NOT_SET_UP = (400, "invalid_grant", "Account is not fully set up")
 REFUSALS = {
-    "no user name": ({"username": ""}, (401, "invalid_request", "Missing parameter: username")),
+    "no user name": ({"username": ""}, CREDENTIALS),
     "unknown user": ({"username": "nobody"}, CREDENTIALS),
     "wrong password": ({"password": "x"}, CREDENTIALS),
     "no password": ({"password": ""}, CREDENTIALS),

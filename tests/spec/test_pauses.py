@@ -63,7 +63,7 @@ def shares(spec: Stack) -> dict[str, tuple[int, float]]:
     clients = [{"clientId": f"c{number}"} for number in range(CLIENTS)]
     groups = [{"name": f"g{number}"} for number in range(GROUPS)]
     # Reading so many takes as long as of a document that is accepted; storing them longer.
-    refused = [*({"clientId": f"c{number}"} for number in range(REFUSED)), {"clientId": 1}]
+    refused = [*({"clientId": f"c{number}"} for number in range(REFUSED)), {"clientId": []}]
     asked: dict[str, tuple[str, str, Any]] = {
         "create": ("POST", "", {"realm": "large", "clients": clients, "groups": groups}),
         "import": (

@@ -98,7 +98,7 @@ def _prepared(
 ) -> Client:
     if before:
         return choice.of(changed_client(client, before, clock))
-    prepared = prepared_client(client, clock)
+    prepared = prepared_client(client, clock, of_file=True)
     if given_field(item, _SCOPES) is not None:
         # As the file says, or the next import of the same file would change it.
         prepared = replace(prepared, default_client_scopes=client.default_client_scopes)

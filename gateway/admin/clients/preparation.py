@@ -30,9 +30,13 @@ _SECRET_BYTES = 32
 _SERVICE_ACCOUNT_SCOPE = "service_account"
 
 
-def prepared_client(client: Client, clock: Clock) -> Client:
-    """Return a new client with what its settings require and its document omits."""
-    return _with_secret(_with_scope(with_creation_attributes(client)), clock)
+def prepared_client(client: Client, clock: Clock, *, of_file: bool = False) -> Client:
+    """Return a new client with what its settings require and its document omits.
+
+    A bearer-only client of a file stays without a secret, as the built-in ones are exported.
+    """
+    prepared = _with_scope(with_creation_attributes(client))
+    return _with_secret(prepared, clock, of_bearer_only=not of_file)
 
 
 def changed_client(
@@ -143,9 +147,11 @@ def _without_scope(client: Client) -> Client:
     return replace(client, default_client_scopes=tuple(kept))
 
 
-def _with_secret(client: Client, clock: Clock) -> Client:
+def _with_secret(client: Client, clock: Clock, *, of_bearer_only: bool = False) -> Client:
     """Return the client with a secret where it needs one; a public one has none."""
     if client.public_client:
         return replace(client, secret=None)
-    needs = client.client_authenticator_type in WITH_SECRET
+    needs = client.client_authenticator_type in WITH_SECRET and (
+        of_bearer_only or not client.bearer_only
+    )
     return with_new_secret(client, clock) if needs and client.secret is None else client

@@ -155,7 +155,10 @@ class RealmDocument:
     async def components(self) -> dict[str, Any]:
         """Return registration policies, the user profile where the realm has its own, and keys."""
         stores, realm = self._stores, self._realm
-        keys = map(key_component, await stores.keys.list(realm.id))
+        keys = sorted(
+            map(key_component, await stores.keys.list(realm.id)),
+            key=lambda component: component.id or "",
+        )
         policies = await realm_policies(stores, realm.id)
         profile = await profile_components(stores, realm)
         return {"components": render_components((*policies, *profile, *keys))}

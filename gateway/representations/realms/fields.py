@@ -90,7 +90,6 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
 
 _ALGORITHM: Final = OptionalChoice(ALGORITHMS_OF_CLIENTS)
 """Terraform sends the empty text for the default."""
-_OTP_APPLICATIONS = ["totpAppFreeOTPName", "totpAppGoogleName", "totpAppMicrosoftAuthenticatorName"]
 
 REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting("id", "id", Identity(), public=True),
@@ -156,7 +155,6 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
     _otp("otpPolicyPeriod", "period", DurationOrNull(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
-    StoredOnly("otpSupportedApplications", _OTP_APPLICATIONS, VerbatimList(), public=True),
     *_web_authn("", "not specified"),
     *_web_authn("Passwordless", "required"),
     StoredOnly("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
@@ -199,7 +197,10 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
 )
 """Every setting that is answered, in the order of the answer."""
 
-COMPUTED: Final = frozenset({"keycloakVersion"})
+COMPUTED: Final[Mapping[str, Shape]] = {
+    "keycloakVersion": Text(),
+    "otpSupportedApplications": VerbatimList(),
+}
 """Answered from other facts; accepted and ignored."""
 
 IMPORTED: Final = frozenset(

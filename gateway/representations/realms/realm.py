@@ -38,7 +38,9 @@ from gateway.representations.setting_effects import (
 from gateway.representations.shapes import text_of_scalar
 from gateway.representations.users import USER_TABLE
 
-REALM_TABLE = FieldTable(REALM_FIELDS, COMPUTED | IMPORTED | NOT_IMPORTED, UNREAD)
+REALM_TABLE = FieldTable(
+    REALM_FIELDS, IMPORTED | NOT_IMPORTED | COMPUTED.keys(), {**UNREAD, **COMPUTED}
+)
 _EMBEDDED: Final[Mapping[str, tuple[FieldTable, str]]] = {
     "clients": (CLIENT_FIELDS, "ClientRepresentation"),
     "users": (USER_TABLE, "UserRepresentation"),
@@ -53,6 +55,7 @@ _REDUCED: Final = (
     *("realm", "displayName", "displayNameHtml", _OF_USERS, "bruteForceProtected"),
     *("supportedLocales", "organizationsEnabled"),
 )
+_AFTER_APPLICATIONS: Final = "otpPolicyCodeReusable"
 _AFTER_DEFAULTS: Final = "requiredCredentials"
 
 
@@ -287,5 +290,9 @@ def _with_lasting_headers(given: Given, before: Realm) -> Given:
 
 
 def _answer(realm: Realm) -> dict[str, Any]:
-    answer = REALM_TABLE.answer(realm, realm.unmodelled)
-    return {**answer, "otpSupportedApplications": list(realm.otp_policy.supported_applications)}
+    answer: dict[str, Any] = {}
+    for name, value in REALM_TABLE.answer(realm, realm.unmodelled).items():
+        answer[name] = value
+        if name == _AFTER_APPLICATIONS:
+            answer["otpSupportedApplications"] = list(realm.otp_policy.supported_applications)
+    return answer

@@ -39,7 +39,7 @@ _WEB_AUTHN: Final = (
 )
 _WAITING: Final[Mapping[str, str]] = {
     "pages": "displayName displayNameHtml registrationAllowed rememberMe resetPasswordAllowed"
-    " otpSupportedApplications loginTheme accountTheme adminTheme emailTheme supportedLocales"
+    " loginTheme accountTheme adminTheme emailTheme supportedLocales"
     " browserFlow registrationFlow resetCredentialsFlow",
     "the authorization endpoint": "accessTokenLifespanForImplicitFlow accessCodeLifespan"
     " accessCodeLifespanUserAction accessCodeLifespanLogin",

@@ -62,13 +62,13 @@ def test_a_file_goes_in_and_comes_out(run: Command) -> None:
 
 
 def test_a_wrong_file_ends_with_2_a_line_per_error_and_no_change(run: Command) -> None:
-    wrong = run.file({"realm": "wrong", "enabled": "yes", "failureFactor": 0}, "wrong.json")
+    wrong = run.file({"realm": "wrong", "enabled": "yes", "failureFactor": -1}, "wrong.json")
     done = run("import", run.file(ACME), wrong)
     assert done.exit_code == 2
     lines = done.stderr.splitlines()
     assert lines == [
         f'Error: {wrong}: enabled: "yes" given, true or false expected',
-        f"Error: {wrong}: failureFactor: 0 given, a whole number from 1 to 2147483647 expected",
+        f"Error: {wrong}: failureFactor: -1 given, a whole number from 0 to 2147483647 expected",
     ]
     assert run("export", "acme").exit_code == 2
 

@@ -1,5 +1,7 @@
 """Which URL of the admin API a request means. Spec: RFC 3986 §2.4."""
 
+from urllib.parse import unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +44,9 @@ URLS = AdminUrls({template: _Endpoint(template) for template in _TEMPLATES})
 
 
 def scope_of(path: str) -> Scope:
-    return {"type": "http", "path": "/not/looked/at", "raw_path": path.encode()}
+    """Return the request as a server and the middleware of paths pass it on."""
+    plain = unquote(path.partition("?")[0]).removeprefix("/auth")
+    return {"type": "http", "path": plain, "raw_path": path.encode()}
 
 
 def found(path: str) -> tuple[str, dict[str, str]] | None:

@@ -70,6 +70,10 @@ def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
     assert (merged.id, merged.default_role_name) == (other.id, other.default_role_name)
 
 
+_FOLLOWS = "otpSupportedApplications"
+"""Computed from the settings of one-time passwords."""
+
+
 @pytest.mark.parametrize("spelling", [0, 1], ids=["snake_case", "camelCase"])
 @pytest.mark.parametrize("name", SPECIFICATION_SETTINGS)
 def test_each_setting_of_the_specification_is_read_in_both_spellings(
@@ -81,6 +85,7 @@ def test_each_setting_of_the_specification_is_read_in_both_spellings(
     assert written[camel] == value
     if camel not in {"id", "realm"}:
         untouched = render_realm(parse_realm(ACME))
+        del untouched[_FOLLOWS], written[_FOLLOWS]
         assert written[camel] != untouched.get(camel)
         assert {**written, camel: None} == {**untouched, camel: None}
 
