@@ -77,7 +77,8 @@ class Gateway:
 
     def log(self) -> list[dict[str, Any]]:
         """Return the lines of the log."""
-        return [json.loads(line) for line in self.log_text().splitlines() if line.startswith("{")]
+        whole = self.log_text().rpartition("\n")[0]  # the last line may be half written
+        return [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
 
     def counter_files(self) -> list[Path]:
         """Return the files in which the workers count."""
