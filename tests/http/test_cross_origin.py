@@ -37,8 +37,8 @@ PREFLIGHTS = {
 }
 
 
-def cors_headers(response: httpx2.Response) -> dict[str, str]:
-    """Return the CORS headers of a response, by the last part of each name."""
+def told(response: httpx2.Response) -> dict[str, str]:
+    """Return what a response tells browsers, by the last part of each name."""
     start = "access-control-"
     return {
         name.removeprefix(start): value
@@ -60,22 +60,22 @@ def options(wire: Wire, path: str, **headers: str) -> httpx2.Response:
 def test_a_preflight_is_answered_for_any_origin(wire: Wire, path: str) -> None:
     response = options(wire, path, Origin=STRANGER)
     assert response.status_code == 200
-    assert cors_headers(response) == {
+    assert told(response) == {
         "allow-origin": STRANGER,
         "allow-methods": PREFLIGHTS[path],
         "allow-credentials": "true",
         "allow-headers": ALLOWED_HEADERS,
         "max-age": "3600",
     }
-    assert cors_headers(options(wire, path)) == {}
+    assert told(options(wire, path)) == {}
 
 
 def test_introspection_and_unknown_realms_are_not_for_pages(wire: Wire) -> None:
     for path in (protocol("wire", "token/introspect"), protocol("nowhere", "token")):
-        assert cors_headers(options(wire, path, Origin=PAGE)) == {}
+        assert told(options(wire, path, Origin=PAGE)) == {}
     answer = wire.introspect("x", Origin=STRANGER)
-    assert (answer.json(), cors_headers(answer)) == ({"active": False}, {})
-    assert cors_headers(wire.get(protocol("nowhere", "certs"), Origin=PAGE)) == {}
+    assert (answer.json(), told(answer)) == ({"active": False}, {})
+    assert told(wire.get(protocol("nowhere", "certs"), Origin=PAGE)) == {}
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_introspection_and_unknown_realms_are_not_for_pages(wire: Wire) -> None:
 def test_any_page_reads_what_is_public(wire: Wire, path: str) -> None:
     url = {"certs": protocol("wire", "certs"), "off": protocol("off", "certs")}.get(path, path)
     response = wire.get(url, Origin=STRANGER)
-    assert (response.status_code, cors_headers(response)) == (200, readable(STRANGER, None))
+    assert (response.status_code, told(response)) == (200, readable(STRANGER, None))
     if "certs" in url:
         assert response.headers["vary"] == "origin"
 
@@ -108,36 +108,36 @@ def test_a_page_gets_tokens_for_a_client_that_lists_its_origin(
 ) -> None:
     response = wire.token_request({"client_id": client_id}, Origin=origin)
     if allowed:
-        assert (response.status_code, cors_headers(response)) == (200, readable(origin))
+        assert (response.status_code, told(response)) == (200, readable(origin))
     else:
         assert (response.status_code, response.json()) == (403, INVALID_ORIGIN)
-        assert cors_headers(response) == {}
+        assert told(response) == {}
 
 
 @pytest.mark.parametrize("own", [PUBLIC_URL, MTLS_PUBLIC_URL])
 def test_a_page_of_the_gateway_itself_needs_no_permission(wire: Wire, own: str) -> None:
     response = wire.token_request(Origin=own)
-    assert (response.status_code, cors_headers(response)) == (200, {})
+    assert (response.status_code, told(response)) == (200, {})
 
 
 @pytest.mark.parametrize("origin", [PAGE, STRANGER])
 def test_errors_before_the_client_is_known_are_for_any_page(wire: Wire, origin: str) -> None:
     for form in ({"client_secret": "x"}, {"client_id": "nobody"}):
         response = wire.token_request(AS_UPPER | form, Origin=origin)
-        assert (response.status_code, cors_headers(response)) == (401, readable(origin))
+        assert (response.status_code, told(response)) == (401, readable(origin))
     disabled = wire.token_request(realm="off", Origin=origin)
-    assert (disabled.status_code, cors_headers(disabled)) == (403, readable(origin))
+    assert (disabled.status_code, told(disabled)) == (403, readable(origin))
     wrong_method = wire.get(protocol("wire", "token"), Origin=origin)
-    assert (wrong_method.status_code, cors_headers(wrong_method)) == (405, {})
+    assert (wrong_method.status_code, told(wrong_method)) == (405, {})
     for form in (AS_UPPER, AS_UPPER | {"grant_type": "x"}):
         response = wire.post("token", form, Origin=origin)
-        assert (response.status_code, cors_headers(response)) == (400, {})
+        assert (response.status_code, told(response)) == (400, {})
 
 
 def test_errors_of_a_known_client_are_for_its_pages(wire: Wire) -> None:
     for form in ({"scope": "x"}, {"grant_type": "refresh_token", "refresh_token": "x"}):
         response = wire.token_request(AS_UPPER | form, Origin=PAGE)
-        assert (response.status_code, cors_headers(response)) == (400, readable(PAGE))
+        assert (response.status_code, told(response)) == (400, readable(PAGE))
         refused = wire.token_request(AS_UPPER | form, Origin=STRANGER)
         assert (refused.status_code, refused.json()) == (403, INVALID_ORIGIN)
 
@@ -162,13 +162,13 @@ def test_userinfo_is_for_pages_of_the_tokens_client(wire: Wire) -> None:
     token = wire.token_request({"client_id": "UPPER", "scope": "openid"}).json()["access_token"]
     url, bearer = protocol("wire", "userinfo"), f"Bearer {token}"
     response = wire.get(url, Origin=PAGE, Authorization=bearer)
-    assert (response.status_code, cors_headers(response)) == (200, readable(PAGE))
+    assert (response.status_code, told(response)) == (200, readable(PAGE))
     refused = wire.get(url, Origin=STRANGER, Authorization=bearer)
-    assert (refused.status_code, refused.json(), cors_headers(refused)) == (403, INVALID_ORIGIN, {})
+    assert (refused.status_code, refused.json(), told(refused)) == (403, INVALID_ORIGIN, {})
     challenge = readable(STRANGER, "Access-Control-Allow-Methods, WWW-Authenticate")
     for sent in ({}, {"Authorization": "Bearer x"}):
         response = wire.get(url, Origin=STRANGER, **sent)
-        assert (response.status_code, cors_headers(response)) == (401, challenge)
+        assert (response.status_code, told(response)) == (401, challenge)
 
 
 def test_the_claim_names_the_origins_that_count(wire: Wire) -> None:
@@ -190,19 +190,12 @@ def service(administration: Administration) -> Iterator[Registration]:
 def test_the_admin_api_is_for_pages_of_the_callers_client(service: Registration) -> None:
     for path, status in (("clients", 200), ("clients/none", 404), ("users", 403)):
         response = service.realm.ask("GET", path, by="maker", Origin=PAGE)
-        assert (response.status_code, cors_headers(response)) == (
-            status,
-            readable(PAGE, "Location"),
-        )
+        assert (response.status_code, told(response)) == (status, readable(PAGE, "Location"))
         refused = service.realm.ask("GET", path, by="maker", Origin=STRANGER)
-        assert (refused.status_code, refused.json(), cors_headers(refused)) == (
-            403,
-            INVALID_ORIGIN,
-            {},
-        )
+        assert (refused.status_code, refused.json(), told(refused)) == (403, INVALID_ORIGIN, {})
     http = service.realm.administration.http
-    anonymous = http.get("/admin/realms/of-pages", headers={"Origin": PAGE})
-    assert (anonymous.status_code, cors_headers(anonymous)) == (401, {})
+    nobody = http.get("/admin/realms/of-pages", headers={"Origin": PAGE})
+    assert (nobody.status_code, told(nobody)) == (401, {})
 
 
 def test_a_page_that_may_not_changes_nothing(service: Registration) -> None:
@@ -221,10 +214,7 @@ def test_a_page_registers_clients_with_a_token_for_its_origin(service: Registrat
         for origin in (PAGE, STRANGER):
             response = register(token, origin)
             if origin in allowed:
-                assert (response.status_code, cors_headers(response)) == (
-                    201,
-                    readable(origin, None),
-                )
+                assert (response.status_code, told(response)) == (201, readable(origin, None))
             else:
                 assert (response.status_code, response.json()) == (403, INVALID_ORIGIN)
     bearer = service.bearer("maker")
@@ -232,7 +222,7 @@ def test_a_page_registers_clients_with_a_token_for_its_origin(service: Registrat
     assert made.status_code == 201
     path, own = f"openid-connect/{made.json()['client_id']}", "registration_access_token"
     seen = service.ask("GET", path, token=made.json()[own], Origin=PAGE)
-    assert (seen.status_code, cors_headers(seen)) == (200, readable(PAGE, None))
+    assert (seen.status_code, told(seen)) == (200, readable(PAGE, None))
     for origin, status in ((STRANGER, 403), (PAGE, 200)):
         changed = CLIENT | {"client_id": made.json()["client_id"]}
         answer = service.ask("PUT", path, changed, token=made.json()[own], Origin=origin)

@@ -16,7 +16,7 @@ class UserAttribute:
     """Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
 
     With `regex` the value is a pattern; one that takes long refuses the sign-in. With
-    `include_group_attributes` those of groups count as well; `not` inverts the result.
+    `include_group_attributes` those of groups count as well; `not` turns it round.
     """
 
     id: ClassVar = USER_ATTRIBUTE

@@ -83,7 +83,7 @@ def _configuration(context: RealmContext, request: ProtocolRequest) -> Reply:
 def _keys(request: ProtocolRequest) -> Reply:
     reply = json_reply(key_set(request.realm, request.now))
     tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
-    # A cache may be shared by pages of several origins, whose responses differ.
+    # Caches are shared by pages of several origins, and each is told its own.
     headers: Headers = (_KEYS_CACHED, (b"vary", b"origin"), (_TAG, tag))
     return Reply(reply.status, (*reply.headers, *headers), reply.body)
 
