@@ -1,6 +1,6 @@
-"""What browsers are told about requests from pages of other origins.
+"""CORS: the headers by which browsers permit requests from pages of other origins.
 
-An endpoint without a `CrossOrigin` tells them nothing, so no such page reads its responses.
+An endpoint without a `CrossOrigin` sends none, so no such page can read its responses.
 Spec: Fetch §3.3 (CORS protocol); Keycloak: 12.7
 """
 
@@ -32,7 +32,7 @@ _PREFLIGHT: Final[Headers] = (
 
 @dataclass(frozen=True, slots=True)
 class CrossOrigin:
-    """What an endpoint tells: `methods` and `exposed` headers as they are sent.
+    """The CORS headers of an endpoint: `methods` and `exposed` headers as they are sent.
 
     `is_open`: any page may read the response until the client of the request is known.
     """

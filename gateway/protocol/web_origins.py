@@ -20,8 +20,8 @@ class OriginRefused(RealmgateError):
 class Page:
     """The page from which a browser sends the request; without an `origin` there is none.
 
-    `is_own`: it is at an address of the gateway itself. `may_read`: the response tells the browser
-    that the page may read it.
+    `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
+    response to the page.
     """
 
     origin: str | None = None

@@ -46,7 +46,7 @@ MAPPER_TABLE = FieldTable(
 _PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 _SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
 _TYPES: Final[Mapping[str, Shape]] = {
-    **dict.fromkeys(("name", "protocol", "protocolMapper"), Text()),
+    **dict.fromkeys(("id", "name", "protocol", "protocolMapper"), Text()),
     "config": TextMap(),
 }
 _KNOWN = "a field of a protocol mapper"
@@ -151,13 +151,6 @@ def require_mapper_fields(document: Mapping[str, Any], path: str = "") -> None:
     errors: list[FieldError] = []
     parse_fields(document, _TYPES, path, errors)
     raise_all(errors)
-
-
-def require_types(document: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for a wrong type of the fields that a change keeps."""
-    for name in ("id", "name", "protocol"):
-        if document.get(name) is not None:
-            Text().read(document[name], name)
 
 
 def parse_mapper(value: Any, path: str) -> ProtocolMapper:

@@ -47,7 +47,7 @@ _REFERENCE: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("composite", "clientRole"), Flag()),
     **_TEXTS,
 }
-"""Of a list of roles only `id` and `name` are read, but all is judged."""
+"""Of a list of roles only `id` and `name` are used; the types of all fields are checked."""
 _COMPUTED: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("id", "containerId"), Text()),
     **dict.fromkeys(("clientRole", "composite", "scopeParamRequired"), Flag()),

@@ -105,7 +105,6 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         "*",
         Reason.KEYCLOAK,
         "Keycloak names an overwritten role a second time, as added",
-        "*",
     ),
     Deviation(
         f"GET {_REALM}",
@@ -180,7 +179,7 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         f"POST {_REALM}/partial-export",
         "clients[].attributes.jwt.credential.private.key",
         Reason.STRICTER,
-        "A client's private key leaves once, when it is made",
+        "A client's private key is returned once, when it is generated",
     ),
     Deviation(
         f"GET {_REALM}/client-scopes",
@@ -220,7 +219,7 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
             f"GET {_REALM}/authentication/{path}",
             member,
             Reason.LATER,
-            "Keycloak raises files of earlier versions to its own: actions, order, flows",
+            "Keycloak migrates files of earlier versions: required actions, priorities, flows",
             what,
         )
         for path, member, what in (

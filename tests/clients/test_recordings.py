@@ -28,14 +28,14 @@ _MASTER = {
     "accessTokenLifespan": 600,
 }
 """Its tokens outlive a replay on a slow machine."""
-_PATIENCE = 60.0
+_TIMEOUT = 60.0
 
 
 @contextmanager
 def _fresh_server(folder: Path, certificates: EdgeCertificates) -> Iterator[AdministeredServer]:
     """Run a gateway behind nginx that has the realm master alone, unless another is named."""
     if OTHER_SERVER:
-        with httpx2.Client(timeout=_PATIENCE) as http:
+        with httpx2.Client(timeout=_TIMEOUT) as http:
             password = os.environ.get("CLIENTS_SERVER_PASSWORD", "admin")
             yield AdministeredServer(OTHER_SERVER, password, http)
         return

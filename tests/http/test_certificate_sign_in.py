@@ -92,7 +92,7 @@ def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredS
         ("device-2", 400, "invalid_grant", "Invalid user credentials"),
     ],
 )
-def test_whoever_has_no_certificate_of_a_user_does_not_sign_in(
+def test_a_sign_in_without_a_certificate_of_a_user_fails(
     server: AdministeredServer, certificate: str | None, status: int, error: str, text: str
 ) -> None:
     expected = {"error": error, "error_description": text}

@@ -28,7 +28,6 @@ EXECUTED, USED = "conditional-sub-flow-executed", "conditional-credential"
 RIGHT, WRONG = (200, ""), (400, "Invalid user credentials")
 DENIED, NOT_SET_UP = (401, "Access denied"), (400, "Account is not fully set up")
 NUMBERS = count(1)
-CONTAINING: dict[str, Any] = {"composite": True, "composites": {"realm": ["boss"]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ def code() -> dict[str, str]:
     return {"totp": pyotp.TOTP(key).now()}
 
 
-def test_deny_access_denies_whoever_has_the_right_password(realm: OwnRealm) -> None:
+def test_deny_access_denies_a_user_with_the_right_password(realm: OwnRealm) -> None:
     bound(realm, Step(DENY))
     answer = realm.sign_in("plain")
     assert answer.status_code == 401

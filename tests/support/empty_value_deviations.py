@@ -57,7 +57,7 @@ _NO_CHOICE: Final = "an unknown choice is refused, since nothing would follow fr
 _AS_SENT: Final = "stored as it was sent; nothing depends on it"
 _ONE_TEXT: Final = "one value is a list of one: kcadm sends it so"
 _PROTOCOL: Final = "an unknown protocol would have no effect"
-_AUTHENTICATOR: Final = "an unknown authenticator would let nobody in"
+_AUTHENTICATOR: Final = "with an unknown authenticator no client could authenticate"
 _UNKNOWN_SETTING: Final = "a setting without an effect is refused"
 _FLOW: Final = "a flow or an execution of no known kind could not run"
 
@@ -109,9 +109,8 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
     ),
     Deviation("required-action", "config.purpose", '""', 204, "empty is not set", "update"),
     Deviation("required-action", "config.purpose", "0", 400, _UNKNOWN_SETTING, "update"),
-    Deviation("flow", "topLevel", 'null ""', 201, "a flow that stands alone is one of the top"),
     Deviation("flow", "topLevel", 'null ""', 204, "it stays", operation="update"),
-    Deviation("flow", "topLevel", "0", 400, "a sub-flow is created in its parent"),
+    Deviation("flow", "topLevel", "0", 400, "it cannot be changed", operation="update"),
     Deviation("flow", "providerId", "null", 201, "basic-flow is meant", operation="create"),
     Deviation("flow", "providerId", "null", 204, "it stays", operation="update"),
     Deviation("flow", "providerId", '""', 400, _FLOW),

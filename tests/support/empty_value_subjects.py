@@ -106,7 +106,7 @@ class Subject:
         return f"{self._at(world)}/{_last(made)}"
 
     def read(self, world: World, path: str) -> Any:
-        """Return the object, None where it is no more."""
+        """Return the object, None if it no longer exists."""
         return world.get(path)
 
     def whole(self, world: World, before: Any) -> dict[str, Any]:  # noqa: ARG002 - for others

@@ -3,19 +3,14 @@
 import copy
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from itertools import cycle
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_import import RealmImport
 from gateway.admin.realms.bootstrap_administrator import ensure_administrator
-from gateway.crypto.keys.private import generate_rsa_key
-from gateway.crypto.keys.signing import PyJwtKeyFactory
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.clients.client import Client
 from gateway.domain.clock import Clock
@@ -28,6 +23,7 @@ from gateway.domain.users import User
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.realms import dump_realm
 from tests.support.set_clock import SetClock
+from tests.support.signing_keys import shared_key_factory
 from tests.support.storage import StoredDatabase
 
 ELLIPTIC = {"defaultSignatureAlgorithm": "ES256"}
@@ -76,20 +72,13 @@ class Messages:
         del listener
 
 
-@cache
-def _rsa_keys() -> tuple[rsa.RSAPrivateKey, ...]:
-    """Return RSA keys of which a realm has at most one each."""
-    return tuple(generate_rsa_key() for _ in range(3))
-
-
 class Imports:
     """The use case with its real parts."""
 
     def __init__(self, database: SqlDatabase, passwords: PooledPasswordHasher) -> None:
         self.database = database
         self.passwords = passwords
-        supply = cycle(_rsa_keys())
-        self.keys = PyJwtKeyFactory(rsa_key=lambda: next(supply))
+        self.keys = shared_key_factory()
         self.clock: Clock = SetClock(datetime(2026, 11, 20, 12, tzinfo=UTC))
         self.messages = Messages()
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from tests.support.administered_server import AdministeredServer
 from tests.support.recorded_exchanges import RECORDED_SERVER, Exchange
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SESSION = re.compile(r"(?<=[/\"])[\w-]{24}(?=[/\"]|$)")
 """A session's id, which is no UUID, in a path or in JSON."""
 _OF_EXCHANGE = re.compile(r"(\w+) of exchange ([0-9]+)")
@@ -23,7 +23,7 @@ _GENERATED = frozenset(
     {"id", "secret", "value", "registrationAccessToken", "token", "session_state"}
 )
 _LONG = 16
-"""Characters of a value that somebody else cannot have chosen."""
+"""The least length of a value that must have been generated."""
 MASK = "**********"
 
 
@@ -121,10 +121,10 @@ class Replay:
 
     def here(self, text: str) -> str:
         """Return a path or JSON of the recording with the server's ids, secrets and URL."""
-        for pattern in (_ID, _SESSION):
+        for pattern in (ID, _SESSION):
             text = pattern.sub(lambda found: self.known.get(found[0], found[0]), text)
         for recorded, own in self.known.items():
-            if len(recorded) >= _LONG and not _ID.fullmatch(recorded):
+            if len(recorded) >= _LONG and not ID.fullmatch(recorded):
                 text = text.replace(recorded, own)
         return text.replace(RECORDED_SERVER, self.server.url)
 
@@ -136,7 +136,7 @@ class Replay:
             for one, other in pairs(recorded, own):
                 self._learn(one, other)
         elif isinstance(recorded, str) and isinstance(own, str) and recorded != own:
-            ids, others = _ID.findall(recorded), _ID.findall(own)
+            ids, others = ID.findall(recorded), ID.findall(own)
             if ids and len(ids) == len(others):
                 for one, other in zip(ids, others, strict=True):
                     self.known.setdefault(one, other)
@@ -148,8 +148,8 @@ class Replay:
             self.known[f"secret of {recorded['clientId']}"] = own["secret"]
         for member, value in recorded.items():
             self._learn(value, own.get(member), member)
-            if _ID.fullmatch(member) and member not in self.known:
-                alike = (key for key, one in own.items() if one == value and _ID.fullmatch(key))
+            if ID.fullmatch(member) and member not in self.known:
+                alike = (key for key, one in own.items() if one == value and ID.fullmatch(key))
                 self.known[member] = next(alike, member)
 
 
@@ -175,7 +175,7 @@ def _most_alike(item: Any, others: list[Any]) -> Any:
 
 
 def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and not _ID.fullmatch(value)
+    return isinstance(value, str) and not ID.fullmatch(value)
 
 
 def _likeness(item: dict[str, Any], other: dict[str, Any]) -> int:

@@ -12,24 +12,15 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tests.support.recorded_exchanges import Exchange
-from tests.support.replay import Answer, Replay, pairs
+from tests.support.replay import ID, Answer, Replay, pairs
 
-_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _REALM: Final = re.compile(r"^(/admin/realms|/realms)/[^/?]+")
 _CUT: Final = "…"
-"""Stands for the members that a recording leaves out."""
+"""Stands for members that a recording omits."""
 _TIMES: Final = frozenset(
     {
-        *(
-            "createdTimestamp",
-            "expires_in",
-            "refresh_expires_in",
-            "createdDate",
-            "time",
-            "timestamp",
-            "notBefore",
-            "not-before-policy",
-        ),
+        *("createdTimestamp", "expires_in", "refresh_expires_in", "createdDate", "time"),
+        *("timestamp", "notBefore", "not-before-policy"),
         *("client.secret.creation.time", "lastAccess", "start", "exp", "iat", "auth_time", "nbf"),
         *("client.secret.rotated.expiration.time", "validTo", "expiration", "lastFailure"),
         *("uptime", "uptimeMillis", "serverTime", "tokens-not-before", "client_id_issued_at"),
@@ -82,7 +73,7 @@ def differences(
 
 def request_shape(path: str) -> str:
     """Return a path without realm, ids and query: /admin/realms/{realm}/users/{id}."""
-    return _ID.sub("{id}", _REALM.sub(r"\1/{realm}", urlsplit(path).path)).rstrip("/")
+    return ID.sub("{id}", _REALM.sub(r"\1/{realm}", urlsplit(path).path)).rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)

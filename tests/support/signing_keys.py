@@ -1,5 +1,6 @@
-"""Realm keys for tests: RSA keys are made a few times in a run, all others each time anew."""
+"""Realm keys for tests: only RSA keys are shared, since generating one takes long."""
 
+from functools import cache
 from itertools import cycle
 
 import pytest
@@ -9,14 +10,23 @@ from gateway.crypto.keys.private import generate_rsa_key
 from gateway.crypto.keys.signing import PyJwtKeyFactory
 
 
-@pytest.fixture(scope="session")
-def rsa_private_keys() -> tuple[rsa.RSAPrivateKey, ...]:
-    """Return RSA keys that the whole run shares."""
+@cache
+def _rsa_keys() -> tuple[rsa.RSAPrivateKey, ...]:
     return tuple(generate_rsa_key() for _ in range(3))
 
 
-@pytest.fixture
-def key_factory(rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]) -> PyJwtKeyFactory:
-    """Return a factory whose first three RSA keys differ and cost nothing."""
-    supply = cycle(rsa_private_keys)
+def shared_key_factory() -> PyJwtKeyFactory:
+    """Return a factory whose first three RSA keys differ, and are the same in the whole run."""
+    supply = cycle(_rsa_keys())
     return PyJwtKeyFactory(rsa_key=lambda: next(supply))
+
+
+@pytest.fixture(scope="session")
+def rsa_private_keys() -> tuple[rsa.RSAPrivateKey, ...]:
+    """Return RSA keys that the whole run shares."""
+    return _rsa_keys()
+
+
+@pytest.fixture
+def key_factory() -> PyJwtKeyFactory:
+    return shared_key_factory()

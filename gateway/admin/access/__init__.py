@@ -40,6 +40,7 @@ from gateway.admin.access.errors import (
     UnknownPage,
     WireFamily,
     WrongClient,
+    duplicate_resource,
 )
 from gateway.admin.access.escalation import (
     has_every_right,

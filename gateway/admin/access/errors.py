@@ -12,7 +12,7 @@ AdminRefusal
 ├── TooMany             a listing larger than an answer may be, a search that costs too much; public
 ├── MalformedBody       a body that is no JSON, or JSON of another kind; for logs only
 ├── PreconditionFailed  If-Match names another state than the stored one
-└── NotSupported             a feature of Keycloak that this version does not support; public
+└── NotSupported        a feature of Keycloak that this version does not support; public
 """
 
 from enum import StrEnum
@@ -74,6 +74,13 @@ class InvalidRequest(AdminRefusal):
         self.family = family
         self.code = code
         self.conflict = conflict
+
+
+def duplicate_resource() -> InvalidRequest:
+    """Return the refusal of an id, a name or a place in a list that is taken."""
+    return InvalidRequest(
+        "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
+    )
 
 
 class NotAcceptable(AdminRefusal):

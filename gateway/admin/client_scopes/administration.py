@@ -13,7 +13,7 @@ from gateway.admin.access import (
     AdminRole,
     InvalidRequest,
     NotFound,
-    WireFamily,
+    duplicate_resource,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.domain.client_scopes import ClientScope, RealmDefault
@@ -112,9 +112,7 @@ class ClientScopeAdministration:
         async with self._changes.begin(acting, alone=True) as change:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _NOT_LISTED)
             if scope.realm_default is not None:
-                raise InvalidRequest(
-                    "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
-                )
+                raise duplicate_resource()
             await change.stores.client_scopes.replace(replace(scope, realm_default=listed))
             _note(change, OperationType.CREATE, f"{_LISTS[listed]}/{scope.id}")
 

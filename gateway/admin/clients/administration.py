@@ -14,6 +14,7 @@ from gateway.admin.access import (
     NotFound,
     WireFamily,
     default_role_ids,
+    duplicate_resource,
     require_changeable_clients,
     require_may_grant,
 )
@@ -176,7 +177,7 @@ class ClientAdministration:
         try:
             await change.stores.clients.replace(after)
         except AlreadyExists as error:
-            raise _taken() from error
+            raise duplicate_resource() from error
         await self._change_account(change, before, after)
         renamed = after.client_id != before.client_id
         _invalidate(change, after, roles=renamed and await has_roles(change.stores, after))
@@ -249,7 +250,7 @@ class ClientAdministration:
             try:
                 await stores.users.replace(replace(account, username=service_account_name(after)))
             except AlreadyExists as error:
-                raise _taken() from error
+                raise duplicate_resource() from error
             change.invalidate(user_topic(after.realm_id, account.id))
 
 
@@ -277,9 +278,3 @@ def _require_name(document: Mapping[str, Any]) -> None:
 def _require_valid(wrong: Sequence[WrongAddress]) -> None:
     if wrong:
         raise AddressesRefused(wrong)
-
-
-def _taken() -> InvalidRequest:
-    return InvalidRequest(
-        "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
-    )

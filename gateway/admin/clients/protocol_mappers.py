@@ -30,7 +30,6 @@ from gateway.representations.protocol_mappers import (
     parse_mapper,
     render_mapper,
     require_mapper_fields,
-    require_types,
     with_all_options,
 )
 
@@ -117,7 +116,6 @@ class ProtocolMapperAdministration:
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
             change.require_match(_shown(before))
-            require_types(document)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
             sent = self._read({**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)

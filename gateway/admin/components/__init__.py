@@ -5,5 +5,4 @@ from gateway.admin.components.kinds import (
     NO_SUCH_COMPONENT,
     NO_SUCH_PROVIDER,
     component_path,
-    duplicate_component,
 )

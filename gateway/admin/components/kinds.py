@@ -6,7 +6,7 @@ Keycloak: components, by which a realm is given keys, a user profile and the lik
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from gateway.admin.access import Acting, InvalidRequest, WireFamily
+from gateway.admin.access import Acting
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.component import Component
@@ -19,13 +19,6 @@ NO_SUCH_COMPONENT: Final = "Could not find component"
 def component_path(component_id: str) -> str:
     """Return the path of a component below its realm."""
     return f"components/{component_id}"
-
-
-def duplicate_component() -> InvalidRequest:
-    """Return the refusal of an id that another component has."""
-    return InvalidRequest(
-        "Duplicate resource error", WireFamily.OAUTH, code="conflict", conflict=True
-    )
 
 
 class ComponentKind(Protocol):

@@ -15,10 +15,11 @@ from gateway.admin.access import (
     Acting,
     InvalidRequest,
     NotFound,
+    duplicate_resource,
     require_every_right,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.components import NO_SUCH_COMPONENT, component_path, duplicate_component
+from gateway.admin.components import NO_SUCH_COMPONENT, component_path
 from gateway.admin.keys.maker import KeyMaker
 from gateway.admin.keys.signing import ensure_fallback
 from gateway.domain.clock import Clock
@@ -73,7 +74,7 @@ class KeyComponents:
             if len(keys) >= _MAX_KEYS:
                 raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
             if any(other.id == key.id for other in keys):
-                raise duplicate_component()
+                raise duplicate_resource()
             await change.stores.keys.add(self._maker.with_unique_kid(key, keys))
             change.invalidate(realm_topic(change.realm.id))
             path = component_path(key.id)

@@ -9,13 +9,18 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound, WireFamily
+from gateway.admin.access import (
+    Acting,
+    InvalidRequest,
+    NotFound,
+    WireFamily,
+    duplicate_resource,
+)
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import (
     NO_SUCH_COMPONENT,
     NO_SUCH_PROVIDER,
     component_path,
-    duplicate_component,
 )
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
@@ -82,7 +87,7 @@ class RegistrationPolicies:
         async with self._changes.begin(acting, alone=True) as change:
             known = await realm_policies(change.stores, change.realm.id)
             if any(other.id == policy.id for other in known):
-                raise duplicate_component()
+                raise duplicate_resource()
             if len(known) >= _MOST:
                 raise InvalidRequest(f"A realm has at most {_MOST} client registration policies")
             policy = await checked_policy(change.stores, change.realm.id, policy)

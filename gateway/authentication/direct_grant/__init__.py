@@ -1,8 +1,5 @@
 """The authenticators and conditions of the password grant, a file each."""
 
-from collections.abc import Mapping
-from typing import Final
-
 from gateway.authentication.direct_grant.allow_access import AllowAccess
 from gateway.authentication.direct_grant.client_certificate import identity_in
 from gateway.authentication.direct_grant.client_scope import RequestedClientScope
@@ -20,21 +17,11 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sessions import SessionStore
 
-STEPS: Final[Mapping[str, type]] = {
-    each.id: each
-    for each in (
-        *(ValidateOneTimePassword, AllowAccess, DenyAccess, SessionLimits),
-        *(UserConfigured, UserRole, UserAttribute, RequestedClientScope, SubFlowExecuted),
-        CredentialUsed,
-    )
-}
-"""What a flow may consist of after the user was identified, by Keycloak's id."""
-
 
 def flow_runner(
     codes: OneTimePasswordCheck, directory: Directory, sessions: SessionStore
 ) -> FlowRunner:
-    """Return the runner with all that acts. `sessions` are the online ones."""
+    """Return the runner with every authenticator and condition. `sessions` are the online ones."""
     authenticators: tuple[Authenticator, ...] = (
         ValidateOneTimePassword(codes),
         AllowAccess(),

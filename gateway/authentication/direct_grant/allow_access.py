@@ -7,7 +7,7 @@ from gateway.domain.flows import ALLOW
 
 
 class AllowAccess:
-    """Lets the user in."""
+    """Allows every user."""
 
     id: ClassVar = ALLOW
 

@@ -7,7 +7,7 @@ from gateway.domain.flows import CLIENT_SCOPE, SignInFlow
 
 
 class RequestedClientScope:
-    """Matches requests with the client scope `client_scope`; `negate` turns it round."""
+    """Matches requests with the client scope `client_scope`; `negate` inverts the result."""
 
     id: ClassVar = CLIENT_SCOPE
 

@@ -16,7 +16,7 @@ class DenyAccess:
     id: ClassVar = DENY
 
     def is_configured(self, sign_in: SignIn) -> bool:
-        """Return False, as Keycloak does: nobody can set it up."""
+        """Return False: it cannot be set up."""
         del sign_in
         return False
 

@@ -1,7 +1,7 @@
 """Runs the steps of a flow after the user was identified.
 
 All required steps must succeed; a conditional sub-flow is skipped unless all its conditions match.
-Of alternatives the first that succeeds is enough; one that the user has not set up is passed over.
+Of alternatives the first that succeeds is enough; one that the user has not set up is skipped.
 A flow in which nothing succeeds fails. Keycloak: 15
 """
 
@@ -22,8 +22,13 @@ class FlowRunner:
         self._authenticators = authenticators
         self._conditions = conditions
 
+    @property
+    def steps(self) -> Mapping[str, Authenticator | Condition]:
+        """What a flow may consist of after the user was identified, by Keycloak's id."""
+        return {**self._authenticators, **self._conditions}
+
     async def run(self, steps: Iterable[FlowStep], sign_in: SignIn) -> None:
-        """Return where all steps succeed that are not skipped.
+        """Return if all steps that are not skipped succeed.
 
         Raises SignInRefused or StoreUnavailable.
         """
@@ -31,7 +36,7 @@ class FlowRunner:
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, sign_in.user.id)
 
     async def _run_required(self, steps: Iterable[FlowStep], sign_in: SignIn) -> int | None:
-        """Return how many steps were run, which is not all of them; None where one failed."""
+        """Return the number of steps that were run and not skipped; None if one failed."""
         count = 0
         for step in steps:
             if await self._is_skipped(step, sign_in):

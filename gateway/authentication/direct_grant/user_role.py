@@ -11,7 +11,7 @@ from gateway.domain.roles import EffectiveRoles
 class UserRole:
     """Matches users with the role `condUserRole`: `role`, or `client.role`.
 
-    `negate` turns it round.
+    `negate` inverts the result.
     """
 
     id: ClassVar = USER_ROLE

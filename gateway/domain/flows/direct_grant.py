@@ -2,7 +2,7 @@
 
 A flow identifies the user first: by user name and password, or by a certificate. Authenticators
 that need a page cannot act here; a flow with an enabled one is refused, with the reason.
-Where no step of a sub-flow is enabled, it takes no part; Keycloak answers such a sign-in with 500.
+A sub-flow without an enabled step is ignored; Keycloak answers such a sign-in with 500.
 Keycloak: 15
 """
 
@@ -56,7 +56,7 @@ class FlowStep:
 
 @dataclass(frozen=True, slots=True)
 class SignInFlow:
-    """A flow with what takes part of it.
+    """A flow with its enabled executions.
 
     `conditions` decide whether it is run where its requirement is CONDITIONAL. `steps` are all
     REQUIRED or CONDITIONAL, or all ALTERNATIVE.
@@ -120,7 +120,7 @@ def _divided(flow: Flow) -> tuple[tuple[Execution, ...], tuple[Execution, ...]]:
 def _steps(
     flows: Flows, parent: Flow, executions: Iterable[Execution], depth: int
 ) -> tuple[FlowStep, ...]:
-    """Return the steps; a sub-flow in which nothing is enabled takes no part."""
+    """Return the steps, without sub-flows in which no step is enabled."""
     steps = (_step(flows, parent, each, depth) for each in executions)
     return tuple(step for step in steps if step.flow is None or step.flow.steps)
 

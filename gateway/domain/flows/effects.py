@@ -1,4 +1,4 @@
-"""What the flow in which clients authenticate comes to where it is in use.
+"""The methods that the flow of client authentication permits.
 
 Keycloak: ClientAuthenticationFlow, measured
 """

@@ -69,7 +69,7 @@ class OtpAlgorithm(StrEnum):
 
 
 _USUAL_DIGITS: Final = 6
-"""What authenticator apps expect unless they are told otherwise."""
+"""The number that authenticator apps expect by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def registration_operations(registration: RegistrationUseCases) -> tuple[Operati
         ),
         rows.post(
             "/client-description-converter",
-            "Convert a description of a client: metadata of RFC 7591, or this representation",
+            "Convert a description of a client, such as metadata of RFC 7591",
             _convert,
             body=Body(media=Media.TEXT),
             returns="ClientRepresentation",

@@ -209,7 +209,7 @@ def _holder(mapping: RoleMapping, holder: str, whom: str) -> tuple[Operation, ..
     return (
         rows.get(
             "",
-            f"List the roles assigned to {whom}, of those that the caller may view",
+            f"List the roles assigned to {whom} that the caller may view",
             lambda r: document(mapping.everything(r.acting, _holder_of(r))),
             returns="MappingsRepresentation",
         ),

@@ -53,7 +53,7 @@ def _leads_to(certificate: ClientCertificate, expected: str) -> bool:
 
 @cached(512 * 1024)
 def _is_named(authority: DistinguishedName, expected: str) -> bool:
-    """Tell whether `expected` is the authority's name; a faulty one is nobody's."""
+    """Return whether `expected` is the authority's name; a malformed one never is."""
     return subject_matches(authority, expected, regex=False)
 
 

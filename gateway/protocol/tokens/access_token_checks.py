@@ -111,7 +111,7 @@ class AccessTokens:
         if claims["typ"] in ACCESS_TOKEN_TYPES:
             context = parse_token_id(claims["jti"])
             return context, await self._session(request, claims, context, entry)
-        # An ID token does not tell what kind of session it is of.
+        # An ID token does not contain the kind of its session.
         online = SessionKind.ONLINE if "sid" in claims else SessionKind.TRANSIENT
         context = TokenContext(online, lightweight=False, grant="")
         try:

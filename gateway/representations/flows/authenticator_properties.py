@@ -22,7 +22,7 @@ def _choice(name: str, label: str, text: str, *options: str) -> Property:
     return Property(name, label, text, Kind.CHOICE, options[0], options)
 
 
-_NEGATE: Final = "Whether the result is turned round"
+_NEGATE: Final = "Whether the result is inverted"
 _X509: Final = "x509-cert-auth"
 _CERTIFICATE: Final = (
     _choice(
@@ -221,8 +221,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
         _text(
             "defaultProvider",
             "Default Identity Provider",
-            "To automatically redirect to an identity provider set to the alias of the identity"
-            " provider",
+            "The alias of the provider to which users are sent",
         ),
     ),
     "idp-create-user-if-unique": (
@@ -300,7 +299,7 @@ PROPERTIES: Final[Mapping[str, tuple[Property, ...]]] = {
         _choice(
             "behavior",
             "Behavior when user session limit is exceeded",
-            "Whether the new session or the oldest one gives way",
+            "Whether the new session is refused or the oldest one ends",
             "Deny new session",
             "Terminate oldest session",
         ),

@@ -230,7 +230,7 @@ UNREAD: Final[Mapping[str, Shape]] = {
     ),
     **dict.fromkeys(("certificate", "codeSecret", "privateKey", "publicKey"), Text(most=100_000)),
 }
-"""Fields of a realm whose type alone is checked."""
+"""Fields of a realm of which only the type is checked."""
 RESOURCES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(
         (
@@ -245,11 +245,12 @@ RESOURCES: Final[Mapping[str, Shape]] = {
         VerbatimObject(),
     ),
 }
-"""Fields that an update of a realm does not read; their type alone is checked."""
+"""Fields that an update of a realm does not read; only their type is checked."""
 NOT_IMPORTED: Final = frozenset(
     {"components", "parsedClientPolicies", "parsedClientProfiles", *UNREAD}
 )
 """Resources that Keycloak reads from a realm file and this version does not; imports report them.
 
-They are not kept with the realm: some hold secrets, which nothing would seal.
+Of `components`, imports read keys, client registration policies and the user profile. None of these
+resources is kept with the realm: some hold secrets, which nothing would seal.
 """

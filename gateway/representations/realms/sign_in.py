@@ -1,7 +1,7 @@
 """The sign-in of a realm in a realm file: flows, configurations of steps, required actions.
 
-Steps name their flows and configurations by alias. Left out are secrets of services that no step
-asks, and unknown required actions.
+Steps name their flows and configurations by alias. Unknown required actions, and secrets of
+services that no authenticator uses, are not read.
 Keycloak: RealmRepresentation (authenticationFlows, authenticatorConfig, requiredActions)
 """
 

@@ -54,7 +54,10 @@ POLICY_PROVIDERS: Final = (
         replace(_property(DEFAULT_SCOPES, Kind.FLAG, "true"), as_boolean=True),
     ),
     _provider(
-        *("registration-web-origins", "Not supported: other origins cannot register clients"),
+        *(
+            "registration-web-origins",
+            "Not supported: the web origins of a token decide which pages may use it",
+        ),
         Property(
             _WEB_ORIGINS,
             "registration-web-origins.label",
@@ -178,7 +181,8 @@ def checked_config(provider: str, config: Config, scopes: Iterable[str]) -> Conf
         raise UnusableSetting(f"Client scopes not allowed: [{', '.join(sorted(unknown))}]")
     if config.get(_WEB_ORIGINS):
         raise UnusableSetting(
-            f"'{_WEB_ORIGINS}' has no effect: clients are not registered from other origins"
+            f"'{_WEB_ORIGINS}' has no effect: the web origins of a token decide which pages may"
+            " use it"
         )
     names = {each.name for each in properties}
     kept = {name: values for name, values in config.items() if name in names and values}

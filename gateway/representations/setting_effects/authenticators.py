@@ -6,8 +6,8 @@ from gateway.representations.flows import Role, of_role
 from gateway.representations.setting_effects.rows import Place, SettingRow, stored, works
 
 _WAITING: Final = (
-    "Waits for pages. It may be a step of any flow; a flow in which it is enabled cannot be that of"
-    " the password grant"
+    "Waits for pages. Flows may contain it; for the password grant, a flow in which it is enabled"
+    " is refused"
 )
 AUTHENTICATOR_ROWS: Final[tuple[SettingRow, ...]] = (
     *works(

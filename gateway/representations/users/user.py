@@ -71,7 +71,7 @@ _IGNORED: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("origin", "self", "serviceAccountClientId"), Text()),
     "totp": Flag(),
 }
-"""Fields of a user that others read, or nothing."""
+"""Fields of a user that other modules read, or that are ignored."""
 _UNUSED: Final[Mapping[str, Shape]] = {
     **_IGNORED,
     **dict.fromkeys(("id", "federationLink"), Text()),

@@ -1,6 +1,7 @@
 """The types of components and providers that consoles read from serverinfo. Keycloak: 7.5.
 
-Only what exists here is listed; a provider that does not act yet says so in its `helpText`.
+Only what exists here is listed. `helpText` says which key providers and policies have no effect,
+and `operationalInfo` in `providers` which authenticators.
 """
 
 from collections.abc import Iterable
