@@ -46,9 +46,10 @@ class ChangeFollower:
     async def read(self) -> None:
         """Deliver what is new since the last time; raises StoreUnavailable."""
         if self._settled is None:
-            newest = await self._log.newest()
             # No cached entry is older than the records before these.
-            self._settled, self._without_gap = max(0, newest - _READ_AT_START), newest
+            self._settled = max(0, await self._log.newest() - _READ_AT_START)
+            # Until the rest is delivered, and without gaps, none of it counts.
+            self._without_gap = self._settled
         self.take(await self._log.after(self._settled))
         self._settle(asyncio.get_running_loop().time() - REREAD.total_seconds())
 

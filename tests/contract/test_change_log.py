@@ -109,6 +109,22 @@ async def test_that_query_brings_a_change_that_commits_after_a_later_one(
     await second.dispose()
 
 
+async def test_that_query_brings_a_change_that_was_in_progress_when_the_worker_started(
+    postgres_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> None:
+    first, second = (SqlDatabase(postgres_database.url, secrets_at_rest) for _ in range(2))
+    delivered = Delivered(second)
+    async with first.write() as stores:
+        await stores.change_log.record(["realm:slow"])
+        await _record(second, "realm:quick")
+        at_start = await delivered.ask()
+    afterwards = await delivered.ask()
+    await first.dispose()
+    await second.dispose()
+    assert at_start[1][-1:] == ["realm:quick"]
+    assert afterwards == (False, ["realm:slow"])
+
+
 async def test_a_purge_leaves_the_newest(database: SqlDatabase) -> None:
     await _record(database, "realm:one")
     async with database.write() as stores:

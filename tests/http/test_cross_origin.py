@@ -85,8 +85,10 @@ def test_any_page_reads_what_is_public(wire: Wire, path: str) -> None:
     url = {"certs": protocol("wire", "certs"), "off": protocol("off", "certs")}.get(path, path)
     response = wire.get(url, Origin=STRANGER)
     assert (response.status_code, told(response)) == (200, readable(STRANGER, None))
-    if "certs" in url:
-        assert response.headers["vary"] == "origin"
+    # A cache must not give one page the answer to another.
+    for answer in (response, wire.get(url)):
+        is_stored = "no-store" not in answer.headers.get("cache-control", "")
+        assert answer.headers.get("vary") == ("origin" if is_stored else None)
 
 
 @pytest.mark.parametrize(

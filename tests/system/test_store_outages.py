@@ -16,7 +16,17 @@ REALM = {
     "realm": "r",
     "enabled": True,
     "clients": [client("svc", protocolMappers=[audience("svc")])],
+    "users": [
+        {
+            "username": "service-account-svc",
+            "enabled": True,
+            "serviceAccountClientId": "svc",
+            "clientRoles": {"realm-management": ["realm-admin"]},
+        }
+    ],
 }
+IN_MEMORY = ("/admin/realms/r", "/admin/realms/r/credential-registrators", "/admin/serverinfo")
+"""What the admin API could answer from memory once the caller is known."""
 RECOVERY = 10.0
 """Seconds to wait on a busy machine for what takes two on an idle one. Attacks S18."""
 
@@ -51,9 +61,13 @@ def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
     ):
         token = _token(http).json()["access_token"]
         assert _is_active(http, token)
+        bearer = {"Authorization": f"Bearer {token}"}
+        for path in IN_MEMORY:
+            assert http.get(path, headers=bearer).status_code == 200
         own_postgres.stop()
 
         for refused in (
+            *(http.get(path, headers=bearer) for path in IN_MEMORY),
             _introspect(http, token),
             http.post(protocol("r", "revoke"), data=SVC | {"token": token}),
             _token(http, {"client_id": "never seen"}),

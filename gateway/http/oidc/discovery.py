@@ -24,6 +24,8 @@ _NEVER_CACHED: Final[Headers] = (
     (b"cache-control", b"no-cache, must-revalidate, no-transform, no-store"),
 )
 _TAG: Final = b"etag"
+_FOR_EACH_ORIGIN: Final = (b"vary", b"origin")
+"""Caches are shared by pages of several origins, and each is told its own."""
 _KEYS_CACHED: Final = (b"cache-control", b"public, max-age=60")
 """Shorter than the time for which a new key is published before it signs."""
 
@@ -83,12 +85,10 @@ def _configuration(context: RealmContext, request: ProtocolRequest) -> Reply:
 def _keys(request: ProtocolRequest) -> Reply:
     reply = json_reply(key_set(request.realm, request.now))
     tag = b'"' + hashlib.sha256(reply.body).hexdigest()[:32].encode() + b'"'
-    # Caches are shared by pages of several origins, and each is told its own.
-    headers: Headers = (_KEYS_CACHED, (b"vary", b"origin"), (_TAG, tag))
+    headers: Headers = (_KEYS_CACHED, _FOR_EACH_ORIGIN, (_TAG, tag))
     return Reply(reply.status, (*reply.headers, *headers), reply.body)
 
 
 def _information(request: ProtocolRequest) -> Reply:
-    return json_reply(
-        realm_information(request.realm, request.issuer, request.now), content_type=JSON_UTF8
-    )
+    document = realm_information(request.realm, request.issuer, request.now)
+    return json_reply(document, headers=(_FOR_EACH_ORIGIN,), content_type=JSON_UTF8)
