@@ -167,18 +167,17 @@ class PatternMatches:
         return verdict
 
 
-def first_group(pattern: str, text: str) -> str | None:
-    """Return the first group of the pattern's first match in the text, in any case of letters.
+def matches_with_group(pattern: str, text: str) -> tuple[re.Match[str], ...]:
+    """Return the pattern's matches in the text whose first group is not empty, in any case.
 
-    None where nothing matches, the pattern has no group, or trying every place would take long.
+    None of them where the pattern has no group, or trying every place would take long.
     """
     prepared = _prepare(f"(?i:{pattern})")
     if len(text) > LONGEST_FOR_PATTERN or not isinstance(prepared, _Prepared):
-        return None
-    if _steps(prepared, text) * (len(text) + 1) > INLINE_STEPS:
-        return None
-    found = prepared.compiled.search(text)
-    return found[1] if found is not None and prepared.compiled.groups else None
+        return ()
+    if _steps(prepared, text) * (len(text) + 1) > INLINE_STEPS or not prepared.compiled.groups:
+        return ()
+    return tuple(found for found in prepared.compiled.finditer(text) if found[1])
 
 
 def matches_at_once() -> PatternMatches:
