@@ -142,3 +142,8 @@ def test_a_quoted_value_may_stand_beside_the_name() -> None:
     assert identity_in(certificate(leaf), of_unit) == "Example, Inc."
     whole = CertificateOptions(IdentitySource.SUBJECT)
     assert identity_in(certificate(leaf), whole) == leaf.subject.legacy_rendering()
+
+
+def test_a_pattern_reads_a_long_name() -> None:
+    leaf = X509CertificateParser().parse(presented(units=("u" * 60, "v" * 60, "w" * 60, "x" * 60)))
+    assert identity_in(certificate(leaf), BY_NAME) == "Ada"

@@ -170,12 +170,13 @@ class PatternMatches:
 def matches_with_group(pattern: str, text: str) -> tuple[re.Match[str], ...]:
     """Return the pattern's matches in the text whose first group is not empty, in any case.
 
-    None of them where the pattern has no group, or trying every place would take long.
+    None of them where the pattern has no group, or trying every place would take more steps than
+    an evaluation has. To be called in a thread: they take up to 30 ms.
     """
     prepared = _prepare(f"(?i:{pattern})")
     if len(text) > LONGEST_FOR_PATTERN or not isinstance(prepared, _Prepared):
         return ()
-    if _steps(prepared, text) * (len(text) + 1) > INLINE_STEPS or not prepared.compiled.groups:
+    if _steps(prepared, text) * (len(text) + 1) > EVALUATION_STEPS or not prepared.compiled.groups:
         return ()
     return tuple(found for found in prepared.compiled.finditer(text) if found[1])
 
