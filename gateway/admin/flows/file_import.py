@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.flows.unit_of_work import MOST_CONFIGURED, remove_document
+from gateway.admin.flows.unit_of_work import excess_of, remove_document
 from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
@@ -112,10 +112,9 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     kept = {
         config.id: config_document(config) for config in brought if config != configs.get(config.id)
     }
-    size = sum(each.size for each in {**configs, **{each.id: each for each in brought}}.values())
-    if size > MOST_CONFIGURED:
-        allowed = f"at most {MOST_CONFIGURED} characters in the realm"
-        raise refused("authenticatorConfig", f"{size} characters", allowed)
+    excess = excess_of({**configs, **{each.id: each for each in brought}}.values())
+    if excess is not None:
+        raise refused("authenticatorConfig", *excess)
     changed = await _put(stores, realm_id, _FLOW, stored)
     changed |= await _put(stores, realm_id, _CONFIG, kept)
     await _remove(stores, realm_id, merge)

@@ -27,7 +27,7 @@ LONGEST_FOR_PATTERN: Final = 1024
 LARGEST_PATTERN: Final = 4096
 """Weight of one pattern, see `pattern_weight`: parsing and compiling it takes at most 40 ms."""
 LARGEST_PATTERNS: Final = 32_768
-"""Weight of all patterns of one user profile."""
+"""Weight of all patterns of one user profile, and of all flows of a realm."""
 EVALUATION_STEPS: Final = 6_000_000
 """Steps of all matches of one evaluation. The most expensive step takes 5 ns."""
 INLINE_STEPS: Final = 300_000
