@@ -6,6 +6,7 @@ that an account is disabled needs the password, that it is not set up the code a
 Keycloak: 1.5, 4.2, 5.3, 6 (26.7); attacks: D4, D10, D11
 """
 
+import asyncio
 import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -116,7 +117,7 @@ class PasswordLogin:
         by_password = certificate is None
         name = given.username or ""
         if certificate is not None:
-            name = identity_in(caller.certificate, certificate)
+            name = await asyncio.to_thread(identity_in, caller.certificate, certificate)
         account = await self._find(realm, name)
         password = given.password or Secret("")
         async with self._guard.attempt(realm.brute_force, realm.id, account.guarded_as) as attempt:

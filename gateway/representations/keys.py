@@ -41,6 +41,8 @@ CERTIFICATE: Final = "certificate"
 _CERTIFIED: Final = "ecGenerateCertificate"
 _CURVE: Final = "ecdsaEllipticCurveKey"
 _EDWARDS_CURVE: Final = "eddsaEllipticCurveKey"
+_USE: Final = "keyUse"
+_FOR_ENCRYPTION: Final = frozenset({KeyProvider.RSA_ENC_GENERATED, KeyProvider.AES_GENERATED})
 _SIZES: Final = ("keySize", "secretSize")
 
 _CURVES: Final[Mapping[str, SignatureAlgorithm]] = {
@@ -144,6 +146,7 @@ class KeySettings:
 def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
     """Return what a component's `config` asks for; raises UnusableSetting."""
     values = parse_properties(_PROPERTIES[provider], config)
+    _require_use(provider, config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
     given = values.get(PRIVATE_KEY)
     algorithm = _algorithm(provider, values)
@@ -221,6 +224,13 @@ def _status(values: Mapping[str, str | None]) -> KeyStatus:
     if values["enabled"] == "false":
         return KeyStatus.DISABLED
     return KeyStatus.PASSIVE if values["active"] == "false" else KeyStatus.ACTIVE
+
+
+def _require_use(provider: KeyProvider, config: Config) -> None:
+    """Refuse a key that is for encryption where it would sign, and the other way round."""
+    use = "ENC" if provider in _FOR_ENCRYPTION else "SIG"
+    if any(given.upper() != use for given in config.get(_USE, ())):
+        raise UnusableSetting(f"'{_USE}' of '{provider}' can only be {use}")
 
 
 def _require_length(algorithm: KeyAlgorithm, size: str | None) -> None:

@@ -374,3 +374,18 @@ async def test_a_client_has_no_flow_of_its_own_that_could_do_nothing(
     client = {"clientId": "vault", "authenticationFlowBindingOverrides": own}
     path = "clients.vault.authenticationFlowBindingOverrides.direct_grant"
     assert await refused(imports, {**ACME, "clients": [client]}) == [path]
+
+
+async def test_a_flow_of_too_many_executions_is_refused(imports: Imports) -> None:
+    """Each of four sub-flows is contained ten times in the one before it."""
+    names = [f"level {level}" for level in range(4)]
+    steps: list[dict[str, Any]] = [{"authenticator": "deny-access-authenticator"}]
+    parts = []
+    for name in reversed(names):
+        parts.append({"alias": name, "topLevel": False, "authenticationExecutions": steps})
+        steps = [{"flowAlias": name, "requirement": "REQUIRED"} for _ in range(10)]
+    outer = with_steps(*STRICT["authenticationExecutions"], *steps)
+    assert await refused(imports, file(outer, *parts)) == ["authenticationFlows"]
+    few = with_steps(*STRICT["authenticationExecutions"], steps[0], steps[0])
+    parts[-1]["authenticationExecutions"] = []
+    await imports.run(file(few, parts[-1]))

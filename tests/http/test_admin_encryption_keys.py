@@ -173,6 +173,9 @@ def test_material_is_sealed_in_the_database(
         ("aes-generated", {"secretSize": "64"}, "'Secret size' should be 16, 24 or 32"),
         ("rsa-enc-generated", {"keySize": "1024"}, "'Key size' should be"),
         ("rsa-enc-generated", {"algorithm": "RS256"}, "'Algorithm' should be"),
+        ("rsa-enc-generated", {"keyUse": "sig"}, "'rsa-enc-generated' can only be ENC"),
+        ("rsa-generated", {"keyUse": "ENC"}, "'rsa-generated' can only be SIG"),
+        ("rsa", {"privateKey": "x", "keyUse": "enc"}, "'rsa' can only be SIG"),
     ],
 )
 def test_weak_keys_and_other_algorithms_are_refused(

@@ -570,6 +570,25 @@ def test_the_configurations_of_a_realm_are_limited(realm: OwnRealm) -> None:
     assert (status, text.startswith("The configurations of a realm have at most")) == (400, True)
 
 
+@pytest.mark.parametrize("name", ["attribute_expected_value", "x509-cert-auth.regular-expression"])
+def test_the_patterns_of_a_realm_are_limited_since_each_load_prepares_them(
+    realm: OwnRealm, name: str
+) -> None:
+    made = []
+    for number in range(9):
+        pattern = f"{number}" + "(a|b)" * 750
+        sent = {"alias": f"pattern {number}", "config": {name: pattern}}
+        answer = realm.ask("POST", "authentication/config", sent)
+        if answer.status_code != 201:
+            break
+        made.append(answer.headers["location"].rsplit("/", 1)[1])
+    for config_id in made:
+        realm.done("DELETE", f"authentication/config/{config_id}")
+    text = "The configurations of a realm have at most 32768 characters in patterns"
+    assert (len(made), answer.status_code) == (8, 400)
+    assert text in answer.text
+
+
 def test_a_flow_posted_with_executions_is_made_without_them(realm: OwnRealm) -> None:
     sent = {
         "alias": "mine",

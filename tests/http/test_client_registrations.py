@@ -465,6 +465,27 @@ def test_policies_say_what_no_client_registers_for_itself(
     assert service.realm.get("clients?clientId=greedy") == []
 
 
+def test_no_client_chooses_by_which_flow_its_users_sign_in(service: Registration) -> None:
+    flows = {flow["alias"]: flow["id"] for flow in service.realm.get("authentication/flows")}
+    chosen = {"authenticationFlowBindingOverrides": {"direct_grant": flows["direct grant"]}}
+    text = "The flows of a client are chosen by administrators"
+    refusal = error(403, "insufficient_scope", text)
+    document = {"clientId": "choosing", **chosen}
+    assert service.refused("POST", "default", document, token=service.initial()) == refusal
+    assert service.realm.get("clients?clientId=choosing") == []
+    own = registered(service, "choosing")["registrationAccessToken"]
+    assert service.refused("PUT", "default/choosing", document, token=own) == refusal
+    service.given("PUT", "default/choosing", document, token=service.bearer("manager"))
+    kept = service.given("PUT", "default/choosing", {**document, "name": "x"}, token=own)
+    assert (
+        kept["authenticationFlowBindingOverrides"] == chosen["authenticationFlowBindingOverrides"]
+    )
+    own = kept["registrationAccessToken"]
+    freed = {"clientId": "choosing", "authenticationFlowBindingOverrides": {"direct_grant": ""}}
+    assert service.refused("PUT", "default/choosing", freed, token=own) == refusal
+    service.given("DELETE", "default/choosing", token=own)
+
+
 def test_policies_leave_what_is_harmless(service: Registration) -> None:
     mapper = {
         "name": "m",

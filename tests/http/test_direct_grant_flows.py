@@ -80,6 +80,7 @@ def shared(administration: Administration, tmp_path_factory: pytest.TempPathFact
             _user("grouped", groups=["/reds"]),
             _user("holder", clientRoles={CLIENT: ["a.b"]}),
             _user("red", attributes={"team": ["blue", "red"]}),
+            _user("long", attributes={"team": ["r" * 1100]}),
         ],
     )
 
@@ -249,6 +250,15 @@ def test_a_condition_asks_for_the_value_of_an_attribute(
 ) -> None:
     bound(realm, denied_if(ATTRIBUTE, **config))
     assert admitted(realm, "plain", "red", "grouped") == names
+
+
+def test_a_value_too_long_for_a_pattern_leaves_no_condition_undecided(realm: OwnRealm) -> None:
+    red = {**TEAM, "attribute_expected_value": "r.*", "regex": "true"}
+    for config in (red, {**red, "not": "true"}):
+        bound(realm, denied_if(ATTRIBUTE, **config))
+        assert signed_in(realm, "long") == WRONG
+    bound(realm, denied_if(ATTRIBUTE, **TEAM))
+    assert signed_in(realm, "long") == RIGHT
 
 
 @pytest.mark.parametrize(

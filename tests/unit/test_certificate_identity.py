@@ -25,10 +25,13 @@ PRINCIPAL = x509.OtherName(x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3"), b"\x
 OTHER = x509.OtherName(x509.ObjectIdentifier("1.2.3.4"), b"\x0c\x01x")
 
 
-def presented(*names: x509.GeneralName, common_names: tuple[str, ...] = ("Ada",)) -> bytes:
+def presented(
+    *names: x509.GeneralName, common_names: tuple[str, ...] = ("Ada",), units: tuple[str, ...] = ()
+) -> bytes:
     """Return the encoding of a certificate with these alternative names."""
     key = ec.generate_private_key(ec.SECP256R1())
     attributes = [x509.NameAttribute(NameOID.COMMON_NAME, name) for name in common_names]
+    attributes += [x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, name) for name in units]
     subject = x509.Name(
         [*attributes, x509.NameAttribute(NameOID.EMAIL_ADDRESS, "ada@subject.test")]
     )
@@ -113,3 +116,34 @@ def test_only_a_trusted_certificate_names_a_user(
 ) -> None:
     with pytest.raises(CertificateRejected):
         identity_in(presented_certificate, CertificateOptions(IdentitySource.COMMON_NAME))
+
+
+BY_NAME = CertificateOptions(IdentitySource.SUBJECT, "CN=(.*?)(?:,|$)")
+
+
+@pytest.mark.parametrize("common_names", [("Ada",), ()], ids=["beside", "alone"])
+@pytest.mark.parametrize("unit", ["CN=admin,", "CN=admin", "x, CN=admin, y", 'x", CN=admin, "'])
+def test_no_value_of_a_name_poses_as_another(unit: str, common_names: tuple[str, ...]) -> None:
+    leaf = X509CertificateParser().parse(presented(common_names=common_names, units=(unit,)))
+    with pytest.raises(CertificateRejected):
+        identity_in(certificate(leaf), BY_NAME)
+
+
+def test_a_pattern_that_finds_several_names_finds_none() -> None:
+    leaf = X509CertificateParser().parse(presented(common_names=("Ada", "Grace")))
+    with pytest.raises(CertificateRejected):
+        identity_in(certificate(leaf), BY_NAME)
+
+
+def test_a_quoted_value_may_stand_beside_the_name() -> None:
+    leaf = X509CertificateParser().parse(presented(units=("Example, Inc.",)))
+    assert identity_in(certificate(leaf), BY_NAME) == "Ada"
+    of_unit = CertificateOptions(IdentitySource.SUBJECT, 'OU="(.*?)"(?:,|$)')
+    assert identity_in(certificate(leaf), of_unit) == "Example, Inc."
+    whole = CertificateOptions(IdentitySource.SUBJECT)
+    assert identity_in(certificate(leaf), whole) == leaf.subject.legacy_rendering()
+
+
+def test_a_pattern_reads_a_long_name() -> None:
+    leaf = X509CertificateParser().parse(presented(units=("u" * 60, "v" * 60, "w" * 60, "x" * 60)))
+    assert identity_in(certificate(leaf), BY_NAME) == "Ada"

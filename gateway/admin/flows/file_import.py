@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.flows.unit_of_work import MOST_CONFIGURED, remove_document
+from gateway.admin.flows.unit_of_work import excess_of, remove_document
 from gateway.admin.flows.uses import EFFECTS, realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
@@ -46,6 +46,8 @@ from gateway.representations.spelling import camel_case
 _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
 _ALWAYS_THERE = "delete_account"
 """The required action that Keycloak adds to those of a file."""
+_MOST_EXECUTIONS = 1000
+"""Executions of a flow with those of its sub-flows: each load of the realm reads all of them."""
 _ACTION, _TEXTS = DocumentKind.REQUIRED_ACTION, DocumentKind.LOCALIZATION
 
 
@@ -110,10 +112,9 @@ async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new:
     kept = {
         config.id: config_document(config) for config in brought if config != configs.get(config.id)
     }
-    size = sum(each.size for each in {**configs, **{each.id: each for each in brought}}.values())
-    if size > MOST_CONFIGURED:
-        allowed = f"at most {MOST_CONFIGURED} characters in the realm"
-        raise refused("authenticatorConfig", f"{size} characters", allowed)
+    excess = excess_of({**configs, **{each.id: each for each in brought}}.values())
+    if excess is not None:
+        raise refused("authenticatorConfig", *excess)
     changed = await _put(stores, realm_id, _FLOW, stored)
     changed |= await _put(stores, realm_id, _CONFIG, kept)
     await _remove(stores, realm_id, merge)
@@ -249,12 +250,22 @@ class _Merge:
 
 
 def _require_tree(flows: list[Flow]) -> None:
-    """Raise InvalidInput for a flow that is a part of itself."""
+    """Raise InvalidInput for a flow that is a part of itself, and for one of too many executions.
+
+    A sub-flow counts at each place: few flows, each several times in the next, make millions.
+    """
     every = Flows(flows)
     for flow in flows:
         if any(flow.id in each.parts for each in every.below(flow.id)):
             given = f"{describe(flow.alias)} as a part of itself"
             raise InvalidInput((FieldError("authenticationFlows", given, "a part of others"),))
+    sizes: dict[str | None, int] = {}
+    for flow in sorted(flows, key=lambda each: len(every.below(each.id))):
+        sizes[flow.id] = sum(1 + sizes.get(each.flow, 0) for each in flow.executions)
+        if sizes[flow.id] > _MOST_EXECUTIONS:
+            given = f"{describe(flow.alias)} with {sizes[flow.id]} executions"
+            allowed = f"at most {_MOST_EXECUTIONS} with those of its sub-flows"
+            raise InvalidInput((FieldError("authenticationFlows", given, allowed),))
 
 
 def _merged(given: Iterable[FlowInput]) -> tuple[FlowInput, ...]:

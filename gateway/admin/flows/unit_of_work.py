@@ -14,7 +14,8 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.uses import realm_flows, require_effective
-from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, Flows
+from gateway.domain.flows import PATTERNS, AuthenticatorConfig, Execution, Flow, Flows
+from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
@@ -30,7 +31,7 @@ from gateway.representations.flows import (
 _MAX_FLOWS: Final = 300
 """Flows of a realm, sub-flows included: every gateway holds all of them."""
 _MAX_EXECUTIONS: Final = 50
-MOST_CONFIGURED: Final = 256 * 1024
+_MOST_CONFIGURED: Final = 256 * 1024
 """Characters of all configurations of a realm: every gateway holds them as well."""
 _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
 
@@ -133,12 +134,26 @@ class FlowUnitOfWork:
         }
 
 
+def excess_of(configs: Iterable[AuthenticatorConfig]) -> tuple[str, str] | None:
+    """Return what is too much of a realm's configurations, and what is allowed; None if nothing.
+
+    Each load of the realm prepares the patterns.
+    """
+    known = tuple(configs)
+    size = sum(each.size for each in known)
+    if size > _MOST_CONFIGURED:
+        return f"{size} characters", f"at most {_MOST_CONFIGURED} characters"
+    patterns = {text for each in known for name, text in each.config if name in PATTERNS}
+    weights = (sum(map(weight, patterns)) for weight in (len, pattern_weight))
+    if any(weight > LARGEST_PATTERNS for weight in weights):
+        return "long patterns", f"at most {LARGEST_PATTERNS} characters in patterns"
+    return None
+
+
 def _require_small(configs: Iterable[AuthenticatorConfig]) -> None:
-    size = sum(each.size for each in configs)
-    if size > MOST_CONFIGURED:
-        raise InvalidRequest(
-            f"The configurations of a realm have at most {MOST_CONFIGURED} characters"
-        )
+    excess = excess_of(configs)
+    if excess is not None:
+        raise InvalidRequest(f"The configurations of a realm have {excess[1]}")
 
 
 async def _store(

@@ -83,6 +83,7 @@ class ClientRegistration:
                 policies = await Policies.load(change.stores, change.realm.id, anonymous=anonymous)
                 await policies.require_room(change.stores)
                 client = await self._registered(change, policies.completed(whole))
+                registrar.require_flows_kept(client)
                 await policies.require(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
                     change, client, anonymous=anonymous, origins=registrar.origins
@@ -156,6 +157,7 @@ class ClientRegistration:
         policies = await Policies.load(stores, change.realm.id, anonymous=anonymous)
         policies.require_sender(registrar.acting.address)
         after = self.clients.merged(before, sent.changed_client(document))
+        registrar.require_flows_kept(after, before)
         scopes = sent.scopes(document)
         await policies.require(stores, after, before=before, scopes=scopes)
         if scopes is None:

@@ -113,6 +113,20 @@ class Registrar:
             raise not_authorized(text)
         return client
 
+    def require_flows_kept(self, after: Client, before: Client | None = None) -> None:
+        """Raise RegistrationRefused where a caller who is no bearer chooses flows of the client.
+
+        By another flow users might prove less than the realm demands.
+        """
+        had = {} if before is None else before.flow_overrides
+        if not self._is_bearer and after.flow_overrides != had:
+            raise RegistrationRefused(
+                "insufficient_scope",
+                "The flows of a client are chosen by administrators",
+                HTTPStatus.FORBIDDEN,
+                event=EventError.NOT_ALLOWED,
+            )
+
     @property
     def _is_bearer(self) -> bool:
         return self.token is not None and self.kind is None

@@ -7,7 +7,7 @@ from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.domain.events import EventError
 from gateway.domain.flows import USER_ATTRIBUTE, SignInFlow
-from gateway.domain.limits.patterns import Verdict, evaluate
+from gateway.domain.limits.patterns import LONGEST_FOR_PATTERN, Verdict, evaluate
 from gateway.domain.ports.directory import Directory
 from gateway.domain.user_profile.merging import values_of
 
@@ -15,7 +15,8 @@ from gateway.domain.user_profile.merging import values_of
 class UserAttribute:
     """Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
 
-    With `regex` the value is a pattern; one that takes long refuses the sign-in. With
+    With `regex` the value is a pattern; one that takes long refuses the sign-in, and so does a
+    value of the attribute that is too long to be compared with it. With
     `include_group_attributes` those of groups count as well; `not` turns it round.
     """
 
@@ -37,7 +38,8 @@ class UserAttribute:
         verdicts = await evaluate(
             lambda matches: [matches.verdict(expected, value) for value in values]
         )
-        if Verdict.TOO_COSTLY in verdicts:
+        too_long = any(len(value) > LONGEST_FOR_PATTERN for value in values)
+        if too_long or Verdict.TOO_COSTLY in verdicts:
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, sign_in.user.id)
         return (Verdict.MATCHES in verdicts) != is_set(config, "not")
 

@@ -8,6 +8,7 @@ from gateway.domain.flows.direct_grant import (
     CODE,
     CREDENTIAL_USED,
     DENY,
+    PATTERNS,
     SESSION_LIMITS,
     STANDARD_GRANT,
     SUB_FLOW_EXECUTED,

@@ -15,7 +15,7 @@ from gateway.domain.limits.patterns import pattern_problem
 
 _PREFIX: Final = "x509-cert-auth."
 _SOURCE: Final = f"{_PREFIX}mapping-source-selection"
-_PATTERN: Final = f"{_PREFIX}regular-expression"
+PATTERN: Final = f"{_PREFIX}regular-expression"
 _MAPPER: Final = f"{_PREFIX}mapper-selection"
 _HEXADECIMAL: Final = f"{_PREFIX}serialnumber-hex-enabled"
 _BY_NAME: Final = "Username or Email"
@@ -67,9 +67,9 @@ def certificate_options(config: Mapping[str, str]) -> CertificateOptions:
     for name in _REFUSED_TEXTS:
         if config.get(_PREFIX + name):
             raise UnusableSetting(f"'{_PREFIX}{name}' cannot act: it must be empty")
-    pattern = config.get(_PATTERN) or _EVERYTHING
+    pattern = config.get(PATTERN) or _EVERYTHING
     problem = pattern_problem(pattern)
     if problem is not None:
-        raise UnusableSetting(f"'{_PATTERN}' cannot act: {problem}")
+        raise UnusableSetting(f"'{PATTERN}' cannot act: {problem}")
     hexadecimal = config.get(_HEXADECIMAL, "").lower() == "true"
     return CertificateOptions(IdentitySource(source), pattern, hexadecimal=hexadecimal)

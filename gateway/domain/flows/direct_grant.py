@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.certificate_options import CertificateOptions, certificate_options
+from gateway.domain.flows.certificate_options import (
+    PATTERN,
+    CertificateOptions,
+    certificate_options,
+)
 from gateway.domain.flows.flows import Execution, Flow, FlowKind, Flows, Requirement
 from gateway.domain.limits.patterns import pattern_problem
 
@@ -40,6 +44,9 @@ CONDITIONS: Final = frozenset(
 )
 ACTING: Final = frozenset({USERNAME, PASSWORD, CERTIFICATE}) | LATER | CONDITIONS
 """The authenticators that act in the password grant."""
+_EXPECTED: Final = "attribute_expected_value"
+PATTERNS: Final = frozenset({PATTERN, _EXPECTED})
+"""Settings of authenticators that are, or may be, patterns."""
 _DEEPEST: Final = 10
 """How many sub-flows may contain one another."""
 
@@ -162,7 +169,7 @@ def _attribute_problem(config: Mapping[str, str]) -> str | None:
         return "it is not configured"
     if config.get("regex", "").lower() != "true":
         return None
-    return pattern_problem(config.get("attribute_expected_value", ""))
+    return pattern_problem(config.get(_EXPECTED, ""))
 
 
 def _limits_problem(config: Mapping[str, str]) -> str | None:

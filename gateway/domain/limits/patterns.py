@@ -27,7 +27,7 @@ LONGEST_FOR_PATTERN: Final = 1024
 LARGEST_PATTERN: Final = 4096
 """Weight of one pattern, see `pattern_weight`: parsing and compiling it takes at most 40 ms."""
 LARGEST_PATTERNS: Final = 32_768
-"""Weight of all patterns of one user profile."""
+"""Weight of all patterns of one user profile, and of all flows of a realm."""
 EVALUATION_STEPS: Final = 6_000_000
 """Steps of all matches of one evaluation. The most expensive step takes 5 ns."""
 INLINE_STEPS: Final = 300_000
@@ -167,18 +167,18 @@ class PatternMatches:
         return verdict
 
 
-def first_group(pattern: str, text: str) -> str | None:
-    """Return the first group of the pattern's first match in the text, in any case of letters.
+def matches_with_group(pattern: str, text: str) -> tuple[re.Match[str], ...]:
+    """Return the pattern's matches in the text whose first group is not empty, in any case.
 
-    None where nothing matches, the pattern has no group, or trying every place would take long.
+    None of them where the pattern has no group, or trying every place would take more steps than
+    an evaluation has. To be called in a thread: they take up to 30 ms.
     """
     prepared = _prepare(f"(?i:{pattern})")
     if len(text) > LONGEST_FOR_PATTERN or not isinstance(prepared, _Prepared):
-        return None
-    if _steps(prepared, text) * (len(text) + 1) > INLINE_STEPS:
-        return None
-    found = prepared.compiled.search(text)
-    return found[1] if found is not None and prepared.compiled.groups else None
+        return ()
+    if _steps(prepared, text) * (len(text) + 1) > EVALUATION_STEPS or not prepared.compiled.groups:
+        return ()
+    return tuple(found for found in prepared.compiled.finditer(text) if found[1])
 
 
 def matches_at_once() -> PatternMatches:
