@@ -20,8 +20,8 @@ from gateway.representations.refusals import (
     mistyped,
     raise_all,
     refused_items,
+    repeated,
 )
-from gateway.representations.repetitions import repeated
 from gateway.representations.shapes import Flag, OneOf, Shape, Text, TextMap
 
 

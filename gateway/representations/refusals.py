@@ -4,13 +4,14 @@ What was given is shown shortened and escaped, so that it fits a line of a termi
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeVar, cast
 
-from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.errors import FieldError, InvalidInput, RepeatedName
 
 _SHOWN = 60
 _CLOSE = 0.75
@@ -18,6 +19,7 @@ _CLOSE = 0.75
 
 ReadT = TypeVar("ReadT")
 OtherT = TypeVar("OtherT")
+NameT = TypeVar("NameT", bound=Hashable)
 
 
 def join(path: str, name: str) -> str:
@@ -154,3 +156,17 @@ def raise_all(errors: Iterable[FieldError]) -> None:
     noted = tuple(errors)
     if noted:
         raise InvalidInput(noted)
+
+
+def repeated(names: Iterable[NameT]) -> list[NameT]:
+    """Return what comes more than once, each once, in the order of its first coming.
+
+    One pass, since a list may be as long as a body.
+    """
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def repeated_names(names: Iterable[str], path: str, allowed: str) -> Iterator[RepeatedName]:
+    """Yield an error for each name that comes more than once, in the order of the names."""
+    for name in sorted(repeated(names)):
+        yield RepeatedName(path, f"{describe(name)} twice", allowed)

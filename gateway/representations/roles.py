@@ -19,9 +19,9 @@ from gateway.representations.refusals import (
     raise_all,
     refused,
     refused_items,
+    repeated_names,
     require_known,
 )
-from gateway.representations.repetitions import repeated_names
 from gateway.representations.shapes import (
     Flag,
     Shape,

@@ -14,8 +14,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import given_field, parse_client
-from gateway.representations.refusals import attempt, raise_all
-from gateway.representations.repetitions import repeated_names
+from gateway.representations.refusals import attempt, raise_all, repeated_names
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"

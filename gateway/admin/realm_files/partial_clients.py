@@ -20,8 +20,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.masking import MASK
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
-from gateway.representations.refusals import describe, describe_name, raise_all
-from gateway.representations.repetitions import repeated_names
+from gateway.representations.refusals import describe, describe_name, raise_all, repeated_names
 from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 

@@ -30,8 +30,8 @@ from gateway.representations.refusals import (
     raise_all,
     refused,
     refused_secret,
+    repeated_names,
 )
-from gateway.representations.repetitions import repeated_names
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.spelling import Names
 from gateway.representations.users import NewPassword, parse_credentials, parse_user

@@ -20,7 +20,7 @@ _OWNERS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
     ("role-mappings", "clients"): PathObjectKind.ROLE_OWNER,
     ("scope-mappings", "clients"): PathObjectKind.CLIENT,
 }
-"""What stands before the client whose roles are mapped."""
+"""The part of the path before the client whose roles are mapped."""
 
 
 @dataclass(frozen=True, slots=True)

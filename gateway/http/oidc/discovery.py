@@ -25,7 +25,7 @@ _NEVER_CACHED: Final[Headers] = (
 )
 _TAG: Final = b"etag"
 _FOR_EACH_ORIGIN: Final = (b"vary", b"origin")
-"""Caches are shared by pages of several origins, and each is told its own."""
+"""Caches are shared by pages of several origins, and each gets an answer of its own."""
 _KEYS_CACHED: Final = (b"cache-control", b"public, max-age=60")
 """Shorter than the time for which a new key is published before it signs."""
 

@@ -11,8 +11,7 @@ from gateway.domain.client_scopes import ClientScope
 from gateway.domain.errors import FieldError
 from gateway.representations.client_scopes.client_scope import ScopeName, parse_client_scope
 from gateway.representations.names import PrintableName
-from gateway.representations.refusals import attempt, join, raise_all, refused
-from gateway.representations.repetitions import repeated_names
+from gateway.representations.refusals import attempt, join, raise_all, refused, repeated_names
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import TextList
 from gateway.representations.spelling import Names

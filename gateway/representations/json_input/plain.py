@@ -18,8 +18,7 @@ from gateway.representations.json_input.large import (
     TooLongTextError,
     TooManyMembersError,
 )
-from gateway.representations.refusals import join, located, refused
-from gateway.representations.repetitions import repeated
+from gateway.representations.refusals import join, located, refused, repeated
 
 MAX_DEPTH = 32
 _MAX_INTEGER = 2**63 - 1

@@ -17,8 +17,7 @@ from gateway.policies import POLICIES
 from gateway.policies.description import MAX_NUMBER, NUMBER, RuleDescription, number_argument
 from gateway.policies.regex_pattern import RegexPattern
 from gateway.representations.json_input import check_text
-from gateway.representations.refusals import describe, raise_all, refused
-from gateway.representations.repetitions import repeated
+from gateway.representations.refusals import describe, raise_all, refused, repeated
 
 _LONGEST = 4000
 _PATTERN: Final = RegexPattern.name

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.representations.json_input.plain import unrepeated
-from gateway.representations.repetitions import repeated
+from gateway.representations.refusals import repeated
 
 
 class Compared(str):
