@@ -8,6 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gateway.domain.clients.authorization import (
+    AuthenticationLevels,
+    AuthorizationSettings,
+    RequestObjectSettings,
+)
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
     ClientSessionLimits,
@@ -24,6 +29,9 @@ _SIGNING: Final = ClientSigning()
 _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
 _SECRETS: Final = SecretSettings()
+_AUTHORIZATION: Final = AuthorizationSettings()
+_LEVELS: Final = AuthenticationLevels()
+_REQUEST_OBJECTS: Final = RequestObjectSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,10 @@ class Client:
     service_accounts_enabled: bool = False
     direct_access_grants_enabled: bool = False
     """The client may ask for tokens with a user's password."""
+    standard_flow_enabled: bool = True
+    """The client may ask for codes."""
+    implicit_flow_enabled: bool = False
+    """The client may ask for tokens in the response of the authorization endpoint."""
     consent_required: bool = False
     full_scope_allowed: bool = True
     not_before: int = 0
@@ -76,6 +88,9 @@ class Client:
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
+    authorization: AuthorizationSettings = _AUTHORIZATION
+    levels: AuthenticationLevels = _LEVELS
+    request_objects: RequestObjectSettings = _REQUEST_OBJECTS
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
     """Ids of flows that replace the realm's, by use: only `direct_grant` has an effect."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()

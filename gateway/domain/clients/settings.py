@@ -79,6 +79,8 @@ class ClientSigning:
     """`id.token.signed.response.alg`"""
     userinfo: ChosenAlgorithm = None
     """`user.info.response.signature.alg`: None answers with plain JSON."""
+    authorization_response: ChosenAlgorithm = None
+    """`authorization.signed.response.alg`: of the response modes that end with `jwt`."""
     rfc9068_header: bool = False
     """`access.token.header.type.rfc9068`: the header's `typ` of access tokens is at+jwt."""
     introspection_jwt: bool = False
@@ -86,7 +88,12 @@ class ClientSigning:
 
     def algorithms(self) -> Iterator[SigningAlgorithm]:
         """Yield the algorithms that the realm needs keys for."""
-        for chosen in (self.access_token, self.id_token, self.userinfo):
+        for chosen in (
+            self.access_token,
+            self.id_token,
+            self.userinfo,
+            self.authorization_response,
+        ):
             if isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
                 yield chosen
 

@@ -24,3 +24,4 @@ from gateway.protocol.tokens.response_signing import (
     sign_userinfo,
     with_access_token_claims_as_jwt,
 )
+from gateway.protocol.tokens.signing import sign_authorization_response

@@ -1,6 +1,6 @@
 """Signing for a client: by the algorithm that the client chose, or else the realm's default.
 
-A client chooses for access tokens, ID tokens and userinfo, each on its own.
+A client chooses for access tokens, ID tokens, userinfo and authorization responses separately.
 HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the client's secret: only
 the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
 """
@@ -67,6 +67,16 @@ def sign_access_token(request: ProtocolRequest, client: Client, claims: Mapping[
     signing = client.signing
     header_type = HeaderType.ACCESS_TOKEN if signing.rfc9068_header else HeaderType.JWT
     return sign_for_client(request, signing.access_token, claims, header_type)
+
+
+def sign_authorization_response(
+    request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+) -> str:
+    """Return the parameters of an authorization response as a JWT. Spec: JARM §2.2.
+
+    Raises OAuthError.
+    """
+    return sign_for_client(request, client.signing.authorization_response, claims)
 
 
 def access_token_hash(request: ProtocolRequest, client: Client, access_token: str) -> str:

@@ -1,0 +1,19 @@
+"""The sign-in engine: runs a realm's flows for every way to sign in.
+
+A flow has executions: authenticators, and flows of their own. An authenticator succeeds, fails, or
+challenges the user; what it decides by and what it comes to are values.
+"""
+
+from gateway.authentication.engine.context import (
+    BrowserSession,
+    RequestedAuthentication,
+    SignInContext,
+)
+from gateway.authentication.engine.steps import (
+    Challenged,
+    PageExpired,
+    Refused,
+    Replayed,
+    SignedIn,
+    Step,
+)

@@ -1,0 +1,62 @@
+"""What a step of a sign-in is decided by, besides the state of the sign-in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.sessions import UserSession
+
+_NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserSession:
+    """The user session of the browser's identity cookie, which was verified."""
+
+    session: UserSession
+    authenticated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedAuthentication:
+    """What the client requires of the sign-in.
+
+    `level` is the level of authentication; with `level_is_essential` a lower one is an error.
+    `reauthenticate` and `max_age` require credentials again where the browser is signed in.
+    `login_hint` fills in the user name; `remembered_username` as well, from an earlier sign-in.
+    """
+
+    level: int | None = None
+    level_is_essential: bool = False
+    reauthenticate: bool = False
+    max_age: timedelta | None = None
+    login_hint: str | None = field(default=None, repr=False)
+    remembered_username: str | None = field(default=None, repr=False)
+
+
+_ANYTHING: Final = RequestedAuthentication()
+
+
+@dataclass(frozen=True, slots=True)
+class SignInContext:
+    """One request of one browser or client, from an address.
+
+    `scopes` are the names of the client scopes that were requested, defaults included.
+    `certificate` is that of the TLS connection.
+    """
+
+    realm: RealmEntry
+    client: Client
+    address: str
+    now: datetime
+    scopes: frozenset[str] = frozenset()
+    certificate: ClientCertificate | None = None
+    browser_session: BrowserSession | None = None
+    requested: RequestedAuthentication = _ANYTHING
+    form: Mapping[str, str] = field(default=_NO_FORM, repr=False)
+    """The credentials of the password grant; pages submit theirs."""

@@ -1,0 +1,64 @@
+"""What one step of a sign-in comes to: a value, which HTTP or the password grant answers with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateway.authentication.errors import SignInRefused
+from gateway.domain.authentication import AuthenticationSession, Challenge
+from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class Challenged:
+    """The user fills in a form; `failure` is what was wrong with the one before, for the event."""
+
+    session: AuthenticationSession
+    challenge: Challenge
+    failure: SignInRefused | None = None
+
+    @property
+    def execution(self) -> str | None:
+        """The id of the execution that waits for the form."""
+        return self.session.execution
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """The user is signed in.
+
+    `joins` is the session of the browser where that was enough (single sign-on): it begins no new
+    one, and `auth_time` stays. `session_notes` are for the user session.
+    """
+
+    session: AuthenticationSession
+    user: User
+    level: int | None = None
+    used: frozenset[str] = frozenset()
+    joins: UserSession | None = None
+    session_notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The sign-in ended without success: an error page, or an OAuth error."""
+
+    session: AuthenticationSession
+    error: SignInRefused
+
+
+@dataclass(frozen=True, slots=True)
+class PageExpired:
+    """The form was that of another step: the page says so and offers to continue or to restart."""
+
+    session: AuthenticationSession
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The form was sent before: show the current page of `session` again."""
+
+    session: AuthenticationSession
+
+
+Step = Challenged | SignedIn | Refused | PageExpired | Replayed

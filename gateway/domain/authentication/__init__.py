@@ -1,0 +1,10 @@
+"""The state of a sign-in, and what a step of it asks the user for."""
+
+from gateway.domain.authentication.challenge import Challenge, Device, FormName, MessageKey
+from gateway.domain.authentication.session import (
+    AuthenticationSession,
+    ExecutionStatus,
+    Stage,
+    expires_at,
+    new_authentication_session,
+)

@@ -1,0 +1,36 @@
+"""Sign-ins that are not finished, for all gateways.
+
+All methods raise StoreUnavailable("redis"): a sign-in does not go on without its state.
+"""
+
+from datetime import datetime
+from typing import Final, Protocol
+
+from gateway.domain.authentication import AuthenticationSession
+
+MOST_TABS: Final = 50
+"""Of one browser in one realm; a further tab replaces the one that ends first."""
+MOST_CHARACTERS: Final = 64 * 1024
+"""Of one stored session."""
+
+
+class AuthenticationSessionStore(Protocol):
+    """Authentication sessions until they end at `expires_at`, by realm, id and tab."""
+
+    async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
+        """Store a new session; raises InvalidInput for one that is too large."""
+
+    async def find(
+        self, realm_id: str, session_id: str, tab_id: str
+    ) -> AuthenticationSession | None:
+        """Return the session; None where there is none, or it has ended."""
+
+    async def replace(self, session: AuthenticationSession, expires_at: datetime) -> bool:
+        """Replace the stored session of the version before; False where it has another version.
+
+        So of two requests that continue the same step one succeeds. Raises InvalidInput for a
+        session that is too large.
+        """
+
+    async def delete(self, realm_id: str, session_id: str) -> None:
+        """Remove the sessions of all tabs of a browser."""

@@ -1,0 +1,87 @@
+"""Refusals of the authorization endpoint: pages, and redirects to the client.
+
+OAuthError
+├── PageError        shown to the person: the request must not be answered at its redirect URI
+└── RedirectError    answered to the client, at the redirect URI that was verified to be its own
+
+Keycloak: 12.10; Spec: RFC 6749 §4.1.2.1, RFC 9700 §4.11
+"""
+
+from enum import StrEnum
+from http import HTTPStatus
+
+from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.response_modes import AuthorizationResponse, ResponseTarget
+
+
+class PageMessage(StrEnum):
+    """The messages of error pages: name is Keycloak's message key, value the English text."""
+
+    invalidRequestMessage = "Invalid Request"  # noqa: N815 - Keycloak's key
+    clientNotFoundMessage = "Client not found."  # noqa: N815
+    clientDisabledMessage = "Client disabled."  # noqa: N815
+    bearerOnlyMessage = (  # noqa: N815
+        "Bearer-only applications are not allowed to initiate browser login."
+    )
+    wrongClientProtocolMessage = "Wrong client protocol."  # noqa: N815
+    missingParameterMessage = "Missing parameters: {0}"  # noqa: N815
+    invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def text(self, *arguments: str) -> str:
+        """Return the English text."""
+        return self.value.format(*arguments)
+
+
+class PageError(OAuthError):
+    """A refusal that is shown as a page: nothing is sent to a redirect URI.
+
+    `message` and `arguments` are what the page says, `error` and `description` what a client
+    reads that pushed the request.
+    """
+
+    def __init__(
+        self,
+        message: PageMessage,
+        *arguments: str,
+        event_error: str,
+        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        error: str = "invalid_request",
+        reason: str | None = None,
+    ) -> None:
+        super().__init__(
+            error,
+            message.text(*arguments),
+            status=status,
+            reason=reason,
+            event=EventFailure(event_error, reason),
+        )
+        self.message = message
+        self.arguments = arguments
+
+
+class RedirectError(OAuthError):
+    """A refusal that the client receives at `target`."""
+
+    def __init__(
+        self,
+        error: str,
+        description: str | None,
+        target: ResponseTarget,
+        *,
+        event: EventFailure | None = None,
+        reason: str | None = None,
+    ) -> None:
+        super().__init__(error, description, reason=reason, event=event)
+        self.target = target
+
+    @property
+    def response(self) -> AuthorizationResponse:
+        """The response for `gateway.protocol.response_modes.deliver`."""
+        parameters = {"error": self.error}
+        if self.description is not None:
+            parameters["error_description"] = self.description
+        return AuthorizationResponse(self.target, parameters)

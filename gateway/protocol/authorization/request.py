@@ -1,0 +1,197 @@
+"""A verified authorization request as a value, and the text form that a sign-in keeps of it.
+
+Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3; Keycloak: 12.10
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from gateway.domain.errors import RealmgateError
+from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.protocol.response_modes import ResponseMode, ResponseTarget
+from gateway.protocol.scopes import GrantedScopes, still_granted
+
+LARGEST_STORED: Final = 24 * 1024
+"""Characters of names and values of a stored request: more than all that the checks let pass."""
+
+
+class ResponseType(StrEnum):
+    """What a response may consist of. Spec: OAuth 2.0 Multiple Response Type Encoding Practices."""
+
+    CODE = "code"
+    ID_TOKEN = "id_token"  # noqa: S105 - a response type
+    TOKEN = "token"  # noqa: S105
+    NONE = "none"
+
+
+class Prompt(StrEnum):
+    """What a client may demand of the sign-in. Spec: OpenID Connect Core §3.1.2.1."""
+
+    NONE = "none"
+    LOGIN = "login"
+    CONSENT = "consent"
+    CREATE = "create"
+
+
+class StoredRequestUnusable(RealmgateError):
+    """A stored request cannot be read: it was written by another version, or was altered."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChallenge:
+    """A PKCE challenge; `method` is `plain` or `S256`. Spec: RFC 7636 §4.3."""
+
+    challenge: str = field(repr=False)
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLevel:
+    """The level of authentication that is asked for; one that is `essential` must be reached.
+
+    Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10 (step-up)
+    """
+
+    level: int
+    essential: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A request that passed every check. Values of the client are out of its repr."""
+
+    client: ClientEntry = field(repr=False)
+    redirect_uri: str
+    response_type: frozenset[ResponseType]
+    response_mode: ResponseMode
+    scopes: GrantedScopes = field(repr=False)
+    redirect_uri_sent: bool = True
+    """The request named its redirect URI, so the token request has to name it too."""
+    state: str | None = field(default=None, repr=False)
+    nonce: str | None = field(default=None, repr=False)
+    prompt: frozenset[Prompt] = frozenset()
+    max_age: timedelta | None = None
+    login_hint: str | None = field(default=None, repr=False)
+    hinted_user: str | None = field(default=None, repr=False)
+    """The `sub` of a verified `id_token_hint`: only this user may sign in."""
+    level: RequestedLevel | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The object of the parameter `claims`: members `id_token` and `userinfo`."""
+    ui_locales: tuple[str, ...] = ()
+    display: str | None = None
+    code_challenge: CodeChallenge | None = None
+    action: str | None = None
+    """`kc_action`: a required action that the client asks for."""
+    action_parameter: str | None = None
+    """What follows the name of the action behind a colon."""
+    identity_provider: str | None = None
+    """`kc_idp_hint`"""
+
+    @property
+    def target(self) -> ResponseTarget:
+        """Where the response goes."""
+        client = self.client.client
+        return ResponseTarget(client, self.redirect_uri, self.response_mode, self.state)
+
+    def wants(self, part: ResponseType) -> bool:
+        """Tell whether the response contains a code, an ID token or an access token."""
+        return part in self.response_type
+
+    def stored(self) -> Mapping[str, str]:
+        """Return the request as text by names; `restore` reads it."""
+        texts = {
+            "client_id": self.client.client.client_id,
+            "redirect_uri": self.redirect_uri,
+            "redirect_uri_sent": "true" if self.redirect_uri_sent else None,
+            "response_type": " ".join(sorted(self.response_type)),
+            "response_mode": str(self.response_mode),
+            "scope": " ".join(self.scopes.names),
+            "state": self.state,
+            "nonce": self.nonce,
+            "prompt": " ".join(sorted(self.prompt)) or None,
+            "max_age": None if self.max_age is None else str(self.max_age // _SECOND),
+            "login_hint": self.login_hint,
+            "hinted_user": self.hinted_user,
+            "level": None if self.level is None else str(self.level.level),
+            "level_essential": "true" if self.level and self.level.essential else None,
+            "claims": json.dumps(self.claims) if self.claims else None,
+            "ui_locales": " ".join(self.ui_locales) or None,
+            "display": self.display,
+            "kc_action": self.action,
+            "kc_action_parameter": self.action_parameter,
+            "kc_idp_hint": self.identity_provider,
+        }
+        if self.code_challenge is not None:
+            texts["code_challenge"] = self.code_challenge.challenge
+            texts["code_challenge_method"] = self.code_challenge.method
+        return {name: text for name, text in texts.items() if text is not None}
+
+
+_SECOND: Final = timedelta(seconds=1)
+
+
+def restore(
+    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
+) -> AuthorizationRequest:
+    """Return the request that `stored` was written from, for the same client.
+
+    Scopes that the client has lost since are left out. Raises StoredRequestUnusable.
+    """
+    if sum(len(name) + len(text) for name, text in stored.items()) > LARGEST_STORED:
+        raise StoredRequestUnusable(f"larger than {LARGEST_STORED} characters")
+    if stored.get("client_id") != client.client.client_id:
+        raise StoredRequestUnusable("the request of another client")
+    try:
+        return _restored(stored, realm, client)
+    except (KeyError, ValueError, OverflowError, RecursionError) as error:
+        raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
+
+
+def _restored(
+    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
+) -> AuthorizationRequest:
+    return AuthorizationRequest(
+        client=client,
+        redirect_uri=stored["redirect_uri"],
+        redirect_uri_sent="redirect_uri_sent" in stored,
+        response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
+        response_mode=ResponseMode(stored["response_mode"]),
+        scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
+        state=stored.get("state"),
+        nonce=stored.get("nonce"),
+        prompt=frozenset(map(Prompt, stored.get("prompt", "").split())),
+        max_age=timedelta(seconds=int(stored["max_age"])) if "max_age" in stored else None,
+        login_hint=stored.get("login_hint"),
+        hinted_user=stored.get("hinted_user"),
+        level=_level(stored),
+        claims=_claims(stored),
+        ui_locales=tuple(stored.get("ui_locales", "").split()),
+        display=stored.get("display"),
+        code_challenge=_challenge(stored),
+        action=stored.get("kc_action"),
+        action_parameter=stored.get("kc_action_parameter"),
+        identity_provider=stored.get("kc_idp_hint"),
+    )
+
+
+def _level(stored: Mapping[str, str]) -> RequestedLevel | None:
+    if "level" not in stored:
+        return None
+    return RequestedLevel(int(stored["level"]), essential="level_essential" in stored)
+
+
+def _challenge(stored: Mapping[str, str]) -> CodeChallenge | None:
+    if "code_challenge" not in stored:
+        return None
+    return CodeChallenge(stored["code_challenge"], stored["code_challenge_method"])
+
+
+def _claims(stored: Mapping[str, str]) -> Mapping[str, Any]:
+    claims = json.loads(stored.get("claims", "{}"))
+    if not isinstance(claims, dict):
+        raise StoredRequestUnusable("its claims are no object")
+    return claims
