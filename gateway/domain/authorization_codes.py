@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
-LONGEST_REPLAY_WINDOW: Final = timedelta(minutes=30)
+LONGEST_REPLAY_WINDOW: Final = timedelta(minutes=10)
 """How long a redeemed code is at most remembered, which bounds the memory of its store."""
 _RANDOM_BYTES: Final = 24
 _LONGEST: Final = 512

@@ -45,6 +45,7 @@ class NewSession:
     """
 
     id: str
+    user: User
     address: str
     remember_me: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
@@ -105,7 +106,6 @@ class Sessions:
     async def begin_in_browser(
         self,
         realm: Realm,
-        user: User,
         client: Client,
         new: NewSession,
         participation: Participation,
@@ -119,8 +119,8 @@ class Sessions:
         session = UserSession(
             id=new.id,
             realm_id=realm.id,
-            user_id=user.id,
-            username=user.username,
+            user_id=new.user.id,
+            username=new.user.username,
             ip_address=new.address,
             started_at=now,
             refreshed_at=now,
@@ -245,6 +245,15 @@ class Sessions:
             await self.leave(session, client)
         else:
             await self._online.detach(session.realm_id, session.id, client.id)
+
+    async def detach_client(self, realm_id: str, session_id: str, client: str) -> None:
+        """End the client's tokens, online and offline; the online session lasts without it."""
+        await self._online.detach(realm_id, session_id, client)
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.find(realm_id, session_id)
+        if offline is not None and client in offline.clients:
+            async with self._database.write() as stores:
+                await stores.offline_sessions.leave(realm_id, session_id, client)
 
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End the session, online or offline; tell whether there was one."""

@@ -118,7 +118,7 @@ class RedisSessions:
         expires_at: datetime,
         *own: str,
     ) -> bool:
-        arguments = (
+        arguments: tuple[str | int, ...] = (
             session_id,
             _number(client.refreshed_at),
             self._lasts(expires_at),
