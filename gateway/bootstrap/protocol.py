@@ -8,6 +8,7 @@ from gateway.bootstrap.services import Services
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.consents import Consents
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
@@ -33,6 +34,8 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             database, services.passwords, guard, flows, services.invalidation
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
+        authorization_codes=services.authorization_codes,
+        consents=Consents(database),
     )
 
 

@@ -14,6 +14,8 @@ from gateway.domain.roles import EffectiveRoles
 IN_TOKEN_SCOPE: Final = "include.in.token.scope"  # noqa: S105 - an attribute's name
 
 _IN_METADATA: Final = "include.in.openid.provider.metadata"
+_ON_CONSENT_SCREEN: Final = "display.on.consent.screen"
+_CONSENT_TEXT: Final = "consent.screen.text"
 
 
 class RealmDefault(StrEnum):
@@ -45,6 +47,16 @@ class ClientScope:
     def in_metadata(self) -> bool:
         """Tell whether the realm's metadata names it; it does unless the attribute says no."""
         return self._says(_IN_METADATA)
+
+    @property
+    def on_consent_screen(self) -> bool:
+        """Tell whether users are asked for it; they are unless the attribute says no."""
+        return self._says(_ON_CONSENT_SCREEN)
+
+    @property
+    def consent_text(self) -> str:
+        """Return what the page of consents calls it; `${key}` stands for a message."""
+        return self.attributes.get(_CONSENT_TEXT) or self.name
 
     def _says(self, attribute: str) -> bool:
         return self.attributes.get(attribute, "true").lower() == "true"

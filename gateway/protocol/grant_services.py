@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from gateway.authentication.password import PasswordLogin
+from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
+from gateway.protocol.consents import Consents
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import RefreshTokens
 
@@ -18,3 +20,5 @@ class GrantServices:
     sessions: Sessions
     password_login: PasswordLogin
     refresh_tokens: RefreshTokens
+    authorization_codes: AuthorizationCodeStore
+    consents: Consents

@@ -1,4 +1,4 @@
-"""The first tokens of a new session, whichever grant begins it. Keycloak: 1.3, 3."""
+"""The first tokens of a client in a session, whichever grant it is. Keycloak: 1.3, 3."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from gateway.domain.users import User
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, resolve_claims
-from gateway.protocol.sessions import Sessions
+from gateway.protocol.sessions import Joined, Sessions
 from gateway.protocol.tokens import (
     OFFLINE,
     REFRESH,
@@ -46,7 +46,7 @@ class SessionTokens:
         have, and StoreUnavailable.
         """
         if granted.offline:
-            _require_offline_role(user)
+            require_offline_role(user)
         joined = await self._sessions.begin(
             request.realm.realm,
             user.user,
@@ -57,6 +57,23 @@ class SessionTokens:
             now=request.now,
             notes=notes,
         )
+        return await self.issue_for(request, client, user, granted, joined, grant=grant)
+
+    async def issue_for(
+        self,
+        request: ProtocolRequest,
+        client: ClientEntry,
+        user: UserEntry,
+        granted: GrantedScopes,
+        joined: Joined,
+        *,
+        grant: str,
+        nonce: str | None = None,
+    ) -> TokenResponse:
+        """Issue tokens for a client that takes part in a session; raises as `issue` does.
+
+        `nonce` is that of the authorization request.
+        """
         part = SessionPart(
             joined.session,
             joined.client_session,
@@ -64,7 +81,7 @@ class SessionTokens:
             family=str(uuid.uuid4()) if _rotates(request) else None,
         )
         context = resolve_claims(client, user, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(context, grant, part))
+        tokens = issue_tokens(request, Issue(context, grant, part, nonce=nonce))
         await self._begin_family(request, client.client, part)
         _note_session(request, user.user, part)
         return tokens
@@ -88,7 +105,7 @@ class SessionTokens:
             )
 
 
-def _require_offline_role(user: UserEntry) -> None:
+def require_offline_role(user: UserEntry) -> None:
     """Refuse an offline session to a user who has lost the realm's role for it."""
     if OFFLINE_ACCESS not in user.roles.realm:
         text = "Offline tokens not allowed for the user or client"

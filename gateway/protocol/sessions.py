@@ -1,4 +1,4 @@
-"""Sessions as the grants use them: begun at a sign-in, refreshed, and ended.
+"""Sessions: begun at a sign-in, joined by further clients, refreshed, and ended.
 
 A session past its idle or maximum lifespan is over, even if a store still has it.
 Spec: 2.1 (session settings); Keycloak: 3
@@ -8,11 +8,12 @@ import base64
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -23,6 +24,31 @@ from gateway.domain.sessions import (
     session_ends_at,
 )
 from gateway.domain.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class Participation:
+    """How a client takes part in a session: what its request asked for, and the sign-in gave."""
+
+    scope: str
+    acr: str | None = None
+    authenticated_at: datetime | None = None
+    claims: str = ""
+    """The parameter `claims` of its request, empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """The user session that a sign-in in a browser begins.
+
+    `id` is that of the authentication session: both cookies and codes name the same.
+    """
+
+    id: str
+    user: User
+    address: str
+    remember_me: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +103,106 @@ class Sessions:
             await store.add(session, session_ends_at(realm.session_limits, session))
         return Joined(session, part)
 
+    async def begin_in_browser(
+        self,
+        realm: Realm,
+        client: Client,
+        new: NewSession,
+        participation: Participation,
+        now: datetime,
+    ) -> Joined:
+        """Begin an online session; it gets another id where `new.id` is in use.
+
+        So a sign-in never takes over a session that somebody else has begun (session fixation).
+        """
+        part = _new_part(client, participation, now)
+        session = UserSession(
+            id=new.id,
+            realm_id=realm.id,
+            user_id=new.user.id,
+            username=new.user.username,
+            ip_address=new.address,
+            started_at=now,
+            refreshed_at=now,
+            remember_me=new.remember_me,
+            clients={client.id: part},
+            notes=new.notes,
+        )
+        end = session_ends_at(realm.session_limits, session)
+        try:
+            await self._online.add(session, end)
+        except AlreadyExists:
+            session = replace(session, id=_new_id())
+            await self._online.add(session, end)
+        return Joined(session, part)
+
+    async def join(
+        self,
+        realm: Realm,
+        session: UserSession,
+        client: Client,
+        participation: Participation,
+        now: datetime,
+    ) -> Joined | None:
+        """Let a client take part in a session: single sign-on. None where it has ended."""
+        part = _joining_part(realm, session, client, participation, now)
+        moved = _with_part(session, part, now)
+        end = session_ends_at(realm.session_limits, moved)
+        lasts = await self._online.join(realm.id, session.id, part, end)
+        return Joined(moved, part) if lasts else None
+
+    async def renew(
+        self,
+        realm: Realm,
+        session: UserSession,
+        client: Client,
+        participation: Participation,
+        now: datetime,
+    ) -> Joined | None:
+        """Store the session's address, notes and "remember me" after its user signed in again.
+
+        The client joins it. None where the session has ended.
+        """
+        part = _joining_part(realm, session, client, participation, now)
+        moved = _with_part(session, part, now)
+        end = session_ends_at(realm.session_limits, moved)
+        lasts = await self._online.renew(moved, part, end)
+        return Joined(moved, part) if lasts else None
+
+    async def join_offline(
+        self,
+        realm: Realm,
+        session: UserSession,
+        client: Client,
+        participation: Participation,
+        now: datetime,
+    ) -> Joined:
+        """Let a client take part in the offline session with the id of an online one.
+
+        The offline session begins with its first client. Keycloak: 3, offline sessions
+        """
+        async with self._database.write() as stores:
+            store = stores.offline_sessions
+            found = await store.find(realm.id, session.id)
+            if found is not None and not is_over(session_ends_at(realm.session_limits, found), now):
+                part = _joining_part(realm, found, client, participation, now)
+                moved = _with_part(found, part, now)
+                end = session_ends_at(realm.session_limits, moved)
+                if await store.join(realm.id, found.id, part, end):
+                    return Joined(moved, part)
+            elif found is not None:
+                await store.end(realm.id, found.id)
+            part = _new_part(client, participation, now)
+            begun = replace(
+                session,
+                started_at=now,
+                refreshed_at=now,
+                offline=True,
+                clients={client.id: part},
+            )
+            await store.add(begun, session_ends_at(realm.session_limits, begun))
+        return Joined(begun, part)
+
     async def find(
         self, realm: Realm, session_id: str, *, offline: bool, now: datetime
     ) -> UserSession | None:
@@ -120,6 +246,15 @@ class Sessions:
         else:
             await self._online.detach(session.realm_id, session.id, client.id)
 
+    async def detach_client(self, realm_id: str, session_id: str, client: str) -> None:
+        """End the client's tokens, online and offline; the online session lasts without it."""
+        await self._online.detach(realm_id, session_id, client)
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.find(realm_id, session_id)
+        if offline is not None and client in offline.clients:
+            async with self._database.write() as stores:
+                await stores.offline_sessions.leave(realm_id, session_id, client)
+
     async def end(self, realm_id: str, session_id: str) -> bool:
         """End the session, online or offline; tell whether there was one."""
         online = await self._online.end(realm_id, session_id)
@@ -127,6 +262,33 @@ class Sessions:
             offline = await stores.offline_sessions.end(realm_id, session_id)
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
         return online or offline
+
+
+def _new_part(client: Client, participation: Participation, now: datetime) -> ClientSession:
+    return ClientSession(
+        client.id,
+        started_at=now,
+        refreshed_at=now,
+        scope=participation.scope,
+        acr=participation.acr,
+        authenticated_at=participation.authenticated_at,
+        claims=participation.claims,
+    )
+
+
+def _joining_part(
+    realm: Realm, session: UserSession, client: Client, participation: Participation, now: datetime
+) -> ClientSession:
+    """Return the client's part, begun anew unless it has one that lasts: its tokens hold on."""
+    part = _new_part(client, participation, now)
+    before = session.clients.get(client.id)
+    if before is None or is_part_over(realm, session, client, now):
+        return part
+    return replace(part, started_at=before.started_at)
+
+
+def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:
+    return replace(session, refreshed_at=now, clients={**session.clients, part.client: part})
 
 
 def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:

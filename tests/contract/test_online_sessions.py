@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -62,6 +63,19 @@ async def test_joining_prolongs_a_session(sessions: RedisSessions, clock: SetClo
     await sessions.leave("demo-id", "one-session", "ghost")
     assert await sessions.find("demo-id", "one-session") == session("one", "device")
     assert await sessions.purge("demo-id") == 0
+
+
+async def test_a_new_sign_in_replaces_what_the_session_says_of_it(sessions: RedisSessions) -> None:
+    await sessions.add(session("one", "device"), LATER)
+    again = session("one", ip_address="192.0.2.9", remember_me=True, notes={"AUTH_TIME": "7"})
+    part_of_browser = replace(
+        part("browser"), acr="gold", authenticated_at=NOW, claims='{"id_token":{"acr":null}}'
+    )
+    assert await sessions.renew(again, part_of_browser, LATER)
+    found = await sessions.find("demo-id", "one-session")
+    clients = {"device-uuid": part("device"), "browser-uuid": part_of_browser}
+    assert found == replace(again, clients=clients)
+    assert not await sessions.renew(session("two"), part("browser"), LATER)
 
 
 async def test_a_session_lasts_without_the_client_that_is_detached(sessions: RedisSessions) -> None:

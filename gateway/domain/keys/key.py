@@ -94,7 +94,10 @@ class HeaderType(StrEnum):
 
 
 INTERNAL_TYPES: Final = frozenset(
-    {"Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"}
+    {
+        *("Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"),
+        "Serialized-ID",
+    }
 )
 """The claim `typ` of tokens that only the gateways read.
 

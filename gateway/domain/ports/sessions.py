@@ -66,5 +66,13 @@ class OnlineSessionStore(SessionStore, Protocol):
     async def detach(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; the session lasts without it."""
 
+    async def renew(
+        self, session: UserSession, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        """Join the client to a session whose user signed in again; False when it was ended.
+
+        Address, "remember me" and notes become those of `session`.
+        """
+
     async def purge(self, realm_id: str) -> int:
         """Remove the realm's expired sessions; return how many."""

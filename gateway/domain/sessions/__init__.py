@@ -5,6 +5,7 @@ from gateway.domain.sessions.lifespans import (
     client_session_ends_at,
     longest_client_session,
     session_ends_at,
+    session_maximum_ends_at,
 )
 from gateway.domain.sessions.refresh_families import RefreshFamily, Rotation
 from gateway.domain.sessions.session import ClientSession, UserSession

@@ -70,6 +70,12 @@ def session_ends_at(limits: SessionLimits, session: UserSession) -> datetime:
     return user_session_lifespan(limits, session).ends_at(session.started_at, session.refreshed_at)
 
 
+def session_maximum_ends_at(limits: SessionLimits, session: UserSession) -> datetime | None:
+    """Return when the session ends however much it is used; None without such an end."""
+    maximum = user_session_lifespan(limits, session).maximum
+    return None if maximum is None else session.started_at + maximum
+
+
 def client_session_ends_at(
     limits: SessionLimits,
     session: UserSession,

@@ -18,6 +18,12 @@ class ClientSession:
     refreshed_at: datetime
     scope: str = ""
     """The scope that was granted, the names a client may not see included."""
+    acr: str | None = None
+    """The class of the sign-in for this client; None for a grant without pages."""
+    authenticated_at: datetime | None = None
+    """When the user signed in with credentials, before this client took part or for it."""
+    claims: str = ""
+    """The parameter `claims` of the client's request, empty without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,5 +126,7 @@ def _joined(before: Sequence[str], roles: Sequence[str]) -> Sequence[str]:
 
 
 def _auth_time(subject: TokenSubject) -> int | None:
+    if subject.authenticated_at is not None:
+        return int(subject.authenticated_at.timestamp())
     text = subject.session_notes.get(AUTH_TIME)
     return int(text) if text and _SECONDS.fullmatch(text) else None

@@ -1,7 +1,8 @@
 """The subject of a token: the facts that claim mappers may use."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from gateway.domain.clients import Client
 from gateway.domain.roles import EffectiveRoles
@@ -26,3 +27,7 @@ class TokenSubject:
     """Of its groups and of their parents, the nearest first."""
     session_id: str | None = None
     """None for a transient session."""
+    authenticated_at: datetime | None = None
+    """When the user signed in with credentials; None for a grant without pages."""
+    requested_claims: str = field(default="", repr=False)
+    """The parameter `claims` of the authorization request, empty without one."""

@@ -40,6 +40,7 @@ class RefreshToken:
     def __init__(self, services: GrantServices) -> None:
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
+        self._consents = services.consents
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -56,6 +57,9 @@ class RefreshToken:
         session = active.session
         kept = still_granted(request.realm, client, token.scopes)
         granted = _narrowed(request, client, kept)
+        if not await self._consents.holds(client, active.user, kept):
+            text = "Client no longer has requested consent from user"
+            raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
         joined = await self._sessions.refresh(request.realm.realm, session, client, request.now)
         if joined is None:
             raise session_is_over(token)

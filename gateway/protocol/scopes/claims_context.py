@@ -45,16 +45,19 @@ def resolve_claims(
 ) -> ClaimsContext:
     """Return what the client may learn; `notes` are those of a transient session."""
     permitted = granted.permitted_to(user.roles)
+    part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
     subject = TokenSubject(
         user=user.user,
         client=client.client,
         roles=mapped_roles(plans, user.roles.within(scope_of(client, permitted))),
         session_notes=session.notes if session else notes or {},
-        acr=SIGNED_IN,
+        acr=(part and part.acr) or SIGNED_IN,
         groups=user.groups,
         group_attributes=user.group_attributes,
         session_id=session.id if session else None,
+        authenticated_at=part.authenticated_at if part else None,
+        requested_claims=part.claims if part else "",
     )
     return ClaimsContext(subject, permitted, plans)
 

@@ -34,7 +34,7 @@ from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.tokens.context import SessionKind, new_token_id
-from gateway.protocol.tokens.signing import access_token_hash, sign_access_token, sign_for_client
+from gateway.protocol.tokens.signing import sign_access_token, sign_for_client, token_hash
 
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
@@ -70,6 +70,12 @@ class Issue:
     """None for a transient session: no refresh token, no `sid`."""
     kept: GrantedScopes | None = None
     """The scopes of the refresh token; None for those of the access token."""
+    nonce: str | None = field(default=None, repr=False)
+    """That of the authorization request: only the first ID token repeats it."""
+    lifespan: timedelta | None = None
+    """Of the access token, for the authorization endpoint; None for that of realm and client."""
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
 
     @property
     def subject(self) -> TokenSubject:
@@ -148,12 +154,14 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     )
 
 
-def access_token_lifespan(realm: Realm, tokens: ClientTokens) -> timedelta:
-    """Return the client's own lifespan or else the realm's, within the session's maximum.
+def access_token_lifespan(
+    realm: Realm, tokens: ClientTokens, given: timedelta | None = None
+) -> timedelta:
+    """Return the one given, the client's own or else the realm's, within the session's maximum.
 
     -1 asks for the session's maximum itself.
     """
-    own = tokens.access_token_lifespan
+    own = tokens.access_token_lifespan if given is None else given
     lifespan = realm.token_lifespans.access_token if own is None else own
     longest = longest_client_session(realm.session_limits)
     return longest if lifespan < timedelta(0) else min(lifespan, longest)
@@ -165,7 +173,8 @@ def access_claims(
     """Return the claims of the access token, unsigned."""
     client, part, subject = issue.subject.client, issue.part, issue.subject
     lightweight = client.tokens.lightweight
-    expires_at = request.now + access_token_lifespan(request.realm.realm, client.tokens)
+    lifespan = access_token_lifespan(request.realm.realm, client.tokens, issue.lifespan)
+    expires_at = request.now + lifespan
     if part is not None:
         end = access_tokens_end_at(
             request.realm.realm.session_limits,
@@ -239,9 +248,16 @@ def _id_token(
     """Return the ID token where `openid` was granted, also where a refresh leaves it out."""
     if not (issue.kept or issue.context.granted).openid:
         return None
+    return sign_id_token(request, issue, access, access_token)
+
+
+def sign_id_token(
+    request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str | None
+) -> str:
+    """Return the ID token, with `at_hash` where an access token comes with it."""
     client = issue.subject.client
-    token_hash = access_token_hash(request, client, access_token)
-    claims = id_claims(request, issue, access, token_hash)
+    found = None if access_token is None else token_hash(request, client, access_token)
+    claims = id_claims(request, issue, access, found)
     return sign_for_client(request, client.signing.id_token, claims)
 
 
@@ -264,9 +280,12 @@ def id_claims(
         "typ": ID_TOKEN_TYPE,
         "azp": client.client_id,
     }
+    if issue.nonce is not None:
+        members["nonce"] = issue.nonce
     if access.session_id is not None:
         members["sid"] = access.session_id
     if access_token_hash is not None:
         members["at_hash"] = access_token_hash
+    members |= issue.hashes
     mapped.included(issue.subject).add_to(members)
     return mapped.document(members)

@@ -79,13 +79,13 @@ def sign_authorization_response(
     return sign_for_client(request, client.signing.authorization_response, claims)
 
 
-def access_token_hash(request: ProtocolRequest, client: Client, access_token: str) -> str:
-    """Return `at_hash`: half of the hash that the ID token's algorithm uses.
+def token_hash(request: ProtocolRequest, client: Client, text: str) -> str:
+    """Return `at_hash`, `c_hash` or `s_hash`: half of the hash that the ID token's algorithm uses.
 
-    Spec: OpenID Connect Core §3.1.3.6; Keycloak 26.7. Raises OAuthError.
+    Spec: OpenID Connect Core §3.1.3.6, §3.3.2.11; Keycloak 26.7. Raises OAuthError.
     """
     algorithm = signing_algorithm(request, client.signing.id_token)
-    digest = hashlib.new(_HASHES[algorithm], access_token.encode("ascii")).digest()
+    digest = hashlib.new(_HASHES[algorithm], text.encode()).digest()
     return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode("ascii")
 
 

@@ -141,13 +141,15 @@ function operations.find(id)
   return text and tonumber(text:match('^%d+')) > now and text or nil
 end
 
-function operations.join(id, refreshed, lasts, client, part)
+-- `own` replaces the line of JSON, where given: the user signed in again.
+function operations.join(id, refreshed, lasts, client, part, own)
   sweep(SWEPT_BY_WRITES)
   local session = find_active(id)
   if not session then
     return 0
   end
   session.refreshed, session.expires = refreshed, expires_in(lasts)
+  session.rest = own or session.rest
   if not session.parts[client] then
     table.insert(session.clients, client)
   end

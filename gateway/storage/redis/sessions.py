@@ -54,6 +54,12 @@ class RedisSessions:
     ) -> bool:
         return await self._move("join", realm_id, session_id, client, expires_at)
 
+    async def renew(
+        self, session: UserSession, client: ClientSession, expires_at: datetime
+    ) -> bool:
+        own = _encode_own(session)
+        return await self._move("join", session.realm_id, session.id, client, expires_at, own)
+
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
     ) -> bool:
@@ -110,13 +116,15 @@ class RedisSessions:
         session_id: str,
         client: ClientSession,
         expires_at: datetime,
+        *own: str,
     ) -> bool:
-        arguments = (
+        arguments: tuple[str | int, ...] = (
             session_id,
             _number(client.refreshed_at),
             self._lasts(expires_at),
             client.client,
             _encode_part(client),
+            *own,
         )
         return bool(await self._run(operation, realm_id, *arguments))
 
@@ -154,15 +162,23 @@ def _encode(session: UserSession) -> str:
     """Return the stored text, without the instant of expiry."""
     instants = (session.started_at, session.refreshed_at)
     head = " ".join((*(str(_number(instant)) for instant in instants), session.user_id))
-    rest = [session.username, session.ip_address, int(session.remember_me)]
-    notes = [dict(session.notes)] if session.notes else []
-    lines = (head, _json(rest + notes), *map(_encode_part, session.clients.values()))
+    lines = (head, _encode_own(session), *map(_encode_part, session.clients.values()))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _encode_own(session: UserSession) -> str:
+    """Return what a new sign-in of the same user replaces."""
+    own = [session.username, session.ip_address, int(session.remember_me)]
+    return _json([*own, dict(session.notes)] if session.notes else own)
 
 
 def _encode_part(part: ClientSession) -> str:
     instants = f"{_number(part.started_at)} {_number(part.refreshed_at)}"
-    return f"{part.client} {instants} {_json(part.scope)}"
+    signed_in = part.authenticated_at
+    if part.acr is None and signed_in is None and not part.claims:
+        return f"{part.client} {instants} {_json(part.scope)}"
+    own = [part.scope, part.acr, None if signed_in is None else _number(signed_in), part.claims]
+    return f"{part.client} {instants} {_json(own)}"
 
 
 def _decode(realm_id: str, session_id: str, text: str) -> UserSession:
@@ -184,8 +200,14 @@ def _decode(realm_id: str, session_id: str, text: str) -> UserSession:
 
 
 def _decode_part(line: str) -> ClientSession:
-    client, started_at, refreshed_at, scope = line.split(" ", 3)
-    return ClientSession(client, _instant(started_at), _instant(refreshed_at), orjson.loads(scope))
+    client, started_at, refreshed_at, rest = line.split(" ", 3)
+    own = orjson.loads(rest)
+    instants = (_instant(started_at), _instant(refreshed_at))
+    if isinstance(own, str):
+        return ClientSession(client, *instants, own)
+    scope, acr, signed_in, claims = own
+    at = None if signed_in is None else _EPOCH + signed_in * _MICROSECOND
+    return ClientSession(client, *instants, scope, acr, at, claims)
 
 
 def _decode_all(realm_id: str, found: Sequence[str]) -> tuple[UserSession, ...]:

@@ -16,6 +16,7 @@ from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_datab
 from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
+from gateway.storage.sql.consents import SqlConsents
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
@@ -94,6 +95,7 @@ class SqlDatabase:
             realms=SqlRealms(transaction, self._secrets),
             clients=SqlClients(transaction, self._secrets),
             client_scopes=SqlClientScopes(transaction),
+            consents=SqlConsents(transaction),
             role_scopes=SqlRoleScopes(transaction),
             users=SqlUsers(transaction, self._secrets),
             user_batches=SqlUserBatches(transaction, self._secrets),

@@ -240,12 +240,34 @@ offline_client_sessions = Table(
     Column("started_at", Instant, nullable=False),
     Column("refreshed_at", Instant, nullable=False),
     Column("scope", Text, nullable=False),
+    Column("acr", Text, comment="class of the sign-in"),
+    Column("authenticated_at", Instant),
+    Column(
+        *("claims", Text),
+        nullable=False,
+        server_default="",
+        comment="parameter of the authorization request",
+    ),
     _reference("session_id", "offline_sessions"),
     _reference("client", "clients"),
     Index(
         "ix_offline_client_sessions_order",
         *("realm_id", "client", "session_started_at", "session_id"),
     ),
+)
+
+user_consents = Table(
+    "user_consents",
+    metadata,
+    _realm_id(),
+    Column("user_id", Name, primary_key=True),
+    Column("client", Name, primary_key=True, comment="internal id"),
+    Column("scopes", Names, nullable=False, comment="names of client scopes"),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+    _reference("user_id", "users"),
+    _reference("client", "clients"),
+    Index(None, "realm_id", "client"),
 )
 
 refresh_families = Table(

@@ -12,6 +12,7 @@ from typing import Protocol
 from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
 from gateway.domain.ports.storage.clients import ClientRepository, ClientScopeRepository
+from gateway.domain.ports.storage.consents import ConsentRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
@@ -37,6 +38,7 @@ class Stores:
     realms: RealmRepository
     clients: ClientRepository
     client_scopes: ClientScopeRepository
+    consents: ConsentRepository
     role_scopes: RoleScopeRepository
     users: UserRepository
     user_batches: UserBatches

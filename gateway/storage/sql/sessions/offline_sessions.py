@@ -18,7 +18,7 @@ from gateway.storage.sql.schema import offline_sessions as sessions
 from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 
 _OWN = tuple(column.key for column in sessions.c if column.key != "expires_at")
-_OF_PART = ("client", "started_at", "refreshed_at", "scope")
+_OF_PART = ("client", "started_at", "refreshed_at", "scope", "acr", "authenticated_at", "claims")
 
 
 class SqlOfflineSessions:

@@ -1,0 +1,209 @@
+"""authorization_code: a client redeems the code of a sign-in in a browser, once.
+
+The code is spent by the attempt, whatever comes of it. One that is presented again ends the
+client's part in the session, and with it every token that was issued for the code.
+Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5, C7
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gateway.domain.authorization_codes import (
+    LONGEST_REPLAY_WINDOW,
+    AuthorizationCode,
+    CodeName,
+    Redemption,
+)
+from gateway.domain.clients import Client
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.directory import UserEntry
+from gateway.domain.sessions import ClientSession, UserSession
+from gateway.protocol.client_authentication import AuthenticatedClient
+from gateway.protocol.code_challenge import require_verifier
+from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.session_tokens import SessionTokens, require_offline_role
+from gateway.protocol.sessions import Joined, Participation, is_part_over
+from gateway.protocol.tokens import TokenResponse
+
+GRANT_TYPE: Final = "authorization_code"
+_GRANT_SHORTCUT: Final = "ac"
+
+
+@dataclass(frozen=True, slots=True)
+class _Redeemed:
+    """A code that was redeemed now, and what the stores have of its session and user."""
+
+    code: AuthorizationCode
+    session: UserSession
+    part: ClientSession
+    user: UserEntry
+
+
+class AuthorizationCodeGrant:
+    """Issues the tokens of a sign-in in a browser."""
+
+    event = EventType.CODE_TO_TOKEN
+
+    def __init__(self, services: GrantServices) -> None:
+        self._codes = services.authorization_codes
+        self._sessions = services.sessions
+        self._directory = services.directory
+        self._consents = services.consents
+        self._tokens = SessionTokens(services.sessions, services.database)
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        client = caller.entry.client
+        redeemed = await self._redeem(request)
+        _require_request(request, client, redeemed)
+        granted = still_granted(request.realm, client, redeemed.code.scope.split(" "))
+        if not await self._consents.holds(client, redeemed.user, granted):
+            text = "Client no longer has requested consent from user"
+            raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
+        joined = await self._join(request, client, redeemed, granted)
+        return await self._tokens.issue_for(
+            request,
+            caller.entry,
+            redeemed.user,
+            granted,
+            joined,
+            grant=_GRANT_SHORTCUT,
+            nonce=redeemed.code.nonce,
+        )
+
+    async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
+        text = request.parameters.raw("code")
+        if text is None:
+            raise refused("invalid_request", "Missing parameter: code", EventError.INVALID_CODE)
+        name = CodeName.parse(text)
+        if name is None:
+            raise _invalid_code()
+        realm = request.realm.realm
+        _note_session(request, name)
+        # Read before the code is spent: of many at once one succeeds, though the others, which
+        # are replays, end the client's part meanwhile.
+        session = await self._sessions.find(realm, name.session_id, offline=False, now=request.now)
+        redeemed = await self._codes.redeem(realm.id, name, LONGEST_REPLAY_WINDOW)
+        if redeemed.redemption is Redemption.REPLAYED:
+            await self._revoke(request, name)
+        if redeemed.code is None or session is None:
+            raise _invalid_code()
+        return await self._known(request, redeemed.code, session)
+
+    async def _known(
+        self, request: ProtocolRequest, code: AuthorizationCode, session: UserSession
+    ) -> _Redeemed:
+        """Return the code with its user, who must still be in the session and enabled."""
+        part = session.clients.get(code.name.client)
+        if part is None or session.user_id != code.user_id:
+            raise _refused("User session not found", EventError.USER_SESSION_NOT_FOUND)
+        user = await self._directory.user(request.realm.realm.id, code.user_id)
+        if user is None:
+            raise _refused("User not found", EventError.USER_NOT_FOUND)
+        request.event.user_id = user.user.id
+        if not user.user.enabled:
+            raise _refused("User disabled", EventError.USER_DISABLED)
+        return _Redeemed(code, session, part, user)
+
+    async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
+        """End the client's part in the session of the code, online and offline."""
+        realm_id = request.realm.realm.id
+        await self._sessions.detach_client(realm_id, name.session_id, name.client)
+
+    async def _join(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        redeemed: _Redeemed,
+        granted: GrantedScopes,
+    ) -> Joined:
+        """Return the session with the client's part as the code decided it.
+
+        Another tab may have signed in to the same client since, with another request.
+        """
+        code, session = redeemed.code, redeemed.session
+        if granted.offline:
+            return await self._join_offline(request, client, redeemed, granted)
+        part = replace(
+            redeemed.part,
+            acr=code.acr,
+            authenticated_at=code.authenticated_at,
+            claims=code.claims,
+        )
+        return Joined(replace(session, clients={**session.clients, client.id: part}), part)
+
+    async def _join_offline(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        redeemed: _Redeemed,
+        granted: GrantedScopes,
+    ) -> Joined:
+        require_offline_role(redeemed.user)
+        code, realm = redeemed.code, request.realm.realm
+        participation = Participation(
+            " ".join(granted.names), code.acr, code.authenticated_at, code.claims
+        )
+        joined = await self._sessions.join_offline(
+            realm, redeemed.session, client, participation, request.now
+        )
+        if await self._codes.was_replayed(realm.id, code.name):
+            # The replay found no offline session that it could end.
+            await self._revoke(request, code.name)
+        return joined
+
+
+def _note_session(request: ProtocolRequest, name: CodeName) -> None:
+    request.event.session_id = name.session_id
+    request.event.details[Detail.CODE_ID] = name.session_id
+
+
+def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
+    """Raise OAuthError unless the code was issued for this request, in Keycloak's order."""
+    code, sent = redeemed.code, request.parameters
+    if code.redirect_uri is not None and sent.raw("redirect_uri") != code.redirect_uri:
+        raise _refused("Incorrect redirect_uri", EventError.INVALID_REDIRECT_URI)
+    if code.name.client != client.id:
+        text = "Auth error: Found different client_id in clientSession"
+        raise _refused(text, EventError.INVALID_CLIENT)
+    if not client.standard_flow_enabled:
+        raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
+    if is_part_over(request.realm.realm, redeemed.session, client, request.now):
+        raise _refused("Session not active", EventError.USER_SESSION_NOT_FOUND)
+    require_verifier(
+        sent.raw("code_verifier"),
+        code.code_challenge,
+        code.code_challenge_method,
+        enforced=bool(client.authorization.code_challenge_method),
+    )
+    _require_certificate(request, code)
+    _require_recent(request, client, redeemed)
+
+
+def _require_certificate(request: ProtocolRequest, code: AuthorizationCode) -> None:
+    """Refuse a code that was requested with another certificate than this request's."""
+    certificate = request.certificate
+    if code.certificate is None:
+        return
+    if certificate is None or certificate.thumbprint != code.certificate or not certificate.binds:
+        raise _invalid_code()
+
+
+def _require_recent(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
+    """Refuse a code issued before a notBefore: its tokens would be younger than that."""
+    realm, user = request.realm.realm, redeemed.user.user
+    not_before = max(realm.not_before, client.not_before, user.not_before)
+    if int(redeemed.code.issued_at.timestamp()) < not_before:
+        raise _invalid_code()
+
+
+def _invalid_code() -> OAuthError:
+    return _refused("Code not valid", EventError.INVALID_CODE)
+
+
+def _refused(text: str, event_error: str) -> OAuthError:
+    return refused("invalid_grant", text, event_error)

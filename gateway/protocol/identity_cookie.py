@@ -1,0 +1,146 @@
+"""The identity cookie: by it a browser shows that its user has signed in.
+
+The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways can
+make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
+session's id, which pages of clients compare with the `session_state` that they were given.
+Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11, createLoginCookie (26.7)
+"""
+
+import base64
+import hashlib
+import secrets
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from gateway.authentication.engine import BrowserSession
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.sessions import UserSession, session_maximum_ends_at
+from gateway.protocol.claims.mapped_claims import AUTH_TIME
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sessions import Sessions
+
+IDENTITY_TYPE: Final = "Serialized-ID"
+_LONGEST: Final = 4096
+_CHECKER_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityCookies:
+    """The values of both cookies; `identity` is a secret.
+
+    `max_age` is None for a cookie that ends with the browser; `session_max_age` is that of
+    KEYCLOAK_SESSION.
+    """
+
+    identity: str = field(repr=False)
+    session: str
+    max_age: timedelta | None
+    session_max_age: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A verified cookie: the live session, who is signed in, and the secret of its forms."""
+
+    browser_session: BrowserSession
+    state_checker: str = field(repr=False)
+
+    @property
+    def session(self) -> UserSession:
+        return self.browser_session.session
+
+
+def issue_identity(
+    realm: RealmEntry, issuer: str, session: UserSession, now: datetime
+) -> IdentityCookies:
+    """Return the cookies of a session; raises LookupError when the realm has no key for them."""
+    # An online session always has such an end.
+    end = session_maximum_ends_at(realm.realm.session_limits, session) or now
+    claims = {
+        "exp": int(end.timestamp()),
+        "iat": int(now.timestamp()),
+        "jti": str(uuid.uuid4()),
+        "iss": issuer,
+        "sub": session.user_id,
+        "typ": IDENTITY_TYPE,
+        "sid": session.id,
+        "state_checker": secrets.token_urlsafe(_CHECKER_BYTES),
+    }
+    remaining = max(end - now, timedelta())
+    return IdentityCookies(
+        identity=realm.key_ring.sign_for_ourselves(claims, now),
+        session=session_hash(session.id),
+        max_age=remaining if session.remember_me else None,
+        session_max_age=remaining,
+    )
+
+
+def session_hash(session_id: str) -> str:
+    """Return the value of KEYCLOAK_SESSION: base64url(SHA-384(session id)), unpadded."""
+    digest = hashlib.sha384(session_id.encode()).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+
+
+class IdentityVerification:
+    """Finds the session of a browser by its cookie."""
+
+    def __init__(self, directory: Directory, sessions: Sessions) -> None:
+        self._directory = directory
+        self._sessions = sessions
+
+    async def find(self, request: ProtocolRequest, cookie: str) -> Identity | None:
+        """Return the identity while its session lasts and its user may sign in.
+
+        Raises StoreUnavailable.
+        """
+        if len(cookie) > _LONGEST:
+            return None
+        try:
+            claims = request.realm.key_ring.verify_of_ourselves(cookie, request.now)
+        except InvalidToken:
+            return None
+        times = claims.get("iat"), claims.get("exp")
+        named = claims.get("sid"), claims.get("sub"), claims.get("state_checker")
+        if claims.get("typ") != IDENTITY_TYPE or claims.get("iss") != request.issuer:
+            return None
+        if not all(isinstance(text, str) for text in named):
+            return None
+        if not all(isinstance(time, int) for time in times):
+            return None
+        issued_at, expires_at = map(int, times)  # type: ignore[arg-type] # both are whole numbers
+        if expires_at <= request.now.timestamp():
+            return None
+        session_id, user_id, checker = map(str, named)
+        session = await self._session(request, session_id, user_id, issued_at)
+        if session is None:
+            return None
+        return Identity(BrowserSession(session, authenticated_at(session)), checker)
+
+    async def _session(
+        self, request: ProtocolRequest, session_id: str, user_id: str, issued_at: int
+    ) -> UserSession | None:
+        realm = request.realm.realm
+        session = await self._sessions.find(realm, session_id, offline=False, now=request.now)
+        if session is None or session.user_id != user_id:
+            return None
+        # A session with the same id would be another one: the cookie is not older than its own.
+        if issued_at < int((session.started_at - CLOCK_LEEWAY).timestamp()):
+            return None
+        user = await self._directory.user(realm.id, user_id)
+        if user is None or not user.user.enabled:
+            return None
+        if issued_at < max(realm.not_before, user.user.not_before):
+            return None
+        return session
+
+
+def authenticated_at(session: UserSession) -> datetime:
+    """Return when the user of a session signed in with credentials the last time."""
+    text = session.notes.get(AUTH_TIME, "")
+    if text.isascii() and text.isdecimal():
+        return datetime.fromtimestamp(int(text), UTC)
+    return session.started_at

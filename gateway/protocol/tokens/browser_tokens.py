@@ -1,0 +1,53 @@
+"""Tokens of the authorization endpoint, which reach the client through the browser.
+
+There is no refresh token among them. The access token has a lifespan of its own, and none is given
+to a client whose tokens are bound to a certificate: the browser does not have it.
+Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5, §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.2.2.1
+(s_hash); Keycloak: 2.3, OIDCLoginProtocol
+"""
+
+from dataclasses import dataclass, field, replace
+
+from gateway.protocol.certificate_binding import confirmation_claim
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens.issuing import Issue, access_claims, sign_id_token
+from gateway.protocol.tokens.signing import sign_access_token, token_hash
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserTokens:
+    """What the client asked for of the two; `expires_in` is in seconds."""
+
+    token_id: str
+    token_type: str
+    expires_in: int
+    access_token: str | None = field(default=None, repr=False)
+    id_token: str | None = field(default=None, repr=False)
+
+
+def issue_to_browser(
+    request: ProtocolRequest,
+    issue: Issue,
+    *,
+    access_token: bool,
+    id_token: bool,
+    code: str | None,
+    state: str | None,
+) -> BrowserTokens:
+    """Sign the tokens of one authorization response; raises OAuthError as `issue_tokens` does."""
+    client = issue.subject.client
+    hashed = {"c_hash": code, "s_hash": state or None}
+    hashes = {name: token_hash(request, client, text) for name, text in hashed.items() if text}
+    lifespan = request.realm.realm.token_lifespans.access_token_for_implicit_flow
+    issue = replace(issue, lifespan=lifespan, hashes=hashes)
+    confirmation = confirmation_claim(client, None) if access_token else None
+    access = access_claims(request, issue, confirmation)
+    signed = sign_access_token(request, client, access.document) if access_token else None
+    claims = access.protocol
+    return BrowserTokens(
+        token_id=claims.token_id,
+        token_type=claims.token_type,
+        expires_in=claims.expires_at - claims.issued_at,
+        access_token=signed,
+        id_token=sign_id_token(request, issue, claims, signed) if id_token else None,
+    )

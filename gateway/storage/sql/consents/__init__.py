@@ -1,0 +1,3 @@
+"""Consents in SQL."""
+
+from gateway.storage.sql.consents.repository import SqlConsents
