@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.authentication.engine import BrowserSession
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, RealmEntry
@@ -46,12 +45,9 @@ class IdentityCookies:
 class Identity:
     """A verified cookie: the live session, who is signed in, and the secret of its forms."""
 
-    browser_session: BrowserSession
+    session: UserSession
+    authenticated_at: datetime
     state_checker: str = field(repr=False)
-
-    @property
-    def session(self) -> UserSession:
-        return self.browser_session.session
 
 
 def issue_identity(
@@ -118,7 +114,7 @@ class IdentityVerification:
         session = await self._session(request, session_id, user_id, issued_at)
         if session is None:
             return None
-        return Identity(BrowserSession(session, authenticated_at(session)), checker)
+        return Identity(session, authenticated_at(session), checker)
 
     async def _session(
         self, request: ProtocolRequest, session_id: str, user_id: str, issued_at: int

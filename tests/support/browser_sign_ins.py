@@ -1,0 +1,139 @@
+"""Sign-ins in a browser, completed beside a running gateway: by its own rules and in its stores.
+
+So tests of what follows a sign-in need no page.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from gateway.bootstrap import open_services
+from gateway.bootstrap.services import Services
+from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.sessions import UserSession
+from gateway.protocol.authorization import AuthorizationRequest, ResponseType
+from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
+from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.response_modes import ResponseMode
+from gateway.protocol.scopes import grant_scopes
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.sign_in_completion import FinishedSignIn, SignInCompletion
+from gateway.settings import Settings
+from tests.support.wire import PUBLIC_URL, Wire
+
+REDIRECT_URI = "https://app.example.test/callback"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The parameters of a response, the session, and the identity cookie."""
+
+    parameters: Mapping[str, str]
+    session: UserSession
+    cookie: str
+    event: Mapping[str, Any]
+
+    @property
+    def code(self) -> str:
+        return self.parameters["code"]
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """Who signs in, to what, and what the client asks for."""
+
+    username: str = "alice"
+    client_id: str = "app"
+    realm: str = "people"
+    response_type: str = "code"
+    scope: str | None = "openid"
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of AuthorizationRequest."""
+    finished: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of FinishedSignIn."""
+
+
+_NUMBERS = iter(range(1_000_000))
+
+
+def sign_in(wire: Wire, given: SignIn | None = None, **changes: Any) -> Finished:
+    """Complete a sign-in; `changes` are fields of SignIn."""
+    wanted = replace(given or SignIn(), **changes)
+    return _run(wire, lambda services: _complete(services, wanted))
+
+
+def identity_of(wire: Wire, cookie: str, realm: str = "people") -> Identity | None:
+    """Return what the gateway finds by an identity cookie."""
+
+    async def find(services: Services) -> Identity | None:
+        request = await _request(services, realm)
+        sessions = Sessions(services.online_sessions, services.database)
+        return await IdentityVerification(services.directory, sessions).find(request, cookie)
+
+    return _run(wire, find)
+
+
+def _run(wire: Wire, work: Callable[[Services], Awaitable[T]]) -> T:
+    async def run() -> T:
+        settings = Settings(state_dir=wire.gateway.state_dir, public_url=PUBLIC_URL)
+        async with open_services(settings) as services:
+            return await work(services)
+
+    return asyncio.run(run())
+
+
+async def _complete(services: Services, wanted: SignIn) -> Finished:
+    request = await _request(services, wanted.realm)
+    client = await _client(services, request.realm, wanted.client_id)
+    asked = AuthorizationRequest(
+        client=client,
+        redirect_uri=REDIRECT_URI,
+        response_type=frozenset(map(ResponseType, wanted.response_type.split())),
+        response_mode=ResponseMode.QUERY,
+        scopes=grant_scopes(request.realm, client.client, wanted.scope),
+    )
+    finished = FinishedSignIn(
+        user=await _user(services, request.realm, wanted.username),
+        session_id=f"{next(_NUMBERS):06}{'x' * 18}",
+    )
+    sessions = Sessions(services.online_sessions, services.database)
+    done = await SignInCompletion(sessions, services.authorization_codes).complete(
+        request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)
+    )
+    cookies = issue_identity(request.realm, request.issuer, done.session, request.now)
+    event = {"type": request.event.kind, **request.event.details}
+    return Finished(done.response.parameters, done.session, cookies.identity, event)
+
+
+async def _request(services: Services, realm: str) -> ProtocolRequest:
+    entry = await services.directory.realm(realm)
+    assert entry is not None
+    return ProtocolRequest(
+        realm=entry,
+        issuer=f"{PUBLIC_URL}/realms/{realm}",
+        parameters=Parameters(),
+        authorization=None,
+        certificate=None,
+        remote_address="203.0.113.9",
+        secure=True,
+        now=datetime.now(UTC),
+    )
+
+
+async def _client(services: Services, realm: RealmEntry, client_id: str) -> ClientEntry:
+    found = await services.directory.client(realm.realm.id, client_id)
+    assert found is not None
+    return found
+
+
+async def _user(services: Services, realm: RealmEntry, username: str) -> UserEntry:
+    async with services.database.read() as stores:
+        user = await stores.users.find_by_username(realm.realm.id, username)
+    assert user is not None
+    found = await services.directory.user(realm.realm.id, user.id)
+    assert found is not None
+    return found
