@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from gateway.domain.clients import Client
+from gateway.domain.consents import Consent
 from gateway.domain.sessions import UserSession
 
 
@@ -25,13 +26,20 @@ def render_session(session: UserSession, client_ids: Mapping[str, str]) -> dict[
     }
 
 
-def render_offline_grant(client: Client) -> dict[str, Any]:
-    """Return a client with offline tokens of a user. Keycloak: GET users/{id}/consents."""
-    return {
+def render_consent(client: Client, consent: Consent | None, *, offline: bool) -> dict[str, Any]:
+    """Return what a user has granted to a client; `offline` tells of offline tokens.
+
+    Keycloak: GET users/{id}/consents
+    """
+    document: dict[str, Any] = {
         "clientId": client.client_id,
-        "grantedClientScopes": [],
-        "additionalGrants": [{"client": client.id, "key": "Offline Token"}],
+        "grantedClientScopes": list(consent.scopes) if consent else [],
     }
+    if consent is not None:
+        document["createdDate"] = _milliseconds(consent.created_at)
+        document["lastUpdatedDate"] = _milliseconds(consent.updated_at)
+    grants = [{"client": client.id, "key": "Offline Token"}] if offline else []
+    return {**document, "additionalGrants": grants}
 
 
 def _milliseconds(instant: datetime) -> int:

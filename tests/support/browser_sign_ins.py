@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.services import Services
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
+from gateway.protocol.consents import Consents
 from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -22,7 +23,8 @@ from gateway.protocol.scopes import grant_scopes
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_completion import FinishedSignIn, SignInCompletion
 from gateway.settings import Settings
-from tests.support.wire import PUBLIC_URL, Wire
+from tests.support.gateway_process import Gateway
+from tests.support.wire import PUBLIC_URL
 
 REDIRECT_URI = "https://app.example.test/callback"
 T = TypeVar("T")
@@ -46,27 +48,29 @@ class Finished:
 class SignIn:
     """Who signs in, to what, and what the client asks for."""
 
-    username: str = "alice"
-    client_id: str = "app"
-    realm: str = "people"
+    username: str = "john"
+    client_id: str = "svc"
+    realm: str = "coded"
     response_type: str = "code"
     scope: str | None = "openid"
     asked: Mapping[str, Any] = field(default_factory=dict)
     """Fields of AuthorizationRequest."""
     finished: Mapping[str, Any] = field(default_factory=dict)
     """Fields of FinishedSignIn."""
+    consents: bool = False
+    """The user consents to what is asked for."""
 
 
-_NUMBERS = iter(range(1_000_000))
+_NUMBERS: Final = iter(range(1_000_000))
 
 
-def sign_in(wire: Wire, given: SignIn | None = None, **changes: Any) -> Finished:
+def sign_in(gateway: Gateway, given: SignIn | None = None, **changes: Any) -> Finished:
     """Complete a sign-in; `changes` are fields of SignIn."""
     wanted = replace(given or SignIn(), **changes)
-    return _run(wire, lambda services: _complete(services, wanted))
+    return _run(gateway, lambda services: _complete(services, wanted))
 
 
-def identity_of(wire: Wire, cookie: str, realm: str = "people") -> Identity | None:
+def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> Identity | None:
     """Return what the gateway finds by an identity cookie."""
 
     async def find(services: Services) -> Identity | None:
@@ -74,12 +78,12 @@ def identity_of(wire: Wire, cookie: str, realm: str = "people") -> Identity | No
         sessions = Sessions(services.online_sessions, services.database)
         return await IdentityVerification(services.directory, sessions).find(request, cookie)
 
-    return _run(wire, find)
+    return _run(gateway, find)
 
 
-def _run(wire: Wire, work: Callable[[Services], Awaitable[T]]) -> T:
+def _run(gateway: Gateway, work: Callable[[Services], Awaitable[T]]) -> T:
     async def run() -> T:
-        settings = Settings(state_dir=wire.gateway.state_dir, public_url=PUBLIC_URL)
+        settings = Settings(state_dir=gateway.state_dir, public_url=PUBLIC_URL)
         async with open_services(settings) as services:
             return await work(services)
 
@@ -100,6 +104,9 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
         user=await _user(services, request.realm, wanted.username),
         session_id=f"{next(_NUMBERS):06}{'x' * 18}",
     )
+    if wanted.consents:
+        consents = Consents(services.database)
+        await consents.grant(client.client, finished.user, asked.scopes, request.now)
     sessions = Sessions(services.online_sessions, services.database)
     done = await SignInCompletion(sessions, services.authorization_codes).complete(
         request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)

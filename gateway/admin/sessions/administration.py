@@ -27,7 +27,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
-from gateway.representations.sessions import render_offline_grant, render_session
+from gateway.representations.sessions import render_consent, render_session
 
 
 class RealmSessions:
@@ -146,16 +146,26 @@ class UserSessions:
             return await written_sessions(stores, realm, taken)
 
     async def consents(self, realm: Realm, user_id: str) -> list[dict[str, Any]]:
-        """Return the clients that have offline tokens of the user."""
+        """Return the clients that have a consent or offline tokens of the user."""
         async with self._database.read() as stores:
             await get_user(stores, realm.id, user_id)
+            given = await stores.consents.of_user(realm.id, user_id)
+            consents = {consent.client: consent for consent in given}
             sessions = await stores.offline_sessions.of_user(realm.id, user_id)
-            granted = dict.fromkeys(client for session in sessions for client in session.clients)
-            found = [await stores.clients.find_by_id(realm.id, client) for client in granted]
-        return [render_offline_grant(client) for client in found if client is not None]
+            offline = {client for session in sessions for client in session.clients}
+            taking_part = dict.fromkeys((*consents, *sorted(offline)))
+            found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
+        return [
+            render_consent(client, consents.get(client.id), offline=client.id in offline)
+            for client in found
+            if client is not None
+        ]
 
     async def revoke_consent(self, acting: Acting, user_id: str, client_id: str) -> None:
-        """Revoke the offline tokens of the client with that public name."""
+        """Revoke the consent to the client with that public name, and its tokens.
+
+        The client leaves the user's sessions, so that a withdrawn consent ends what it allowed.
+        """
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
             user = await get_user_for_update(stores, realm_id, user_id)
@@ -163,12 +173,16 @@ class UserSessions:
             client = existing(found, "Client not found")
             sessions = await stores.offline_sessions.of_user(realm_id, user.id)
             taken = [session for session in sessions if client.id in session.clients]
-            if not taken:
+            revoked = await stores.consents.remove(realm_id, user.id, client.id)
+            if not taken and not revoked:
                 raise NotFound("Consent nor offline token not found")
             for session in taken:
                 await stores.offline_sessions.leave(realm_id, session.id, client.id)
             path = f"users/{user_id}/consents/{client_id}"
             change.record(OperationType.ACTION, ResourceType.USER, path)
+        if revoked:
+            for session in await self._online.of_user(realm_id, user.id):
+                await self._online.detach(realm_id, session.id, client.id)
 
     async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""
