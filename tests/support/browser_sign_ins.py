@@ -6,7 +6,7 @@ So tests of what follows a sign-in need no page.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
@@ -15,7 +15,12 @@ from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.consents import Consents
-from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
+from gateway.protocol.identity_cookie import (
+    Identity,
+    IdentityCookies,
+    IdentityVerification,
+    issue_identity,
+)
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode
@@ -32,11 +37,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The parameters of a response, the session, and the identity cookie."""
+    """The parameters of a response, the session, and its cookies."""
 
     parameters: Mapping[str, str]
     session: UserSession
-    cookie: str
+    cookies: IdentityCookies
     event: Mapping[str, Any]
 
     @property
@@ -57,6 +62,8 @@ class SignIn:
     """Fields of AuthorizationRequest."""
     finished: Mapping[str, Any] = field(default_factory=dict)
     """Fields of FinishedSignIn."""
+    ago: timedelta = timedelta()
+    """How long ago it was."""
     consents: bool = False
     """The user consents to what is asked for."""
 
@@ -91,7 +98,7 @@ def _run(gateway: Gateway, work: Callable[[Services], Awaitable[T]]) -> T:
 
 
 async def _complete(services: Services, wanted: SignIn) -> Finished:
-    request = await _request(services, wanted.realm)
+    request = await _request(services, wanted.realm, wanted.ago)
     client = await _client(services, request.realm, wanted.client_id)
     asked = AuthorizationRequest(
         client=client,
@@ -113,10 +120,10 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
     )
     cookies = issue_identity(request.realm, request.issuer, done.session, request.now)
     event = {"type": request.event.kind, **request.event.details}
-    return Finished(done.response.parameters, done.session, cookies.identity, event)
+    return Finished(done.response.parameters, done.session, cookies, event)
 
 
-async def _request(services: Services, realm: str) -> ProtocolRequest:
+async def _request(services: Services, realm: str, ago: timedelta = timedelta()) -> ProtocolRequest:
     entry = await services.directory.realm(realm)
     assert entry is not None
     return ProtocolRequest(
@@ -127,7 +134,7 @@ async def _request(services: Services, realm: str) -> ProtocolRequest:
         certificate=None,
         remote_address="203.0.113.9",
         secure=True,
-        now=datetime.now(UTC),
+        now=datetime.now(UTC) - ago,
     )
 
 

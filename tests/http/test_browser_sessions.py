@@ -1,0 +1,253 @@
+"""Sessions of browsers: begun, joined, renewed and recognized by their cookie.
+
+Keycloak: 3, 12.11; OpenID Connect Core §3.1.2.1, §3.2.2.5; attacks: session fixation, D3
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
+from tests.support.administered_realm import administered_realm, person
+from tests.support.administration import SECRET, Administration
+from tests.support.browser_sign_ins import REDIRECT_URI, Finished, identity_of, sign_in
+from tests.support.recorded_realm import RECORDED, Recorded
+from tests.support.wire import claims_of
+
+_AGO: Final = timedelta(minutes=5)
+
+
+@pytest.fixture(scope="module")
+def browsers(administration: Administration) -> Iterator[Recorded]:
+    """Make a realm whose sessions are remembered for longer."""
+    settings: dict[str, Any] = {
+        **RECORDED,
+        "bruteForceProtected": False,
+        "rememberMe": True,
+        "ssoSessionMaxLifespan": 36_000,
+        "ssoSessionMaxLifespanRememberMe": 72_000,
+        "accessTokenLifespanForImplicitFlow": 777,
+        "users": [*RECORDED["users"], person("blocked")],
+    }
+    with administered_realm(administration, "browsers", {}, **settings) as realm:
+        yield Recorded(realm)
+
+
+def _sign_in(browsers: Recorded, **changes: Any) -> Finished:
+    return sign_in(browsers.realm.administration.gateway, **{"realm": "browsers", **changes})
+
+
+def _identity(browsers: Recorded, cookie: str, realm: str = "browsers") -> Identity | None:
+    return identity_of(browsers.realm.administration.gateway, cookie, realm)
+
+
+def _tokens(browsers: Recorded, done: Finished, client_id: str = "svc") -> dict[str, Any]:
+    form = {
+        "grant_type": "authorization_code",
+        "code": done.code,
+        "redirect_uri": REDIRECT_URI,
+        "client_id": client_id,
+        "client_secret": SECRET,
+    }
+    response = browsers.post("token", form)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def _half_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()[:16]
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def test_the_session_has_the_id_of_the_authentication_session(browsers: Recorded) -> None:
+    identity = "a" * 24
+    done = _sign_in(browsers, finished={"session_id": identity})
+    assert done.session.id == done.parameters["session_state"] == identity
+    assert done.code.split(".")[1] == identity
+
+
+def test_no_sign_in_takes_over_a_session_that_another_has_begun(browsers: Recorded) -> None:
+    """Session fixation: the id of an authentication session may be known to somebody else."""
+    first = _sign_in(browsers, finished={"session_id": "b" * 24})
+    second = _sign_in(browsers, username="jane", finished={"session_id": "b" * 24})
+    assert second.session.id != first.session.id
+    assert len(second.session.id) == 24
+    found = _identity(browsers, first.cookies.identity)
+    assert found is not None
+    assert found.session.username == "john"
+
+
+def test_the_cookie_shows_who_is_signed_in(browsers: Recorded) -> None:
+    done = _sign_in(browsers, ago=_AGO)
+    claims = claims_of(done.cookies.identity)
+    assert list(claims) == ["exp", "iat", "jti", "iss", "sub", "typ", "sid", "state_checker"]
+    assert (claims["typ"], claims["sid"]) == ("Serialized-ID", done.session.id)
+    assert claims["exp"] - claims["iat"] == 36_000
+    found = _identity(browsers, done.cookies.identity)
+    assert found is not None
+    assert found.session.id == done.session.id
+    assert int(found.authenticated_at.timestamp()) == claims["iat"]
+    assert found.state_checker == claims["state_checker"]
+    assert done.cookies.max_age is None
+    digest = base64.urlsafe_b64encode(hashlib.sha384(done.session.id.encode()).digest())
+    assert done.cookies.session == digest.decode()
+
+
+def test_the_cookie_shows_nothing_once_the_session_ended(browsers: Recorded) -> None:
+    done = _sign_in(browsers)
+    browsers.realm.change("DELETE", f"sessions/{done.session.id}")
+    assert _identity(browsers, done.cookies.identity) is None
+
+
+def test_the_cookie_of_a_disabled_user_shows_nothing(browsers: Recorded) -> None:
+    done = _sign_in(browsers, username="blocked")
+    browsers.realm.change("PUT", f"users/{browsers.user_id('blocked')}", {"enabled": False})
+    assert _identity(browsers, done.cookies.identity) is None
+
+
+def test_logging_a_user_out_ends_the_cookie(browsers: Recorded) -> None:
+    done = _sign_in(browsers, username="jane")
+    browsers.realm.change("POST", f"users/{browsers.user_id('jane')}/logout")
+    assert _identity(browsers, done.cookies.identity) is None
+
+
+def test_no_other_token_is_a_cookie_and_the_cookie_is_no_other_token(browsers: Recorded) -> None:
+    """RFC 8725 §3.11; attacks: C15."""
+    done = _sign_in(browsers)
+    tokens = _tokens(browsers, done)
+    for kind in ("access_token", "id_token", "refresh_token"):
+        assert _identity(browsers, tokens[kind]) is None
+    cookie = done.cookies.identity
+    for altered in ("", "x", cookie[:-1], cookie[:-2] + "AA", "x" * 5000):
+        assert _identity(browsers, altered) is None
+    assert _identity(browsers, cookie, "master") is None
+    form = {"grant_type": "refresh_token", "refresh_token": cookie}
+    assert browsers.post("token", form).json()["error_description"] == "Invalid refresh token"
+    assert browsers.userinfo(cookie).status_code == 401
+    assert browsers.post("token/introspect", {"token": cookie}).json() == {"active": False}
+
+
+def test_a_second_client_joins_the_session(browsers: Recorded) -> None:
+    """Single sign-on: the time of the sign-in stays, its class is that of a cookie."""
+    first = _sign_in(browsers, ago=_AGO)
+    second = _sign_in(browsers, client_id="other", finished={"joins": first.session})
+    assert second.session.id == first.session.id
+    tokens = _tokens(browsers, second, "other")
+    claims = claims_of(tokens["id_token"])
+    assert claims["auth_time"] == int(first.session.notes["AUTH_TIME"])
+    assert claims["acr"] == "0"
+    form = {"refresh_token": tokens["refresh_token"], "client_id": "other"}
+    refreshed = browsers.post("token", {"grant_type": "refresh_token", **form}).json()
+    assert claims_of(refreshed["id_token"])["acr"] == "0"
+    sessions = browsers.realm.get(f"users/{browsers.user_id('john')}/sessions")
+    [told] = [session for session in sessions if session["id"] == first.session.id]
+    assert set(told["clients"].values()) == {"svc", "other"}
+
+
+def test_credentials_given_again_renew_the_session(browsers: Recorded) -> None:
+    first = _sign_in(browsers, ago=_AGO)
+    again = _sign_in(browsers, finished={"current": first.session, "remember_me": True})
+    assert again.session.id == first.session.id
+    found = _identity(browsers, again.cookies.identity)
+    assert found is not None
+    assert found.session.remember_me
+    assert found.authenticated_at - _AGO >= first.session.started_at.replace(microsecond=0)
+    claims = claims_of(_tokens(browsers, again)["id_token"])
+    assert claims["auth_time"] == int(found.authenticated_at.timestamp())
+    assert claims["acr"] == "1"
+
+
+def test_another_user_does_not_get_the_session_of_the_browser(browsers: Recorded) -> None:
+    first = _sign_in(browsers)
+    for kind in ("joins", "current"):
+        with pytest.raises(DifferentUser):
+            _sign_in(browsers, username="jane", finished={kind: first.session})
+
+
+def test_nobody_joins_a_session_that_ended(browsers: Recorded) -> None:
+    first = _sign_in(browsers)
+    browsers.realm.change("DELETE", f"sessions/{first.session.id}")
+    for kind in ("joins", "current"):
+        with pytest.raises(SessionEnded):
+            _sign_in(browsers, finished={kind: first.session})
+
+
+def test_a_remembered_session_has_its_own_lifetime(browsers: Recorded) -> None:
+    done = _sign_in(browsers, finished={"remember_me": True})
+    assert done.cookies.max_age == done.cookies.session_max_age == timedelta(seconds=72_000)
+    claims = claims_of(done.cookies.identity)
+    assert claims["exp"] - claims["iat"] == 72_000
+    assert done.event["remember_me"] == "true"
+
+
+def test_a_sign_in_is_recorded_with_keycloaks_details(browsers: Recorded) -> None:
+    done = _sign_in(browsers)
+    assert done.event == {
+        "type": "LOGIN",
+        "auth_method": "openid-connect",
+        "auth_type": "code",
+        "response_type": "code",
+        "response_mode": "query",
+        "redirect_uri": REDIRECT_URI,
+        "consent": "no_consent_required",
+        "username": "john",
+        "code_id": done.session.id,
+    }
+
+
+def test_tokens_of_the_authorization_endpoint_have_their_hashes(browsers: Recorded) -> None:
+    """OpenID Connect Core §3.3.2.11; FAPI 1.0 Advanced §5.2.2.1."""
+    asked = {"state": "a state", "nonce": "n-1"}
+    done = _sign_in(browsers, response_type="code id_token token", asked=asked)
+    found = done.parameters
+    assert list(found) == [
+        *("session_state", "code", "id_token", "access_token", "token_type", "expires_in")
+    ]
+    assert (found["token_type"], found["expires_in"]) == ("Bearer", "777")
+    claims = claims_of(found["id_token"])
+    assert claims["c_hash"] == _half_hash(found["code"])
+    assert claims["at_hash"] == _half_hash(found["access_token"])
+    assert claims["s_hash"] == _half_hash("a state")
+    assert claims["nonce"] == "n-1"
+    assert browsers.userinfo(found["access_token"]).status_code == 200
+    later = claims_of(_tokens(browsers, done)["id_token"])
+    assert (later["sub"], later["nonce"]) == (claims["sub"], "n-1")
+    assert "c_hash" not in later
+
+
+@pytest.mark.parametrize(
+    ("response_type", "parameters", "hashes"),
+    [
+        ("id_token", {"id_token"}, set()),
+        ("token", {"access_token", "token_type", "expires_in"}, set()),
+        (
+            "id_token token",
+            {"id_token", "access_token", "token_type", "expires_in"},
+            {"at_hash"},
+        ),
+        ("code id_token", {"code", "id_token"}, {"c_hash"}),
+        ("none", set(), set()),
+    ],
+)
+def test_a_response_has_what_its_type_names(
+    browsers: Recorded, response_type: str, parameters: set[str], hashes: set[str]
+) -> None:
+    found = _sign_in(browsers, response_type=response_type).parameters
+    assert set(found) == {"session_state", *parameters}
+    if "id_token" in found:
+        claims = claims_of(found["id_token"])
+        assert {name for name in claims if name.endswith("_hash")} == hashes
+
+
+def test_tokens_that_a_certificate_must_bind_do_not_go_through_a_browser(
+    browsers: Recorded,
+) -> None:
+    with pytest.raises(OAuthError, match="Client Certification missing"):
+        _sign_in(browsers, client_id="bound", response_type="token")
