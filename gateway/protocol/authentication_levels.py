@@ -23,6 +23,7 @@ def names_of_levels(realm: Realm, client: Client) -> Mapping[str, int]:
 
 
 def names_in_realm(realm: Realm) -> Mapping[str, int]:
+    """Return the level of each `acr` of the realm."""
     return _levels(realm.attributes.get(_MAP, ""))
 
 

@@ -52,6 +52,10 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "revocation_endpoint": endpoints["revocation_endpoint"],
         "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
     }
+    document |= {
+        "require_pushed_authorization_requests": False,
+        "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
+    }
     if mtls_issuer is not None:
         document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)
     return document
@@ -70,6 +74,7 @@ def _endpoints(issuer: str) -> dict[str, str]:
         "introspection_endpoint": f"{protocol}/token/introspect",
         "registration_endpoint": f"{issuer}/clients-registrations/openid-connect",
         "userinfo_endpoint": f"{protocol}/userinfo",
+        "pushed_authorization_request_endpoint": f"{protocol}/ext/par/request",
     }
 
 
