@@ -20,7 +20,7 @@ from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.protocol import grant_services, protocol_endpoints
+from gateway.bootstrap.protocol import check_services, grant_services, protocol_endpoints
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
 from gateway.domain.errors import FieldError, InvalidInput
@@ -137,10 +137,11 @@ def _routes(
         AccountControl(database),
         PathObjects(database),
     )
+    endpoints = protocol_endpoints(grants, clients, access_tokens, check_services(services))
     routes = [
         # First: it says quickly that a URL is none of the admin API.
         build_admin_routes(operations, admin),
-        *build_routes(context, protocol_endpoints(grants, clients, access_tokens), metrics),
+        *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
     ]
     return routes, operations

@@ -5,8 +5,11 @@ from gateway.authentication.direct_grant import flow_runner
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password import PasswordLogin
 from gateway.bootstrap.services import Services
+from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.http.routes import ProtocolEndpoints
+from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.consents import Consents
 from gateway.protocol.grant_services import GrantServices
@@ -39,8 +42,21 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
     )
 
 
+def check_services(services: Services) -> CheckServices:
+    """Return what the checks of authorization requests look things up in."""
+    return CheckServices(
+        directory=services.directory,
+        pushed_requests=services.pushed_requests,
+        signatures=RegisteredClientSignatures(),
+        documents=NoRemoteDocuments(),
+    )
+
+
 def protocol_endpoints(
-    grants: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
+    grants: GrantServices,
+    clients: ClientAuthenticator,
+    access_tokens: AccessTokens,
+    checks: CheckServices,
 ) -> ProtocolEndpoints:
     """Return the endpoints of a realm that take parameters."""
     return ProtocolEndpoints(
@@ -49,4 +65,5 @@ def protocol_endpoints(
         revocation=RevocationEndpoint(grants, clients, access_tokens),
         userinfo=UserinfoEndpoint(access_tokens),
         logout=LogoutEndpoint(clients, grants.sessions),
+        pushed_requests=PushedRequestEndpoint(clients, checks),
     )

@@ -25,6 +25,7 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.pushed_requests import PushedRequestStore
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
@@ -42,6 +43,7 @@ from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.private_server import PrivateRedis
+from gateway.storage.redis.pushed_requests import RedisPushedRequests
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 
@@ -70,6 +72,7 @@ class Services:
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
+    pushed_requests: PushedRequestStore
     events: EventJournal
 
 
@@ -128,5 +131,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             one_time_marks=RedisOneTimeMarks(redis),
+            pushed_requests=RedisPushedRequests(redis),
             events=events,
         )

@@ -23,10 +23,11 @@ from gateway.http.oidc.discovery import (
     get_openid_configuration,
     get_realm_information,
 )
-from gateway.http.oidc.endpoints import introspect, log_out, revoke, userinfo
+from gateway.http.oidc.endpoints import introspect, log_out, push_request, revoke, userinfo
 from gateway.http.oidc.token import TokenHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
+from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
@@ -86,6 +87,7 @@ class ProtocolEndpoints:
     revocation: RevocationEndpoint
     userinfo: UserinfoEndpoint
     logout: LogoutEndpoint
+    pushed_requests: PushedRequestEndpoint
 
 
 def build_routes(
@@ -126,6 +128,13 @@ def build_routes(
             NO_STORE,
             _ENDING,
             cross_origin=FOR_SESSIONS,
+        ),
+        _Row(
+            f"{_PROTOCOL}/ext/par/request",
+            partial(push_request, each.pushed_requests),
+            post,
+            NO_STORE,
+            cross_origin=FOR_CLIENTS,
         ),
         _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC, cross_origin=PUBLIC_METADATA),
         *(

@@ -19,7 +19,12 @@ _MAP: Final = "acr.loa.map"
 
 def names_of_levels(realm: Realm, client: Client) -> Mapping[str, int]:
     """Return the level of each `acr`: those of the client, or else those of the realm."""
-    return client.levels.names or _levels(realm.attributes.get(_MAP, ""))
+    return client.levels.names or names_in_realm(realm)
+
+
+def names_in_realm(realm: Realm) -> Mapping[str, int]:
+    """Return the level of each `acr` of the realm."""
+    return _levels(realm.attributes.get(_MAP, ""))
 
 
 def acr_of(

@@ -9,15 +9,16 @@ from typing import Any, Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.authentication_levels import BY_COOKIE, names_in_realm
 from gateway.protocol.client_authentication import METHOD_NAMES
+from gateway.protocol.code_challenge import CODE_CHALLENGE_METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
 
 _CLAIMS: Final = (
-    *("iss", "sub", "aud", "exp", "iat", "name", "given_name", "family_name"),
-    *("preferred_username", "email", "acr", "azp"),
+    *("iss", "sub", "aud", "exp", "iat", "auth_time", "name", "given_name", "family_name"),
+    *("preferred_username", "email", "acr", "azp", "nonce"),
 )
-"""Keycloak's list without those of a sign-in in a browser (`auth_time`, `nonce`)."""
 
 
 def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "end_session_endpoint": f"{issuer}/protocol/openid-connect/logout",
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
         "grant_types_supported": list(GRANTS),
-        "acr_values_supported": [SIGNED_IN],
+        "acr_values_supported": _classes(realm),
         "response_types_supported": [],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
@@ -46,13 +47,23 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "claims_supported": list(_CLAIMS),
         "claim_types_supported": ["normal"],
         "scopes_supported": [OPENID, *scopes_of(realm).shown],
+        "code_challenge_methods_supported": list(CODE_CHALLENGE_METHODS),
         "tls_client_certificate_bound_access_tokens": True,
         "revocation_endpoint": endpoints["revocation_endpoint"],
         "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
     }
+    document |= {
+        "require_pushed_authorization_requests": False,
+        "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
+    }
     if mtls_issuer is not None:
         document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)
     return document
+
+
+def _classes(realm: RealmEntry) -> list[str]:
+    """Return the realm's names of levels, and those of a sign-in without levels."""
+    return [*dict.fromkeys((*names_in_realm(realm.realm), BY_COOKIE, SIGNED_IN))]
 
 
 def _endpoints(issuer: str) -> dict[str, str]:
@@ -63,6 +74,7 @@ def _endpoints(issuer: str) -> dict[str, str]:
         "introspection_endpoint": f"{protocol}/token/introspect",
         "registration_endpoint": f"{issuer}/clients-registrations/openid-connect",
         "userinfo_endpoint": f"{protocol}/userinfo",
+        "pushed_authorization_request_endpoint": f"{protocol}/ext/par/request",
     }
 
 

@@ -10,22 +10,28 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The form of one request: the first value of each name, and whether any came twice."""
+    """The form of one request: the first value of each name, and the names that came twice."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
-    repeated: bool = False
+    repeated_names: frozenset[str] = frozenset()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether any name came twice."""
+        return bool(self.repeated_names)
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()) -> "Parameters":
         """Collect decoded pairs; `also_sent` are names seen elsewhere, such as in the query."""
         values: dict[str, str] = {}
-        repeated = False
+        repeated: set[str] = set()
         for name, value in pairs:
             if name in values:
-                repeated = True
+                repeated.add(name)
             else:
                 values[name] = value
-        return cls(values, repeated or any(name in values for name in also_sent))
+        repeated.update(name for name in also_sent if name in values)
+        return cls(values, frozenset(repeated))
 
     def get(self, name: str) -> str | None:
         """Return the value, or None when it is absent or empty."""

@@ -12,14 +12,18 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
     response = wire.get(CONFIGURATION)
     document = response.json()
     assert document["issuer"] == ISSUER
-    assert document["grant_types_supported"] == ["client_credentials", "password", "refresh_token"]
+    assert document["grant_types_supported"] == [
+        *("authorization_code", "client_credentials", "password", "refresh_token")
+    ]
+    assert document["code_challenge_methods_supported"] == ["plain", "S256"]
     assert document["token_endpoint_auth_methods_supported"] == [
         "client_secret_basic",
         "client_secret_post",
         "tls_client_auth",
     ]
     assert document["tls_client_certificate_bound_access_tokens"] is True
-    assert document["acr_values_supported"] == ["1"]
+    assert document["acr_values_supported"] == ["0", "1"]
+    assert {"auth_time", "nonce", "acr", "azp"} <= {*document["claims_supported"]}
     assert {"name", "given_name", "family_name", "preferred_username", "email"} <= {
         *document["claims_supported"]
     }

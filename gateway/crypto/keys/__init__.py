@@ -1,6 +1,7 @@
 """Keys that sign and verify: read, generated, stored and published, and the JWS they make."""
 
 from gateway.crypto.keys.client_keys import CryptographyClientKeys
+from gateway.crypto.keys.client_signatures import RegisteredClientSignatures
 from gateway.crypto.keys.encryption_keys import load_or_create_keys, parse_keys
 from gateway.crypto.keys.private import load_own_private_key
 from gateway.crypto.keys.signing import PyJwtKeyFactory

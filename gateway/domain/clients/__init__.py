@@ -2,11 +2,15 @@
 
 from gateway.domain.clients.authenticators import CLIENT_AUTHENTICATORS, WITH_SECRET
 from gateway.domain.clients.authorization import (
+    ANY_ALGORITHM,
+    UNSIGNED,
     AuthenticationLevels,
     AuthorizationSettings,
     RequestObjectSettings,
+    VerificationKeys,
 )
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
+from gateway.domain.clients.redirect_uris import LONGEST_REDIRECT_URI, UNSAFE_SCHEMES, RedirectUris
 from gateway.domain.clients.settings import (
     UNREADABLE_TIME,
     CertificateAuthentication,

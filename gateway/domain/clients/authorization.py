@@ -51,3 +51,21 @@ class RequestObjectSettings:
     """`request.object.required`: `request or request_uri`, `request only`, `request_uri only`."""
     uris: tuple[str, ...] = ()
     """`request.uris`: what a `request_uri` may be; a `*` at the end stands for the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationKeys:
+    """What verifies JWTs that the client signs. Spec: RFC 7591 §2 (jwks, jwks_uri)."""
+
+    key_set: str = ""
+    """`jwks.string`: a JWKS; counts where `use.jwks.string` is set."""
+    uses_key_set: bool = False
+    """`use.jwks.string`"""
+    key_set_url: str = ""
+    """`jwks.url`: where a JWKS is; counts where `use.jwks.url` is set."""
+    uses_key_set_url: bool = False
+    """`use.jwks.url`"""
+    certificate: str = ""
+    """`jwt.credential.certificate`: base64 of DER."""
+    public_key: str = ""
+    """`jwt.credential.public.key`"""

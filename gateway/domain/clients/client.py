@@ -12,7 +12,9 @@ from gateway.domain.clients.authorization import (
     AuthenticationLevels,
     AuthorizationSettings,
     RequestObjectSettings,
+    VerificationKeys,
 )
+from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
     ClientSessionLimits,
@@ -32,6 +34,8 @@ _SECRETS: Final = SecretSettings()
 _AUTHORIZATION: Final = AuthorizationSettings()
 _LEVELS: Final = AuthenticationLevels()
 _REQUEST_OBJECTS: Final = RequestObjectSettings()
+_VERIFICATION: Final = VerificationKeys()
+_REDIRECTS: Final = RedirectUris()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +92,11 @@ class Client:
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
+    redirects: RedirectUris = _REDIRECTS
     authorization: AuthorizationSettings = _AUTHORIZATION
     levels: AuthenticationLevels = _LEVELS
     request_objects: RequestObjectSettings = _REQUEST_OBJECTS
+    verification_keys: VerificationKeys = _VERIFICATION
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
     """Ids of flows that replace the realm's, by use: only `direct_grant` has an effect."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()

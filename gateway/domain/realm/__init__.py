@@ -1,5 +1,10 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
+from gateway.domain.realm.authorization import (
+    authentication_levels,
+    parse_levels,
+    pushed_request_lifespan,
+)
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule
 from gateway.domain.realm.realm import MASTER, EventsConfig, Localization, Realm, SslRequired

@@ -1,15 +1,19 @@
-"""What answers token/introspect, revoke, userinfo and logout, below protocol/openid-connect.
+"""What answers token/introspect, revoke, userinfo, logout and ext/par/request.
+
+They stand below protocol/openid-connect.
 
 Spec: RFC 7662 §2 and RFC 9701 §4 (introspection, as a JWT where the caller asks for it);
 RFC 7009 §2; OpenID Connect Core §5.3 and §5.3.2 (userinfo, as a JWT where the client chose an
 algorithm). Keycloak: 12.6 (logout with a refresh token)
 """
 
+from datetime import timedelta
 from http import HTTPStatus
 
 from gateway.http.exchange import Exchange
 from gateway.http.middleware.security_headers import only_on_pages
 from gateway.http.replies import Reply, json_reply, jwt_reply, oauth_error
+from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.requests import ProtocolRequest
@@ -58,6 +62,17 @@ async def userinfo(
     exchange.log.token_id = str(active.claims["jti"])
     signed = sign_userinfo(request, active, claims)
     return json_reply(claims) if signed is None else jwt_reply(signed, "application/jwt")
+
+
+async def push_request(
+    endpoint: PushedRequestEndpoint, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return 201 and the reference of the request. Spec: RFC 9126 §2.2."""
+    caller, pushed = await endpoint.answer(request)
+    exchange.log.client = caller.entry.client.client_id
+    seconds = pushed.lifespan // timedelta(seconds=1)
+    document = {"request_uri": pushed.request_uri, "expires_in": seconds}
+    return json_reply(document, status=HTTPStatus.CREATED)
 
 
 async def log_out(endpoint: LogoutEndpoint, request: ProtocolRequest, exchange: Exchange) -> Reply:

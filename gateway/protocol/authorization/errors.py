@@ -10,6 +10,7 @@ Keycloak: 12.10; Spec: RFC 6749 §4.1.2.1, RFC 9700 §4.11
 from enum import StrEnum
 from http import HTTPStatus
 
+from gateway.domain.events import EventError
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.response_modes import AuthorizationResponse, ResponseTarget
 
@@ -21,10 +22,11 @@ class PageMessage(StrEnum):
     clientNotFoundMessage = "Client not found."  # noqa: N815
     clientDisabledMessage = "Client disabled."  # noqa: N815
     bearerOnlyMessage = (  # noqa: N815
-        "Bearer-only applications are not allowed to initiate browser login."
+        "Bearer-only applications are not allowed to initiate browser login"
     )
     wrongClientProtocolMessage = "Wrong client protocol."  # noqa: N815
     missingParameterMessage = "Missing parameters: {0}"  # noqa: N815
+    registrationNotAllowedMessage = "Registration not allowed"  # noqa: N815
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
 
     @property
@@ -61,6 +63,16 @@ class PageError(OAuthError):
         )
         self.message = message
         self.arguments = arguments
+
+
+def invalid_request_page(reason: str, *, error: str = "invalid_request") -> PageError:
+    """Return the page that says no more than "Invalid Request"; the event has the reason."""
+    return PageError(
+        PageMessage.invalidRequestMessage,
+        event_error=EventError.INVALID_REQUEST,
+        error=error,
+        reason=reason,
+    )
 
 
 class RedirectError(OAuthError):

@@ -11,6 +11,7 @@ from gateway.protocol.claims import (
     audience,
     changed_roles,
     included_claims,
+    requested_claims,
     role_lists,
     text_claims,
     user_claims,
@@ -37,6 +38,8 @@ CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
         user_claims.ADDRESS,
         text_claims.HARDCODED_CLAIM,
         text_claims.SESSION_NOTE,
+        requested_claims.ESSENTIAL_CLAIMS,
+        requested_claims.VALUE_OF_CLAIM,
         included_claims.SESSION_STATE,
     )
 }

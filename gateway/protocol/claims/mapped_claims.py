@@ -36,7 +36,9 @@ class MappedClaims:
     includes_session_state = False
     includes_subject = False
 
-    def __init__(self) -> None:
+    def __init__(self, purpose: str = "") -> None:
+        """Collect claims for a purpose: the option of mappers that names it."""
+        self.purpose = purpose
         self._free: dict[str, Any] = {}
 
     def put(self, path: tuple[str, ...], value: object) -> None:

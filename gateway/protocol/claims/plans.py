@@ -76,7 +76,7 @@ def map_claims(
     plans: Sequence[ClaimPlan], subject: TokenSubject, purpose: ClaimsFor
 ) -> MappedClaims:
     """Run the mappers that serve the purpose; return what they add."""
-    claims = MappedClaims()
+    claims = MappedClaims(purpose)
     for plan in plans:
         for add in plan.adders.get(purpose, ()):
             add(claims, subject)

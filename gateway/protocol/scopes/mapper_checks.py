@@ -23,7 +23,6 @@ from gateway.representations.refusals import describe
 
 STORED_ONLY: Final = frozenset(
     {
-        *("oidc-claims-param-token-mapper", "oidc-claims-param-value-idtoken-mapper"),
         *("oidc-nonce-backwards-compatible-mapper", "oidc-organization-membership-mapper"),
         *("oidc-organization-group-membership-mapper", "docker-v2-allow-all-mapper"),
         *("saml-audience-mapper", "saml-audience-resolve-mapper", "saml-user-property-mapper"),

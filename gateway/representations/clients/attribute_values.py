@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from gateway.domain.clients import UNREADABLE_TIME, ChosenAlgorithm
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
+from gateway.domain.realm import parse_levels
 from gateway.representations.shapes import MAX_INTEGER
 
 _ALGORITHMS: Final = {str(algorithm): algorithm for algorithm in ALGORITHMS_OF_CLIENTS}
+_SEPARATOR: Final = "##"
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
@@ -73,6 +75,10 @@ def _algorithm(text: str) -> ChosenAlgorithm:
     return _ALGORITHMS.get(text, text) or None
 
 
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(item for item in text.split(_SEPARATOR) if item)
+
+
 def _flag_problem(text: str) -> str | None:
     return None if text in {"true", "false"} else '"true" or "false"'
 
@@ -93,6 +99,9 @@ def _algorithm_problem(text: str) -> str | None:
     return "one of " + ", ".join(ALGORITHMS_OF_CLIENTS)
 
 
+LIST: Final = AttributeValue(_list)
+"""Texts with `##` between them."""
+LEVELS: Final = AttributeValue(parse_levels)
 TEXT: Final = AttributeValue(str.strip)
 SWITCH: Final = AttributeValue(_is_true)
 """A flag that accepts any text, and takes all but `true` for false."""

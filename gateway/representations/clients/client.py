@@ -94,8 +94,8 @@ CLIENT_FIELDS = FieldTable(
         Setting("notBefore", "not_before", Count(unit="seconds since 1970")),
         Setting("bearerOnly", "bearer_only", Flag()),
         Setting("consentRequired", "consent_required", Flag()),
-        StoredOnly("standardFlowEnabled", default=True, shape=Flag()),
-        StoredOnly("implicitFlowEnabled", default=False, shape=Flag()),
+        Setting("standardFlowEnabled", "standard_flow_enabled", Flag()),
+        Setting("implicitFlowEnabled", "implicit_flow_enabled", Flag()),
         Setting("directAccessGrantsEnabled", "direct_access_grants_enabled", Flag()),
         Setting("serviceAccountsEnabled", "service_accounts_enabled", Flag()),
         StoredOnly("authorizationServicesEnabled", default=None, shape=_ShownWhereTrue()),
@@ -176,7 +176,7 @@ def parse_client(
         protocol_mappers=with_ids(mappers, before.protocol_mappers),
         allowed_origins=allowed_origins(client.web_origins, kept),
         document=kept,
-        **client_settings(client.attributes),
+        **client_settings(client.attributes, kept),
     )
 
 
@@ -231,7 +231,7 @@ def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
         document=kept,
         allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
         **own,
-        **client_settings(own.get("attributes", {})),
+        **client_settings(own.get("attributes", {}), kept),
     )
 
 

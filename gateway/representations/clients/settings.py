@@ -13,8 +13,10 @@ from gateway.representations.clients.attribute_values import (
     FLAG,
     FLAG_UNLESS_FALSE,
     INSTANT,
+    LEVELS,
     LIFESPAN,
     LIMIT,
+    LIST,
     SWITCH,
     TEXT,
     AttributeValue,
@@ -34,12 +36,20 @@ SECRET_REMAINING: Final = "client.secret.remaining.expiration.time"  # noqa: S10
 
 def with_attributes(client: Client, attributes: Mapping[str, str]) -> Client:
     """Return the client with these attributes and the settings that they hold."""
-    return replace(client, attributes=attributes, **client_settings(attributes))
+    settings = client_settings(attributes, client.document)
+    return replace(client, attributes=attributes, **settings)
 
 
-def client_settings(attributes: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return all groups of settings by field of `Client`; those at their defaults are shared."""
+def client_settings(
+    attributes: Mapping[str, str], document: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return all groups of settings by field of `Client`; those at their defaults are shared.
+
+    `document` is the representation, where the redirect URIs stand.
+    """
     found: dict[str, dict[str, Any]] = {}
+    if redirects := _of_document(document):
+        found["redirects"] = redirects
     for name, text in attributes.items():
         setting = _SETTINGS.get(name)
         if setting is not None:
@@ -48,6 +58,15 @@ def client_settings(attributes: Mapping[str, str]) -> Mapping[str, Any]:
         return _DEFAULTS
     given = {group: type(_DEFAULTS[group])(**values) for group, values in found.items()}
     return {**_DEFAULTS, **given}
+
+
+def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if root := document.get("rootUrl"):
+        found["root_url"] = root
+    if patterns := document.get("redirectUris"):
+        found["patterns"] = tuple(patterns)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +100,29 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "client.introspection.response.allow.jwt.claim.enabled": _Setting(
         "signing", "introspection_jwt", FLAG
     ),
+    "authorization.signed.response.alg": _Setting("signing", "authorization_response", ALGORITHM),
+    "post.logout.redirect.uris": _Setting("redirects", "after_logout", LIST),
+    "allow.oidc.params.in.redirect.uris": _Setting("redirects", "may_hold_response", SWITCH),
+    "pkce.code.challenge.method": _Setting("authorization", "code_challenge_method", TEXT),
+    "require.pushed.authorization.requests": _Setting(
+        "authorization", "pushed_requests_only", SWITCH
+    ),
+    "exclude.issuer.from.auth.response": _Setting("authorization", "exclude_issuer", SWITCH),
+    "exclude.session.state.from.auth.response": _Setting(
+        "authorization", "exclude_session_state", SWITCH
+    ),
+    "acr.loa.map": _Setting("levels", "names", LEVELS),
+    "default.acr.values": _Setting("levels", "default", LIST),
+    "minimum.acr.value": _Setting("levels", "minimum", TEXT),
+    "request.object.signature.alg": _Setting("request_objects", "algorithm", TEXT),
+    "request.object.required": _Setting("request_objects", "required", TEXT),
+    "request.uris": _Setting("request_objects", "uris", LIST),
+    "jwks.string": _Setting("verification_keys", "key_set", TEXT),
+    "use.jwks.string": _Setting("verification_keys", "uses_key_set", SWITCH),
+    "jwks.url": _Setting("verification_keys", "key_set_url", TEXT),
+    "use.jwks.url": _Setting("verification_keys", "uses_key_set_url", SWITCH),
+    "jwt.credential.certificate": _Setting("verification_keys", "certificate", TEXT),
+    "jwt.credential.public.key": _Setting("verification_keys", "public_key", TEXT),
     SUBJECT: _Setting("certificate_authentication", "subject", TEXT),
     SUBJECT_IS_PATTERN: _Setting("certificate_authentication", "is_pattern", FLAG),
     AUTHORITY: _Setting("certificate_authentication", "authority", TEXT),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import UNSAFE_SCHEMES, Client
 
 _SIGN: Final = r"[A-Za-z0-9._~:/#@!$&'()*+,;=-]|[^\x00-\x7f]|%[0-9A-Fa-f]{2}"
 _ADDRESS: Final = re.compile(
@@ -23,7 +23,6 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _NOTHING_BEHIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
 _OF_REDIRECTS: Final = "+"
 _ORIGIN: Final = re.compile(r"(?i)https?://[^/?#\\@\s*]+")
-_ILLEGAL: Final = frozenset({"data", "javascript", "vbscript"})
 _OF_URLS: Final = frozenset({"http", "https", "ftp", "file", "jar", "mailto"})
 _PLACEHOLDERS: Final = ("${authBaseUrl}", "${authAdminUrl}")
 _SEPARATOR: Final = "##"
@@ -164,7 +163,7 @@ def _judged(field: _Field, address: str, root: str = "") -> Iterator[str]:
 def _problems(field: _Field, address: str) -> Iterator[str]:
     if "#" in address and not field.may_have_fragment:
         yield "must not contain an URL fragment"
-    if _scheme(address) in _ILLEGAL:
+    if _scheme(address) in UNSAFE_SCHEMES:
         yield field.illegal
 
 

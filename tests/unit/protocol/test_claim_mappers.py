@@ -67,6 +67,8 @@ FULL = TokenSubject(
         {"team": ("blue", "own"), "gonly": ("x",), "both": ("far",)},
     ),
     session_id="session-1",
+    requested_claims='{"id_token":{"name":{"essential":true},"x":{"value":"y"}},'
+    '"userinfo":{"name":{"essential":true}}}',
 )
 BARE = TokenSubject(
     user=User("user-2", "demo", "bob", enabled=True, created_at=MADE),
@@ -86,6 +88,10 @@ CLIENT_ROLES = "oidc-usermodel-client-role-mapper"
 NOTE = "oidc-usersessionmodel-note-mapper"
 GROUPS = "oidc-group-membership-mapper"
 AUDIENCE = "oidc-audience-mapper"
+ESSENTIAL = "oidc-claims-param-token-mapper"
+VALUE = "oidc-claims-param-value-idtoken-mapper"
+REQUESTED = {ESSENTIAL, VALUE}
+"""Their cases are in test_requested_claims.py."""
 ADDRESS = "oidc-address-mapper"
 MANY = {"multivalued": "true"}
 
@@ -413,7 +419,8 @@ def test_roles_are_renamed_before_others_are_added() -> None:
 
 def test_every_mapper_is_among_the_cases() -> None:
     adding = {mapper_type for mapper_type, *_ in CASES}
-    assert adding | {mapper_type for mapper_type, *_ in CHANGED} == set(CLAIM_MAPPERS)
+    changing = {mapper_type for mapper_type, *_ in CHANGED}
+    assert adding | changing | REQUESTED == set(CLAIM_MAPPERS)
 
 
 ADDING = {name: kind for name, kind in CLAIM_MAPPERS.items() if isinstance(kind, ClaimMapper)}
@@ -445,6 +452,8 @@ _WHERE = {
     "oidc-amr-mapper": "access lightweight id",
     HARDCODED: "access lightweight introspection id userinfo response",
     NOTE: "access lightweight introspection id userinfo response",
+    ESSENTIAL: "id userinfo",
+    VALUE: "id",
 }
 _ELSE = "access lightweight introspection id userinfo"
 _PURPOSES = {

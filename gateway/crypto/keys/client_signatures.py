@@ -1,0 +1,151 @@
+"""Verifying JWTs that clients have signed, with the keys that are registered for them.
+
+The header's `alg` must fit the registered key: a public key never serves as an HMAC secret. `kid`
+chooses among the client's own keys; `jku`, `jwk`, `x5u` and `x5c` are not read, `crit` is refused.
+Spec: RFC 7515 §5.2, RFC 8725 §3.1, §3.10; attacks C13, C14
+"""
+
+import hmac
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import jwt
+import orjson
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from gateway.crypto.certificates import load_certificate
+from gateway.crypto.keys import compact_jws
+from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
+from gateway.crypto.public_keys import PublicKey, load_public_jwk, load_public_key
+from gateway.domain.clients import UNSIGNED, Client, VerificationKeys
+from gateway.domain.errors import InvalidToken
+from gateway.domain.keys import SHORTEST_SECRETS, SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.limits.key_documents import (
+    MAX_DOCUMENT_BYTES,
+    MAX_KEYS_IN_SET,
+    require_at_most,
+)
+from gateway.domain.ports.client_signatures import SignedClaims
+
+_PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
+_MOST_TRIED: Final = 5
+"""Keys of a set that are tried for one token."""
+_CURVES: Final[Mapping[str, type[ec.EllipticCurve]]] = {
+    SignatureAlgorithm.ES256: ec.SECP256R1,
+    SignatureAlgorithm.ES384: ec.SECP384R1,
+    SignatureAlgorithm.ES512: ec.SECP521R1,
+}
+_UNREADABLE: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    UnsupportedAlgorithm,
+    x509.InvalidVersion,
+    jwt.PyJWTError,
+)
+
+
+class RegisteredClientSignatures:
+    """The ClientSignatures of the product: keys given by value, and the client's secret."""
+
+    def verify(self, client: Client, token: str) -> SignedClaims:
+        jws = compact_jws.parse(token)
+        algorithm = jws.header.get("alg")
+        if "crit" in jws.header or "b64" in jws.header:
+            raise InvalidToken("it has critical header parameters")
+        if not isinstance(algorithm, str) or not _holds(client, jws, algorithm):
+            raise InvalidToken("no key of the client verifies its signature")
+        return SignedClaims(algorithm, _claims(jws))
+
+
+def _holds(client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
+    if algorithm == UNSIGNED:
+        return jws.signature == b""
+    if algorithm in set(SecretAlgorithm):
+        return _secret_holds(client, jws, algorithm)
+    if algorithm not in set(SignatureAlgorithm):
+        return False
+    verifier = jwt.get_algorithm_by_name(algorithm)
+    keys = _keys(client.verification_keys, jws.header.get("kid"))
+    return any(
+        _fits(key, algorithm) and verifier.verify(jws.signing_input, key, jws.signature)
+        for key in keys
+    )
+
+
+def _secret_holds(client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
+    if client.secret is None or client.public_client:
+        return False
+    secret = client.secret.reveal().encode("utf-8", "surrogatepass")
+    if len(secret) < SHORTEST_SECRETS[algorithm]:
+        raise InvalidToken(f"the client's secret is too short for {algorithm}")
+    digest = hmac.digest(secret, jws.signing_input, f"sha{algorithm[-3:]}")
+    return hmac.compare_digest(digest, jws.signature)
+
+
+def _fits(key: PublicKey, algorithm: str) -> bool:
+    match key:
+        case rsa.RSAPublicKey():
+            return algorithm.startswith(("RS", "PS"))
+        case ec.EllipticCurvePublicKey():
+            curve = _CURVES.get(algorithm)
+            return curve is not None and isinstance(key.curve, curve)
+        case ed25519.Ed25519PublicKey():
+            return algorithm == SignatureAlgorithm.EDDSA
+
+
+def _keys(registered: VerificationKeys, kid: object) -> Iterator[PublicKey]:
+    """Yield the keys that may have signed; one that cannot be read is left out."""
+    if registered.uses_key_set_url:
+        return  # Nothing fetches key sets.
+    if registered.uses_key_set:
+        chosen = [jwk for jwk in _key_set(registered.key_set) if _may_be(jwk, kid)]
+        for jwk in chosen[:_MOST_TRIED]:
+            try:
+                yield load_public_jwk(jwk)
+            except _UNREADABLE:
+                continue
+        return
+    try:
+        if registered.certificate:
+            certificate = load_certificate(
+                unwrap(registered.certificate.encode("ascii"), *CERTIFICATE_LABELS)
+            )
+            key = certificate.public_key()
+            if isinstance(key, PublicKey):
+                yield key
+        elif registered.public_key:
+            yield load_public_key(
+                unwrap(registered.public_key.encode("ascii"), *_PUBLIC_KEY_LABELS)
+            )
+    except _UNREADABLE as error:
+        raise InvalidToken("the client's key cannot be read") from error
+
+
+def _key_set(text: str) -> list[Mapping[str, Any]]:
+    try:
+        require_at_most(len(text), MAX_DOCUMENT_BYTES, "Key set in bytes")
+        keys = orjson.loads(text)["keys"]
+    except _UNREADABLE as error:
+        raise InvalidToken("the client's key set cannot be read") from error
+    found = keys if isinstance(keys, list) else []
+    return [key for key in found[:MAX_KEYS_IN_SET] if isinstance(key, dict)]
+
+
+def _may_be(jwk: Mapping[str, Any], kid: object) -> bool:
+    if jwk.get("use", "sig") != "sig":
+        return False
+    return kid is None or jwk.get("kid") in {None, kid}
+
+
+def _claims(jws: compact_jws.CompactJws) -> Mapping[str, Any]:
+    raw = compact_jws.decoded(jws.payload, "payload")
+    try:
+        claims = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise InvalidToken("the payload is not JSON") from error
+    if not isinstance(claims, dict):
+        raise InvalidToken("the payload is not a JSON object")
+    return claims

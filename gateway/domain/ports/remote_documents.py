@@ -1,0 +1,27 @@
+"""Documents of clients at URLs, such as request objects and key sets.
+
+A fetcher must keep callers from using the gateway to reach other servers: https alone, no private
+addresses unless allowed, no redirects, limits of time and size. attacks C20, C21
+"""
+
+from typing import Protocol
+
+from gateway.domain.errors import RealmgateError
+
+
+class DocumentUnavailable(RealmgateError):
+    """The document was not fetched; `str()` is the reason, for logs only."""
+
+
+class RemoteDocuments(Protocol):
+    """Fetches documents."""
+
+    async def fetch(self, url: str) -> bytes:
+        """Return the document at `url`; raises DocumentUnavailable."""
+
+
+class NoRemoteDocuments:
+    """Fetches nothing, where the gateway has no fetcher."""
+
+    async def fetch(self, url: str) -> bytes:  # noqa: ARG002
+        raise DocumentUnavailable("documents at URLs are not supported")

@@ -1,0 +1,103 @@
+"""A request object adds its parameters, which count before those beside it.
+
+It is signed by the client, or unsigned where the client may do that. One at a URL must be
+registered. Spec: RFC 9101 §4, §6.3, OpenID Connect Core §6.1, §6.2; Keycloak: 12.10; attacks C20
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gateway.domain.clients import ANY_ALGORITHM, Client
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.protocol.authorization.draft import AuthorizationDraft
+from gateway.protocol.authorization.errors import PageError, invalid_request_page
+from gateway.protocol.authorization.parameters import PARAMETERS, text_of
+
+_WAYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "request or request_uri": ("request", "request_uri"),
+    "request only": ("request",),
+    "request_uri only": ("request_uri",),
+}
+_ABOUT_THE_OBJECT: Final = frozenset({"request", "request_uri"})
+
+
+async def check(draft: AuthorizationDraft) -> None:
+    """Merge the parameters of the request object; raises PageError."""
+    if draft.was_pushed:
+        return
+    sent = [name for name in ("request", "request_uri") if draft.get(name) is not None]
+    if len(sent) > 1:
+        raise _refused("Illegal to use both 'request' and 'request_uri' parameters together")
+    client = draft.client.client
+    allowed = _WAYS.get(client.request_objects.required)
+    if allowed is not None and not set(sent) & set(allowed):
+        names = " or ".join(f"'{name}'" for name in allowed)
+        raise invalid_request_page(f"Client is required to use {names} parameter.")
+    if not sent:
+        return
+    if sent[0] in draft.request.parameters.repeated_names:
+        raise _refused(f"'{sent[0]}' is present multiple times")
+    token = await _object_at(draft, client) if sent == ["request_uri"] else draft.get("request")
+    claims = _verified(draft, client, token or "")
+    own = {name: text_of(claims[name]) for name in PARAMETERS if name in claims}
+    outer = {name: text for name, text in draft.parameters.items() if name not in own}
+    merged = {**outer, **{name: text for name, text in own.items() if text is not None}}
+    draft.parameters = {name: merged[name] for name in merged if name not in _ABOUT_THE_OBJECT}
+
+
+async def _object_at(draft: AuthorizationDraft, client: Client) -> str:
+    uri = draft.get("request_uri") or ""
+    if not any(_is_registered(uri, each) for each in client.request_objects.uris):
+        raise _refused("Specified 'request_uri' not allowed for this client.")
+    try:
+        document = await draft.services.documents.fetch(uri.partition("#")[0])
+        return document.decode("ascii").strip()
+    except (DocumentUnavailable, UnicodeDecodeError) as error:
+        raise _refused(f"The request object was not fetched: {error}") from error
+
+
+def _is_registered(uri: str, registered: str) -> bool:
+    if registered.endswith("*"):
+        return uri.startswith(registered[:-1]) and "/" in registered.partition("://")[2]
+    return uri.partition("#")[0] == registered.partition("#")[0]
+
+
+def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Mapping[str, Any]:
+    try:
+        signed = draft.services.signatures.verify(client, token)
+    except InvalidToken as error:
+        raise _refused(f"Invalid request object: {error}") from error
+    wanted = client.request_objects.algorithm
+    if wanted not in {"", ANY_ALGORITHM, signed.algorithm}:
+        raise _refused(f"Request object signed with {signed.algorithm}, {wanted} is required")
+    _require_sense(draft, client, signed.claims)
+    return signed.claims
+
+
+def _require_sense(draft: AuthorizationDraft, client: Client, claims: Mapping[str, Any]) -> None:
+    """Check that the object is this client's, for this realm, and valid now. RFC 9101 §4."""
+    if claims.get("client_id", client.client_id) != client.client_id:
+        raise _refused("The client_id of the request object is another client's")
+    if claims.get("iss", client.client_id) != client.client_id:
+        raise _refused("The request object was issued by another client")
+    audience = claims.get("aud", draft.request.issuer)
+    if draft.request.issuer not in (audience if isinstance(audience, list) else [audience]):
+        raise _refused("The request object is for another audience")
+    if _ABOUT_THE_OBJECT & claims.keys():
+        raise _refused("A request object must not contain request or request_uri")
+    now, leeway = draft.request.now.timestamp(), CLOCK_LEEWAY.total_seconds()
+    if not _at(claims, "nbf", now) - leeway <= now < _at(claims, "exp", now + 1):
+        raise _refused("The request object is not valid now")
+
+
+def _at(claims: Mapping[str, Any], name: str, default: float) -> float:
+    value = claims.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refused(f"The claim {name} of the request object is no number")
+    return float(value)
+
+
+def _refused(reason: str) -> PageError:
+    return invalid_request_page(reason, error="invalid_request_object")

@@ -1,0 +1,61 @@
+"""The endpoint of pushed authorization requests: checks a request, and keeps it for one use.
+
+The client authenticates as at the token endpoint, so what a browser carries is a reference alone.
+Spec: RFC 9126 §2; Keycloak: 12.8
+"""
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from gateway.domain.events import EventError, EventType
+from gateway.domain.realm import pushed_request_lifespan
+from gateway.protocol.authorization.checks.pushed_request import PUSHED
+from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
+from gateway.protocol.authorization.endpoint import run_checks
+from gateway.protocol.authorization.parameters import PARAMETERS
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.errors import refused
+from gateway.protocol.requests import ProtocolRequest
+
+_REFERENCE_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class PushedRequest:
+    """The answer: the value for `request_uri`, and how long it may be used."""
+
+    request_uri: str = field(repr=False)
+    lifespan: timedelta
+
+
+class PushedRequestEndpoint:
+    """Keeps authorization requests of every realm."""
+
+    def __init__(self, clients: ClientAuthenticator, services: CheckServices) -> None:
+        self._clients = clients
+        self._services = services
+
+    async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, PushedRequest]:
+        """Return the reference; raises OAuthError or StoreUnavailable."""
+        request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
+        caller = await self._clients.authenticate(request)
+        if request.parameters.raw("request_uri") is not None:
+            text = "It is not allowed to include request_uri to PAR."
+            raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        draft = AuthorizationDraft(
+            request, self._services, request.parameters.values, is_push=True, entry=caller.entry
+        )
+        await run_checks(draft)
+        return caller, await self._keep(draft)
+
+    async def _keep(self, draft: AuthorizationDraft) -> PushedRequest:
+        realm, client = draft.request.realm.realm, draft.client.client
+        kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
+        kept |= {"client_id": client.client_id}
+        reference = secrets.token_urlsafe(_REFERENCE_BYTES)
+        lifespan = pushed_request_lifespan(realm)
+        store = self._services.pushed_requests
+        await store.add(realm.id, client.id, reference, kept, lifespan)
+        return PushedRequest(f"{PUSHED}{reference}", lifespan)
