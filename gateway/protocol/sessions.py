@@ -88,7 +88,7 @@ class Sessions:
     ) -> Joined:
         part = ClientSession(client.id, started_at=now, refreshed_at=now, scope=scope)
         session = UserSession(
-            id=_new_id(),
+            id=new_session_id(),
             realm_id=realm.id,
             user_id=user.id,
             username=user.username,
@@ -132,7 +132,7 @@ class Sessions:
         try:
             await self._online.add(session, end)
         except AlreadyExists:
-            session = replace(session, id=_new_id())
+            session = replace(session, id=new_session_id())
             await self._online.add(session, end)
         return Joined(session, part)
 
@@ -303,6 +303,6 @@ def is_over(end: datetime, now: datetime) -> bool:
     return end + CLOCK_LEEWAY <= now
 
 
-def _new_id() -> str:
+def new_session_id() -> str:
     """Return a session id: 144 random bits. Keycloak: session ids, 24 characters."""
     return base64.urlsafe_b64encode(secrets.token_bytes(18)).decode("ascii")

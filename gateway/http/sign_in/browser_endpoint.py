@@ -26,6 +26,7 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 
+
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
     """A request of a browser. `form` is what the user typed; `is_form` tells a POST from a GET."""

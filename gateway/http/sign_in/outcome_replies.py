@@ -3,6 +3,8 @@
 from http import HTTPStatus
 from typing import Final
 
+from gateway.domain.clients import Client
+from gateway.http.exchange import Exchange
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -13,7 +15,6 @@ from gateway.http.pages.views import (
     Text,
     View,
 )
-from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply
 from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART, action_url
 from gateway.http.sign_in.browser_cookies import BrowserCookies
@@ -22,7 +23,6 @@ from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
 from gateway.http.sign_in.client_display import client_display
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, expired
 from gateway.http.sign_in.page_replies import PageReplies
-from gateway.domain.clients import Client
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.browser_sign_in import (
     AskConsent,

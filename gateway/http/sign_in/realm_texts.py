@@ -1,4 +1,4 @@
-"""The texts that a realm sets for its pages, by language. Keycloak: localization"""
+"""The texts that a realm sets for its pages, by language. Keycloak: localization."""
 
 from collections.abc import Mapping
 from typing import Final

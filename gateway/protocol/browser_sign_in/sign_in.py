@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.authentication.engine import (
+    BrowserSession,
     Challenged,
     PageExpired,
     Refused,
@@ -86,7 +87,9 @@ class _Visit:
             now=request.now,
             scopes=frozenset(asked.scopes.names),
             certificate=request.certificate,
-            browser_session=None if identity is None else identity.browser_session,
+            browser_session=None
+            if identity is None
+            else BrowserSession(identity.session, identity.authenticated_at),
             requested=RequestedAuthentication(
                 level=None if level is None else level.level,
                 level_is_essential=level is not None and level.essential,
