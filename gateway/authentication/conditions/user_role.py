@@ -2,13 +2,13 @@
 
 from typing import ClassVar
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
+from gateway.authentication.engine.sign_in import Config, SignIn, WithoutEffect, is_set
 from gateway.domain.flows import USER_ROLE, SignInFlow
 from gateway.domain.ports.directory import Directory
 from gateway.domain.roles import EffectiveRoles
 
 
-class UserRole:
+class UserRole(WithoutEffect):
     """Matches users with the role `condUserRole`: `role`, or `client.role`.
 
     `negate` inverts the result.
@@ -22,10 +22,10 @@ class UserRole:
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
         """Return whether the user has it."""
         del flow
-        name = config.get("condUserRole")
-        if not name:
+        name, user = config.get("condUserRole"), sign_in.found_user
+        if not name or user is None:
             return False
-        entry = await self._directory.user(sign_in.realm.id, sign_in.user.id)
+        entry = await self._directory.user(sign_in.realm.id, user.id)
         return entry is not None and _has(entry.roles, name) != is_set(config, "negate")
 
 

@@ -2,7 +2,8 @@
 
 from typing import ClassVar, Final
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn
+from gateway.authentication.accounts import Account
+from gateway.authentication.engine.sign_in import Config, Result, SignIn, WithoutForm
 from gateway.authentication.errors import AccessDenied
 from gateway.domain.events import EventError
 from gateway.domain.flows import DENY
@@ -10,17 +11,18 @@ from gateway.domain.flows import DENY
 _MESSAGE: Final = "Access denied"
 
 
-class DenyAccess:
+class DenyAccess(WithoutForm):
     """Refuses the user; `denyErrorMessage` replaces the text."""
 
     id: ClassVar = DENY
 
-    def is_configured(self, sign_in: SignIn) -> bool:
+    def is_configured(self, account: Account) -> bool:
         """Return False: it cannot be set up."""
-        del sign_in
+        del account
         return False
 
-    async def authenticate(self, sign_in: SignIn, config: Config) -> None:
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Raise AccessDenied."""
         text = config.get("denyErrorMessage") or _MESSAGE
-        raise AccessDenied(EventError.ACCESS_DENIED, sign_in.user.id, text)
+        user = sign_in.found_user
+        raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)

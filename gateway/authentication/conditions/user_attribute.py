@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
+from gateway.authentication.engine.sign_in import Config, SignIn, WithoutEffect, is_set
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.domain.events import EventError
 from gateway.domain.flows import USER_ATTRIBUTE, SignInFlow
 from gateway.domain.limits.patterns import LONGEST_FOR_PATTERN, Verdict, evaluate
 from gateway.domain.ports.directory import Directory
 from gateway.domain.user_profile.merging import values_of
+from gateway.domain.users import User
 
 
-class UserAttribute:
+class UserAttribute(WithoutEffect):
     """Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
 
     With `regex` the value is a pattern; one that takes long refuses the sign-in, and so does a
@@ -30,9 +31,12 @@ class UserAttribute:
         del flow
         name = config.get("attribute_name", "")
         expected = config.get("attribute_expected_value", "")
-        values = list(values_of(sign_in.user).get(name, ()))
+        user = sign_in.found_user
+        if user is None:
+            return False
+        values = list(values_of(user).get(name, ()))
         if is_set(config, "include_group_attributes"):
-            values += await self._of_groups(sign_in, name)
+            values += await self._of_groups(user, name)
         if not is_set(config, "regex"):
             return (expected in values) != is_set(config, "not")
         verdicts = await evaluate(
@@ -40,10 +44,10 @@ class UserAttribute:
         )
         too_long = any(len(value) > LONGEST_FOR_PATTERN for value in values)
         if too_long or Verdict.TOO_COSTLY in verdicts:
-            raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, sign_in.user.id)
+            raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
         return (Verdict.MATCHES in verdicts) != is_set(config, "not")
 
-    async def _of_groups(self, sign_in: SignIn, name: str) -> Iterable[str]:
-        entry = await self._directory.user(sign_in.realm.id, sign_in.user.id)
+    async def _of_groups(self, user: User, name: str) -> Iterable[str]:
+        entry = await self._directory.user(user.realm_id, user.id)
         groups = () if entry is None else entry.group_attributes
         return [value for attributes in groups for value in attributes.get(name, ())]

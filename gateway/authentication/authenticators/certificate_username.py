@@ -3,18 +3,55 @@
 Only a certificate that is trusted in the realm counts. Keycloak: 11.2
 """
 
+import asyncio
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import ClassVar, Final
 
+from gateway.authentication.accounts import Account, Accounts
+from gateway.authentication.engine.sign_in import (
+    Config,
+    Result,
+    SecretCheck,
+    SignIn,
+    WithoutForm,
+)
 from gateway.authentication.errors import CertificateRejected
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.distinguished_names import DistinguishedName
-from gateway.domain.flows import CertificateOptions, IdentitySource
+from gateway.domain.flows import (
+    CERTIFICATE,
+    CertificateOptions,
+    IdentitySource,
+    certificate_options,
+)
 from gateway.domain.limits.patterns import matches_with_group
 
 _EMAIL_ADDRESS: Final = "1.2.840.113549.1.9.1"
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_CREDENTIAL: Final = "cert"
+"""Keycloak's name of the kind of credential."""
+
+
+class CertificateUsername(WithoutForm):
+    """Finds the user of the certificate; a locked account is refused as one without a password."""
+
+    id: ClassVar = CERTIFICATE
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return the check of the account; raises CertificateRejected."""
+        options = certificate_options(config)
+        name = await asyncio.to_thread(identity_in, sign_in.context.certificate, options)
+        account = await self._accounts.named(sign_in.realm, name)
+        sign_in.identify(account, name)
+        return SecretCheck(_CREDENTIAL, lambda admitted: _may_sign_in(account, admitted))
+
+
+async def _may_sign_in(account: Account, admitted: bool) -> bool:  # noqa: FBT001 - a callback
+    return admitted and account.may_sign_in
 
 
 def identity_in(certificate: ClientCertificate | None, options: CertificateOptions) -> str:

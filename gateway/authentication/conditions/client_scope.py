@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
+from gateway.authentication.engine.sign_in import Config, SignIn, WithoutEffect, is_set
 from gateway.domain.flows import CLIENT_SCOPE, SignInFlow
 
 
-class RequestedClientScope:
+class RequestedClientScope(WithoutEffect):
     """Matches requests with the client scope `client_scope`; `negate` inverts the result."""
 
     id: ClassVar = CLIENT_SCOPE

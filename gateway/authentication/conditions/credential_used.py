@@ -2,13 +2,13 @@
 
 from typing import ClassVar, Final
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn, is_set
+from gateway.authentication.engine.sign_in import Config, SignIn, WithoutEffect, is_set
 from gateway.domain.flows import CREDENTIAL_USED, SignInFlow
 
 _SEPARATOR: Final = "##"
 
 
-class CredentialUsed:
+class CredentialUsed(WithoutEffect):
     """Matches where any of `credentials` was used and `included` is set, or none was and it is not.
 
     The kinds are separated by `##`.

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from gateway.authentication.direct_grant.sign_in import Config, SignIn
+from gateway.authentication.engine.sign_in import Config, SignIn, WithoutEffect
 from gateway.domain.flows import SUB_FLOW_EXECUTED, SignInFlow
 
 
-class SubFlowExecuted:
+class SubFlowExecuted(WithoutEffect):
     """Matches where the sub-flow `flow_to_check` has the result `check_result`."""
 
     id: ClassVar = SUB_FLOW_EXECUTED
