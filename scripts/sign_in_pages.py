@@ -18,7 +18,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, sync_playwright
 
-from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Localization, Realm
 from gateway.http.pages.designs import MEDIA_TYPES, load_designs
 from gateway.http.pages.renderer import PageFrame, PageRenderer
@@ -61,13 +60,12 @@ _DRAW: Final = """async ([pictures, scale, kind]) => {
 }"""
 
 
-def demo_realm(**attributes: str) -> RealmEntry:
+def demo_realm(**attributes: str) -> Realm:
     """Return a realm that offers every language."""
     languages = Localization(enabled=True, supported_locales=LOCALES, default_locale="en")
-    realm = Realm(
+    return Realm(
         "demo", "demo", display_name="Demo Company", localization=languages, attributes=attributes
     )
-    return RealmEntry(realm, cast("Any", None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class PageServer:
         self._server.server_close()
 
 
-def serve_samples(entry: RealmEntry, themes: Path | None = None, theme: str = "") -> PageServer:
+def serve_samples(realm: Realm, themes: Path | None = None, theme: str = "") -> PageServer:
     """Start a server on a free port of this machine."""
     designs = load_designs(themes)
     renderer = PageRenderer(designs, ResourceUrls.below("", designs.version))
@@ -100,7 +98,7 @@ def serve_samples(entry: RealmEntry, themes: Path | None = None, theme: str = ""
                 return
             locale = parse_qs(parts.query).get("locale", ["en"])[0]
             frame = PageFrame(
-                entry=entry, locale=locale, theme=theme, language_url=lambda tag: f"?locale={tag}"
+                realm=realm, locale=locale, theme=theme, language_url=lambda tag: f"?locale={tag}"
             )
             reply = renderer.reply(view, frame)
             self._send(reply.body, [(n.decode(), v.decode("latin-1")) for n, v in reply.headers])

@@ -37,6 +37,7 @@ from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.http.pages import Designs, Resources, build_resource_route, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
@@ -68,7 +69,7 @@ def build_applications(
     log: FilteringBoundLogger = structlog.get_logger()
     metrics = PrometheusMetrics(GRANTS)
     context = _realm_context(settings, services, certificates, metrics, log)
-    routes, operations = _routes(services, context, metrics)
+    routes, operations = _routes(services, context, metrics, load_designs(settings.themes))
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -112,7 +113,7 @@ def _realm_context(
 
 
 def _routes(
-    services: Services, context: RealmContext, metrics: Metrics
+    services: Services, context: RealmContext, metrics: Metrics, designs: Designs
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
@@ -143,6 +144,7 @@ def _routes(
         build_admin_routes(operations, admin),
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
+        build_resource_route(Resources.of(designs), context),
     ]
     return routes, operations
 

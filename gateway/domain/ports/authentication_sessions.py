@@ -36,3 +36,6 @@ class AuthenticationSessionStore(Protocol):
 
     async def delete(self, realm_id: str, session_id: str) -> None:
         """Remove the sessions of all tabs of a browser."""
+
+    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+        """Remove the session of one tab."""

@@ -4,6 +4,14 @@ from gateway.domain.realm.authorization import (
     authentication_levels,
     parse_levels,
     pushed_request_lifespan,
+from gateway.domain.realm.appearance import (
+    ACCENT_COLOR,
+    DARK_LOGO,
+    LOGO,
+    Appearance,
+    appearance_of,
+    is_color,
+    is_image,
 )
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule

@@ -1,27 +1,20 @@
-"""URLs that others gave, before a page links to them or loads them.
-
-A link is http, https or a path of this origin; an image is https, a path of this origin, or one of
-a few kinds of image in the URL itself. Anything else is left out. attacks C2
-"""
+"""URLs that others gave, before a page links to them or continues to them. attacks C2."""
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
 
+from gateway.domain.realm import is_image
 from gateway.http.pages.content_security_policy import origin_of
 
 _LONGEST: Final = 2_048
 """Characters of a URL that a page links to."""
-LONGEST_IMAGE: Final = 32_768
-"""Characters of an image that is in the URL itself."""
-_PATH: Final = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
-_EMBEDDED: Final = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+=*")
+_PATH: Final = re.compile(r"/(?!/).*")
 _RUN_BY_BROWSERS: Final = frozenset({"javascript", "data", "vbscript", "blob", "file"})
 _CONTROL: Final = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 def safe_link(url: str) -> str:
-    """Return the URL, empty where a page must not link to it."""
+    """Return an http or https URL or a path of this origin, empty for anything else."""
     if len(url) > _LONGEST or _CONTROL.search(url):
         return ""
     return url if _PATH.fullmatch(url) or origin_of(url) else ""
@@ -29,10 +22,7 @@ def safe_link(url: str) -> str:
 
 def safe_image(url: str) -> str:
     """Return the URL of an image, empty where a page must not load it."""
-    if len(url) <= LONGEST_IMAGE and _EMBEDDED.fullmatch(url):
-        return url
-    link = safe_link(url)
-    return link if not urlsplit(link).scheme or link.startswith("https:") else ""
+    return url if is_image(url) else ""
 
 
 def safe_target(url: str) -> str:

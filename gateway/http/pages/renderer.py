@@ -9,8 +9,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.domain.ports.directory import RealmEntry
-from gateway.http.pages.appearance import Appearance, appearance_of
+from gateway.domain.realm import Appearance, Realm, appearance_of
+from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
@@ -112,7 +112,7 @@ class PageFrame:
     of that name. Without `language_url` no other language is offered.
     """
 
-    entry: RealmEntry
+    realm: Realm
     locale: str = ENGLISH
     texts: Mapping[str, Catalog] = field(default_factory=dict, repr=False)
     theme: str = ""
@@ -176,7 +176,7 @@ class PageRenderer:
         """Return the page as a response that no cache keeps."""
         design = self._designs.themes.get(frame.theme, self._designs.built_in)
         kind = PAGES[type(view)]
-        realm = frame.entry.realm
+        realm = frame.realm
         texts = texts_for(
             frame.locale, frame.texts, design.catalogs, self._designs.built_in.catalogs
         )
@@ -201,7 +201,7 @@ class PageRenderer:
         look: Appearance,
         design: Design,
     ) -> ShownPage:
-        kind, realm = PAGES[type(view)], frame.entry.realm
+        kind, realm = PAGES[type(view)], frame.realm
         name = realm.display_name or realm.name
         title = kind.title(view, texts)
         lang = frame.locale if self._has_texts(frame, design) else ENGLISH
@@ -235,15 +235,16 @@ class PageRenderer:
 
     def _style_sheets(self, look: Appearance, theme: str) -> tuple[str, ...]:
         found = [self._urls.style_sheet]
-        if look.accent is not None:
-            found.append(self._urls.accent(look.accent))
+        accent = parse_color(look.accent_color)
+        if accent is not None:
+            found.append(self._urls.accent(accent))
         design = self._designs.themes.get(theme)
         if design is not None and THEME_STYLE_SHEET in design.static:
             found.append(self._urls.of_theme(theme, THEME_STYLE_SHEET))
         return tuple(found)
 
     def _languages(self, frame: PageFrame) -> tuple[ShownLanguage, ...]:
-        settings, url = frame.entry.realm.localization, frame.language_url
+        settings, url = frame.realm.localization, frame.language_url
         if url is None or not settings.enabled or len(settings.supported_locales) < 2:  # noqa: PLR2004 - a choice
             return ()
         found = [

@@ -57,6 +57,8 @@ elseif operation == 'replace' then
   if not session or session.version ~= before then return 0 end
   write(tab, lasts, version, text)
   return 1
+elseif operation == 'remove' then
+  return redis.call('HDEL', KEY, ARGV[4])
 elseif operation == 'delete' then
   return redis.call('DEL', KEY)
 end

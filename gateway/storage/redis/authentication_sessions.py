@@ -65,6 +65,9 @@ class RedisAuthenticationSessions:
     async def delete(self, realm_id: str, session_id: str) -> None:
         await self._run("delete", realm_id, session_id)
 
+    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+        await self._run("remove", realm_id, session_id, tab_id)
+
     def _stored(
         self, session: AuthenticationSession, expires_at: datetime
     ) -> tuple[str, int, int, str]:

@@ -19,7 +19,7 @@ from gateway.domain.authentication import AuthenticationSession, expires_at
 from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 
 
-class BrowserSignIn:
+class ResumableSignIn:
     """Runs the steps of sign-ins and stores what is left to do.
 
     A refused sign-in stays stored as it was before: the user may start over.
@@ -94,8 +94,8 @@ class BrowserSignIn:
         return await self._stored(context, claimed, await self._engine.resume(context, claimed))
 
     async def end(self, session: AuthenticationSession) -> None:
-        """Remove the sessions of all tabs of the browser."""
-        await self._sessions.delete(session.realm_id, session.id)
+        """Remove the session of a tab."""
+        await self._sessions.remove(session.realm_id, session.id, session.tab_id)
 
     async def _stored(
         self, context: SignInContext, before: AuthenticationSession, step: Step
