@@ -1,9 +1,5 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
-from gateway.domain.realm.authorization import (
-    authentication_levels,
-    parse_levels,
-    pushed_request_lifespan,
 from gateway.domain.realm.appearance import (
     ACCENT_COLOR,
     DARK_LOGO,
@@ -12,6 +8,11 @@ from gateway.domain.realm.appearance import (
     appearance_of,
     is_color,
     is_image,
+)
+from gateway.domain.realm.authorization import (
+    authentication_levels,
+    parse_levels,
+    pushed_request_lifespan,
 )
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule

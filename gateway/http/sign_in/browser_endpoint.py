@@ -112,7 +112,7 @@ class BrowserEndpoint(GuardedEndpoint):
             return reply
         view = error_view(error, exchange.request_id)
         wishes = _wishes(exchange, Parameters())
-        page = await self._pages.page(view, exchange.realm, wishes, status=reply.status)
+        page = await self._pages.page(view, exchange.realm.realm, wishes, status=reply.status)
         kept = tuple(header for header in reply.headers if header[0] != b"content-type")
         return Reply(page.status, (*page.headers, *kept), page.body)
 

@@ -26,7 +26,7 @@ _ON: Final = "on"
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """Where a page stands: its form's URL, the link to start over, the client, the realm's rules."""
+    """The URL of the form, the link to start over, the client, the rules of the realm."""
 
     action: str
     restart_url: str

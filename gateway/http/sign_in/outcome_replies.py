@@ -141,9 +141,9 @@ class OutcomeReplies:
         status: int = HTTPStatus.OK,
         url: str | None = None,
     ) -> Reply:
-        entry = request.protocol.realm
+        realm = request.protocol.realm.realm
         page = await self._pages.page(
-            view, entry, request.wishes, status=status, client=client, url=url
+            view, realm, request.wishes, status=status, client=client, url=url
         )
         set_cookies = cookie_headers(request.protocol, cookies)
         return Reply(page.status, (*page.headers, *set_cookies), page.body)

@@ -6,33 +6,28 @@ browser everything is in the authentication session. Keycloak: 12.10 to 12.12
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from gateway.authentication.engine import (
     BrowserSession,
     Challenged,
-    PageExpired,
     Refused,
     RequestedAuthentication,
     SignedIn,
     SignInContext,
-    SignInEngine,
     Step,
 )
 from gateway.authentication.errors import SignInRefused
+from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,
     MessageKey,
     Stage,
-    expires_at,
     new_authentication_session,
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import SignInFlow
-from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
     AuthorizationRequest,
@@ -53,13 +48,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
 from gateway.protocol.consents import ConsentDetail, Consents
 from gateway.protocol.errors import EventFailure
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sessions import new_session_id
 from gateway.protocol.sign_in_completion import DifferentUser, FinishedSignIn, SignInCompletion
-
-_SINGLE_SIGN_ON: Final = "single-sign-on"
-"""The note of a sign-in that a cookie was enough for: the id of the user session."""
-_USER_SESSION_NOTE: Final = "user-session:"
-"""Begins the notes that the user session gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +99,12 @@ class BrowserSignIn:
 
     def __init__(
         self,
-        engine: SignInEngine,
-        sign_ins: AuthenticationSessionStore,
+        sign_ins: ResumableSignIn,
         endpoint: AuthorizationEndpoint,
         directory: Directory,
         consents: Consents,
         completion: SignInCompletion,
     ) -> None:
-        self._engine = engine
         self._sign_ins = sign_ins
         self._endpoint = endpoint
         self._directory = directory
@@ -132,7 +119,9 @@ class BrowserSignIn:
         flow = request.realm.sign_in.browser_flow(visit.client.flow_overrides)
         if flow is None:
             return _unusable(visit)
-        step = await self._engine.begin(visit.context, _new_session(visit, flow))
+        may_ask = Prompt.NONE not in asked.prompt
+        session = _new_session(visit, flow)
+        step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
         return await self._after(visit, step)
 
     async def submit(
@@ -146,7 +135,7 @@ class BrowserSignIn:
         visit = await self._visit(request, session, browser)
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
-        step = await self._engine.submit(visit.context, session, execution, form, code)
+        step = await self._sign_ins.submit(visit.context, session, execution, form, code)
         return await self._after(visit, step)
 
     async def show(
@@ -155,14 +144,15 @@ class BrowserSignIn:
         """Show the page again that waits for the user."""
         visit = await self._visit(request, session, browser)
         execution = request.parameters.get("execution")
-        return await self._after(visit, await self._engine.show(visit.context, session, execution))
+        step = await self._sign_ins.show(visit.context, session, execution)
+        return await self._after(visit, step)
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         """Begin the flow again in the same tab."""
         visit = await self._visit(request, session, browser)
-        return await self._after(visit, await self._engine.restart(visit.context, session))
+        return await self._after(visit, await self._sign_ins.restart(visit.context, session))
 
     async def decide(
         self,
@@ -175,19 +165,21 @@ class BrowserSignIn:
         """Take the user's answer to the consent page."""
         visit = await self._visit(request, session, browser)
         code = request.parameters.get("session_code")
-        user = await self._user(visit, session)
         if session.stage is not Stage.AUTHENTICATED or not session.is_current(code):
             return _expired(visit, session)
+        step = await self._sign_ins.resume(visit.context, session)
+        if not isinstance(step, SignedIn):
+            return await self._after(visit, step)
+        user = await self._user(visit, step)
         if user is None:
             return _unusable(visit)
-        request.event.user_id = user.user.id
-        if not await self._take(visit, session.next_step()):
-            return _expired(visit, session)
         if not accepted:
+            await self._sign_ins.end(step.session)
+            request.event.user_id = step.user.id
             failure = EventFailure(EventError.REJECTED_BY_USER)
             raise RedirectError("access_denied", None, visit.asked.target, event=failure)
         await self._consents.grant(visit.client, user, visit.asked.scopes, request.now)
-        return await self._complete(visit, session, user, ConsentDetail.GRANTED)
+        return await self._complete(visit, step, user, ConsentDetail.GRANTED)
 
     async def after_end(
         self,
@@ -232,72 +224,49 @@ class BrowserSignIn:
     async def _after(self, visit: _Visit, step: Step) -> Outcome:
         match step:
             case Challenged():
-                return await self._challenged(visit, step)
+                return _challenged(visit, step)
             case SignedIn():
                 return await self._signed_in(visit, step)
             case Refused():
                 return _refused(visit, step.error)
-            case PageExpired():
-                return _expired(visit, step.session)
-        # A form that was sent before: the page that it led to is shown.
-        again = await self._engine.show(visit.context, step.session)
-        return await self._after(visit, again)
-
-    async def _challenged(self, visit: _Visit, step: Challenged) -> Outcome:
-        if Prompt.NONE in visit.asked.prompt:
-            failure = EventFailure(EventError.NOT_LOGGED_IN)
-            raise RedirectError("login_required", None, visit.asked.target, event=failure)
-        if not await self._keep(visit, step.session):
-            return _expired(visit, step.session)
-        if step.failure is None:
-            visit.request.event.withdraw()
-        else:
-            _note_failure(visit, step.session, step.failure)
-        return AskUser(step.session, visit.asked, step.challenge)
+        return _expired(visit, step.session)
 
     async def _signed_in(self, visit: _Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
         if asked.hinted_user is not None and step.user.id != asked.hinted_user:
             failure = EventFailure(EventError.DIFFERENT_USER_AUTHENTICATED)
             raise RedirectError("login_required", None, asked.target, event=failure)
-        session = _with_result(step)
-        user = await self._user(visit, session)
+        user = await self._user(visit, step)
         if user is None:
             return _unusable(visit)
         again = Prompt.CONSENT in asked.prompt
         items = await self._consents.missing(client, user, asked.scopes, ask_again=again)
         if items:
-            return await self._ask_consent(visit, AskConsent(session, asked, items))
-        if not visit.is_new and not await self._take(visit, session):
-            return _expired(visit, session)
+            return await self._ask_consent(visit, AskConsent(step.session, asked, items))
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
-        return await self._complete(visit, session, user, given)
+        return await self._complete(visit, step, user, given)
 
     async def _ask_consent(self, visit: _Visit, ask: AskConsent) -> Outcome:
         if Prompt.NONE in visit.asked.prompt:
             failure = EventFailure(EventError.INTERACTION_REQUIRED)
             raise RedirectError("interaction_required", None, visit.asked.target, event=failure)
-        if not await self._keep(visit, ask.session):
-            return _expired(visit, ask.session)
+        if visit.is_new:
+            await self._sign_ins.keep(visit.context, ask.session)
         visit.request.event.withdraw()
         return ask
 
     async def _complete(
-        self,
-        visit: _Visit,
-        session: AuthenticationSession,
-        user: UserEntry,
-        consent: ConsentDetail,
+        self, visit: _Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
     ) -> Outcome:
-        current = visit.browser.user_session
+        if not visit.is_new:
+            await self._sign_ins.end(step.session)
         finished = FinishedSignIn(
             user=user,
-            session_id=new_session_id(),
-            joins=_joined(session, current),
-            current=current,
-            level=session.level,
-            remember_me=session.remember_me,
-            notes=_user_session_notes(session),
+            joins=None if step.is_fresh else step.joins,
+            current=visit.browser.user_session,
+            level=step.level,
+            remember_me=step.session.remember_me,
+            notes=step.session_notes,
             consent=consent,
         )
         try:
@@ -307,28 +276,26 @@ class BrowserSignIn:
             return Stop(MessageKey.DIFFERENT_USER, visit.client, (user.user.username,))
         if finished.joins is not None:
             return Respond(completed.response)
-        remembered = user.user.username if session.remember_me else ""
+        remembered = user.user.username if step.session.remember_me else ""
         offered = visit.request.realm.realm.login.remember_me
         return Respond(
             completed.response, completed.session, remember=remembered if offered else None
         )
 
-    async def _keep(self, visit: _Visit, session: AuthenticationSession) -> bool:
-        """Store the state of a sign-in; False where another request has continued it."""
-        end = expires_at(visit.request.realm.realm.token_lifespans, session, visit.request.now)
-        if visit.is_new:
-            await self._sign_ins.add(session, end)
-            return True
-        return await self._sign_ins.replace(session, end)
+    async def _user(self, visit: _Visit, step: SignedIn) -> UserEntry | None:
+        """Return the user with roles and groups; None for one that was removed meanwhile."""
+        return await self._directory.user(visit.request.realm.realm.id, step.user.id)
 
-    async def _take(self, visit: _Visit, session: AuthenticationSession) -> bool:
-        """End a stored sign-in; of two requests that complete it one succeeds."""
-        return await self._sign_ins.replace(session, visit.request.now)
 
-    async def _user(self, visit: _Visit, session: AuthenticationSession) -> UserEntry | None:
-        if session.user_id is None:
-            return None
-        return await self._directory.user(visit.request.realm.realm.id, session.user_id)
+def _challenged(visit: _Visit, step: Challenged) -> AskUser:
+    if Prompt.NONE in visit.asked.prompt:
+        failure = EventFailure(EventError.NOT_LOGGED_IN)
+        raise RedirectError("login_required", None, visit.asked.target, event=failure)
+    if step.failure is None:
+        visit.request.event.withdraw()
+    else:
+        _note_failure(visit, step.session, step.failure)
+    return AskUser(step.session, visit.asked, step.challenge)
 
 
 def _with_message(outcome: Outcome, message: MessageKey) -> Outcome:
@@ -363,30 +330,6 @@ def _new_session(visit: _Visit, flow: SignInFlow) -> AuthenticationSession:
         request=visit.asked.stored(),
         session_id=visit.browser.session_id,
     )
-
-
-def _with_result(step: SignedIn) -> AuthenticationSession:
-    """Return the session with what `_complete` needs, also after the consent page."""
-    session = replace(step.session, user_id=step.user.id, level=step.level)
-    if step.joins is not None and not step.used:
-        session = session.with_note(_SINGLE_SIGN_ON, step.joins.id)
-    for name, text in step.session_notes.items():
-        session = session.with_note(_USER_SESSION_NOTE + name, text)
-    return session
-
-
-def _joined(session: AuthenticationSession, current: UserSession | None) -> UserSession | None:
-    """Return the session of single sign-on, where the browser still has it."""
-    named = session.notes.get(_SINGLE_SIGN_ON)
-    return current if current is not None and current.id == named else None
-
-
-def _user_session_notes(session: AuthenticationSession) -> Mapping[str, str]:
-    return {
-        name.removeprefix(_USER_SESSION_NOTE): text
-        for name, text in session.notes.items()
-        if name.startswith(_USER_SESSION_NOTE)
-    }
 
 
 def _note_failure(visit: _Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
