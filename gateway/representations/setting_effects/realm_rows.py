@@ -126,6 +126,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "tests/http/test_admin_client_sessions.py": "userProfileEnabled",
             "tests/contract/test_event_expiration.py": "adminEventsExpiration",
+            "tests/http/test_pushed_authorization_requests.py": "parRequestUriLifespan",
         },
     ),
     *(
@@ -166,7 +167,6 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
-            "There is no endpoint of pushed authorization requests": "parRequestUriLifespan",
             "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
             "Display only": "displayName displayNameHtml darkMode",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
