@@ -144,14 +144,10 @@ STORED_FIELDS: Mapping[str, Any] = {
     "name": "n",
     "description": "d",
     "type": "t",
-    "rootUrl": "https://a.test",
     "baseUrl": "/b",
     "adminUrl": "https://a.test/admin",
     "alwaysDisplayInConsole": True,
     "frontchannelLogout": True,
-    "redirectUris": ["https://a.test/cb"],
-    "standardFlowEnabled": False,
-    "implicitFlowEnabled": True,
     "surrogateAuthRequired": True,
     "authorizationServicesEnabled": True,
     "nodeReRegistrationTimeout": 9,
@@ -336,8 +332,6 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
 
 METADATA: Mapping[str, Any] = {
     "dpop_bound_access_tokens": True,
-    "require_pushed_authorization_requests": True,
-    "request_object_signing_alg": "ES512",
     "request_object_encryption_alg": "RSA-OAEP",
     "id_token_encrypted_response_alg": "RSA-OAEP",
     "id_token_encrypted_response_enc": "A256GCM",

@@ -18,6 +18,7 @@ from gateway.representations.clients.client import (
     render_client,
     restore_client,
 )
+from gateway.representations.clients.settings import client_settings
 from gateway.representations.clients.uris import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 
@@ -51,10 +52,14 @@ clients = st.builds(
         json_values.filter(lambda value: value is not None),
         max_size=2,
     )
-    | st.just({"redirectUris": ["https://a/*"], "standardFlowEnabled": False, "name": "A"}),
+    | st.just({"redirectUris": ["https://a/*"], "rootUrl": "https://a", "name": "A"}),
+    standard_flow_enabled=st.booleans(),
+    implicit_flow_enabled=st.booleans(),
 ).map(
     lambda client: replace(
-        client, allowed_origins=allowed_origins(client.web_origins, client.document)
+        client,
+        allowed_origins=allowed_origins(client.web_origins, client.document),
+        **client_settings(client.attributes, client.document),
     )
 )
 
