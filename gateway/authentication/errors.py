@@ -6,15 +6,18 @@ SignInRefused
 ├── AccountNotSetUp           only after the right password
 ├── AccessDenied              only after the right password
 ├── SessionLimitExceeded      only after the right password
-├── CertificateRejected       instead of a password
-└── WrongCode                 becomes InvalidUserCredentials where the failure is counted
+├── LevelNotReached           only after the right password
+├── NotIdentified             before any password: a step needs a user that no step has named
+└── CertificateRejected       instead of a password
 
 Keycloak: 1.5, 4.2
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ClassVar
 
+from gateway.domain.authentication import MessageKey
 from gateway.domain.errors import RealmgateError
 from gateway.domain.events import EventError
 
@@ -31,7 +34,10 @@ class SignInRefused(RealmgateError):
     """The user does not sign in; `event_error` is the error of the event LOGIN_ERROR.
 
     `user_id` is the user of that event; `lockout` the lock-out that this failure began.
+    `message` is the text that a page shows.
     """
+
+    message: ClassVar[MessageKey] = MessageKey.INVALID_USER
 
     def __init__(
         self, event_error: str, user_id: str | None = None, lockout: Lockout | None = None
@@ -53,27 +59,39 @@ class InvalidUserCredentials(SignInRefused):
 class AccountDisabled(SignInRefused):
     """The password was right; an administrator has disabled the account."""
 
+    message: ClassVar[MessageKey] = MessageKey.ACCOUNT_DISABLED
+
     def __init__(self, user_id: str) -> None:
         super().__init__(EventError.USER_DISABLED, user_id)
 
 
 class AccountNotSetUp(SignInRefused):
-    """The password was right; something must be done on a page before the sign-in succeeds."""
+    """The password was right; something must be done on a page before the sign-in succeeds.
 
-    def __init__(self) -> None:
+    `action` is the required action, where it is one.
+    """
+
+    message: ClassVar[MessageKey] = MessageKey.ACTION_UNAVAILABLE
+
+    def __init__(self, action: str | None = None) -> None:
         super().__init__(EventError.RESOLVE_REQUIRED_ACTIONS)
+        self.action = action
 
 
 class AccessDenied(SignInRefused):
     """The password was right; a later step of the flow refuses. `text` is for the client."""
 
-    def __init__(self, event_error: str, user_id: str, text: str) -> None:
+    message: ClassVar[MessageKey] = MessageKey.ACCESS_DENIED
+
+    def __init__(self, event_error: str, user_id: str | None, text: str) -> None:
         super().__init__(event_error, user_id)
         self.text = text
 
 
 class SessionLimitExceeded(SignInRefused):
     """The user has as many sessions as the flow allows. `text` is for the client."""
+
+    message: ClassVar[MessageKey] = MessageKey.SESSION_LIMIT_EXCEEDED
 
     def __init__(self, user_id: str, text: str) -> None:
         super().__init__(EventError.GENERIC_AUTHENTICATION_ERROR, user_id)
@@ -88,8 +106,17 @@ class CertificateRejected(SignInRefused):
         self.text = text
 
 
-class WrongCode(SignInRefused):
-    """The password was right, the one-time password was not."""
+class LevelNotReached(SignInRefused):
+    """The flow ended below the level of authentication that the client requires."""
+
+    message: ClassVar[MessageKey] = MessageKey.LEVEL_NOT_REACHED
 
     def __init__(self, user_id: str) -> None:
-        super().__init__(EventError.INVALID_USER_CREDENTIALS, user_id)
+        super().__init__(EventError.GENERIC_AUTHENTICATION_ERROR, user_id)
+
+
+class NotIdentified(SignInRefused):
+    """A step of the flow needs a user, and no step before it has named one."""
+
+    def __init__(self) -> None:
+        super().__init__(EventError.USER_NOT_FOUND)

@@ -1,8 +1,8 @@
 """The check of a one-time password: right within the realm's window, and used once.
 
-Where a user has several devices and cannot choose, the code of the first one counts. A counted code
-advances the stored counter and is marked as used before: of two gateways that compare it at once,
-one learns that the other was first. Spec: RFC 4226 §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`)
+A counted code advances the stored counter and is marked as used before: of two gateways that
+compare it at once, one learns that the other was first.
+Spec: RFC 4226 §7.2, RFC 6238 §5.2. Keycloak: 6, 1.5 (`totp`)
 """
 
 from dataclasses import replace
@@ -29,9 +29,17 @@ class OneTimePasswordCheck:
         self._database = database
 
     async def is_right(
-        self, realm: Realm, credential: Credential, code: Secret | None, now: datetime
+        self,
+        realm: Realm,
+        credential: Credential,
+        code: Secret | None,
+        now: datetime,
+        *,
+        admitted: bool = True,
     ) -> bool:
         """Tell whether the code may be taken, which it may once.
+
+        One that is not `admitted` is computed, not taken.
 
         Raises StoreUnavailable, or SecretUnreadable where the credential cannot be used.
         """
@@ -42,7 +50,9 @@ class OneTimePasswordCheck:
             look_ahead_window=realm.otp_policy.look_ahead_window,
             now=now,
         )
-        if match is None or not await self._is_first(realm.id, realm.otp_policy, credential, match):
+        if match is None or not admitted:
+            return False
+        if not await self._is_first(realm.id, realm.otp_policy, credential, match):
             return False
         if match.advanced is not None:
             await self._advance(realm.id, credential, match.advanced)
@@ -61,8 +71,3 @@ class OneTimePasswordCheck:
             # A device that was removed or replaced meanwhile stays as it is.
             moved = replace(credential, credential_data=advanced)
             await stores.users.exchange_credential(realm_id, credential, moved)
-
-
-def first_device(credentials: tuple[Credential, ...]) -> Credential | None:
-    """Return the device whose code is asked for; None for a user without one."""
-    return next((one for one in credentials if one.type == OTP), None)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,9 +21,11 @@ from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
+from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import check_services, grant_services, protocol_endpoints
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
+from gateway.bootstrap.sign_in import sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
@@ -37,9 +40,11 @@ from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.http.pages import Designs, Resources, build_resource_route, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
+from gateway.http.sign_in.routes import build_sign_in_routes
 from gateway.listeners import LISTENERS
 from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
@@ -68,7 +73,9 @@ def build_applications(
     log: FilteringBoundLogger = structlog.get_logger()
     metrics = PrometheusMetrics(GRANTS)
     context = _realm_context(settings, services, certificates, metrics, log)
-    routes, operations = _routes(services, context, metrics)
+    routes, operations = _routes(
+        services, context, metrics, load_designs(settings.themes), settings.cache_age
+    )
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -112,7 +119,11 @@ def _realm_context(
 
 
 def _routes(
-    services: Services, context: RealmContext, metrics: Metrics
+    services: Services,
+    context: RealmContext,
+    metrics: Metrics,
+    designs: Designs,
+    text_age: timedelta,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
@@ -137,12 +148,17 @@ def _routes(
         AccountControl(database),
         PathObjects(database),
     )
-    endpoints = protocol_endpoints(grants, clients, access_tokens, check_services(services))
+    checks = check_services(services)
+    endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
+    pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.
         build_admin_routes(operations, admin),
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
+        *build_sign_in_routes(sign_ins, context),
+        build_resource_route(Resources.of(designs), context),
     ]
     return routes, operations
 

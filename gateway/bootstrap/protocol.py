@@ -1,9 +1,8 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
-from gateway.authentication.direct_grant import flow_runner
 from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password import PasswordLogin
+from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.services import Services
 from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.ports.metrics import Metrics
@@ -27,14 +26,19 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
     codes = OneTimePasswordCheck(services.one_time_passwords, services.one_time_marks, database)
-    flows = flow_runner(codes, directory, services.online_sessions)
     sessions = Sessions(services.online_sessions, database)
     return GrantServices(
         directory=directory,
         database=database,
         sessions=sessions,
-        password_login=PasswordLogin(
-            database, services.passwords, guard, flows, services.invalidation
+        sign_in_engine=sign_in_engine(
+            database=database,
+            directory=directory,
+            hasher=services.passwords,
+            guard=guard,
+            codes=codes,
+            sessions=services.online_sessions,
+            invalidation=services.invalidation,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -19,6 +19,7 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
@@ -37,6 +38,7 @@ from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.invalidation import RedisInvalidation
@@ -68,6 +70,7 @@ class Services:
     passwords: PasswordHasher
     blacklists: PasswordBlacklists
     online_sessions: OnlineSessionStore
+    authentication_sessions: AuthenticationSessionStore
     authorization_codes: AuthorizationCodeStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
@@ -127,6 +130,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             passwords=passwords,
             blacklists=FilePasswordBlacklists(settings.state_dir / _BLACKLISTS),
             online_sessions=RedisSessions(redis, clock),
+            authentication_sessions=RedisAuthenticationSessions(redis, clock),
             authorization_codes=RedisAuthorizationCodes(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),

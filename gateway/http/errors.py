@@ -4,7 +4,7 @@ The public part of an exception goes to the caller, everything else to the log w
 id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -64,13 +64,16 @@ def allow_header(methods: tuple[str, ...]) -> tuple[bytes, bytes]:
 
 
 async def answered(
-    handling: Awaitable[Reply], exchange: Exchange, log: FilteringBoundLogger
+    handling: Awaitable[Reply],
+    exchange: Exchange,
+    log: FilteringBoundLogger,
+    present: Callable[[Exception, Reply, Exchange], Awaitable[Reply]],
 ) -> Reply:
-    """Return the reply, or the one for its exception."""
+    """Return the reply, or what `present` makes of the one for its exception."""
     try:
         return await handling
     except Exception as error:  # noqa: BLE001 - the boundary: no stack trace may leave
-        return reply_for(error, exchange, log)
+        return await present(error, reply_for(error, exchange, log), exchange)
 
 
 def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -> Reply:

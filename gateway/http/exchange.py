@@ -5,6 +5,7 @@ from typing import Final
 
 from starlette.types import Scope
 
+from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import SecurityHeaders
 from gateway.http.edge.facts import EdgeFacts
 from gateway.protocol.web_origins import NO_PAGE, Page
@@ -32,14 +33,15 @@ class LogFields:
 class Exchange:
     """What is known of one request.
 
-    `route` is the pattern that matched. `security_headers` are those of the realm of the response,
-    None until an endpoint has looked the realm up. `page` is that of a browser which sent the
-    request.
+    `route` is the pattern that matched. `realm` is that of the path, and `security_headers` are
+    those of the realm of the response: None until an endpoint has looked the realm up. `page` is
+    that of a browser which sent the request.
     """
 
     request_id: str
     edge: EdgeFacts | None = None
     route: str = "unmatched"
+    realm: RealmEntry | None = None
     security_headers: SecurityHeaders | None = None
     page: Page = NO_PAGE
     log: LogFields = field(default_factory=LogFields)

@@ -84,7 +84,8 @@ class GuardedEndpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = exchange_of(scope)
         exchange.route = self.route
-        reply = await answered(self._checked(scope, receive, exchange), exchange, self._log)
+        checked = self._checked(scope, receive, exchange)
+        reply = await answered(checked, exchange, self._log, self._present)
         added = self._always
         if self._cross_origin is not None and exchange.page.may_read:
             added += self._cross_origin.headers(exchange.page, reply)
@@ -112,6 +113,10 @@ class GuardedEndpoint(ABC):
                 require_enabled(entry.realm)
         return await self._answer(scope, receive, exchange, entry)
 
+    async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:  # noqa: ARG002
+        """Return what is sent for an error: `reply`, unless the endpoint shows pages."""
+        return reply
+
     @abstractmethod
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
@@ -129,6 +134,7 @@ class GuardedEndpoint(ABC):
         exchange.security_headers = _DEFAULT_HEADERS
         entry = await self._directory.realm(name) if len(name) <= LONGEST_REALM_NAME else None
         if entry is not None:
+            exchange.realm = entry
             exchange.log.realm = entry.realm.name
             exchange.security_headers = entry.realm.security_headers
         return entry

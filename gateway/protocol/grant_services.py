@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.authentication.password import PasswordLogin
+from gateway.authentication.engine import SignInEngine
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
@@ -18,7 +18,7 @@ class GrantServices:
     directory: Directory
     database: Database
     sessions: Sessions
-    password_login: PasswordLogin
+    sign_in_engine: SignInEngine
     refresh_tokens: RefreshTokens
     authorization_codes: AuthorizationCodeStore
     consents: Consents

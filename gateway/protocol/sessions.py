@@ -13,7 +13,6 @@ from datetime import datetime
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
-from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -39,12 +38,8 @@ class Participation:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """The user session that a sign-in in a browser begins.
+    """The user session that a sign-in in a browser begins."""
 
-    `id` is that of the authentication session: both cookies and codes name the same.
-    """
-
-    id: str
     user: User
     address: str
     remember_me: bool = False
@@ -111,13 +106,13 @@ class Sessions:
         participation: Participation,
         now: datetime,
     ) -> Joined:
-        """Begin an online session; it gets another id where `new.id` is in use.
+        """Begin an online session.
 
-        So a sign-in never takes over a session that somebody else has begun (session fixation).
+        Its id is new: nobody can have known it before the sign-in (session fixation).
         """
         part = _new_part(client, participation, now)
         session = UserSession(
-            id=new.id,
+            id=_new_id(),
             realm_id=realm.id,
             user_id=new.user.id,
             username=new.user.username,
@@ -128,12 +123,7 @@ class Sessions:
             clients={client.id: part},
             notes=new.notes,
         )
-        end = session_ends_at(realm.session_limits, session)
-        try:
-            await self._online.add(session, end)
-        except AlreadyExists:
-            session = replace(session, id=_new_id())
-            await self._online.add(session, end)
+        await self._online.add(session, session_ends_at(realm.session_limits, session))
         return Joined(session, part)
 
     async def join(

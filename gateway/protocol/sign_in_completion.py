@@ -1,6 +1,6 @@
 """What follows a sign-in: the user session, and the response that the client asked for.
 
-A new session begins under the id of the authentication session. Who is signed in already keeps the
+A new session has an id of its own. Who is signed in already keeps the
 session: the client joins it, and credentials that were asked for again renew it.
 Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10,
 attachSession, OIDCLoginProtocol; attacks: session fixation
@@ -40,13 +40,11 @@ _NO_GRANT: Final = "na"
 class FinishedSignIn:
     """Who signed in, and how.
 
-    `session_id` is the id of the authentication session, `joins` the session of the browser that
-    was enough (single sign-on), `current` the one of its cookie in any case. `level` is None where
-    the flow has no levels.
+    `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
+    cookie in any case. `level` is None where the flow has no levels.
     """
 
     user: UserEntry
-    session_id: str
     joins: UserSession | None = None
     current: UserSession | None = None
     level: int | None = None
@@ -140,7 +138,6 @@ class SignInCompletion:
         participation: Participation,
     ) -> Joined:
         new = NewSession(
-            id=finished.session_id,
             user=finished.user.user,
             address=request.remote_address,
             remember_me=finished.remember_me,

@@ -21,6 +21,7 @@ from gateway.settings.values import (
     EncryptionKeys,
     ExistingFile,
     ExistingFiles,
+    ExistingFolder,
     Flag,
     HeaderName,
     Networks,
@@ -105,6 +106,8 @@ class Settings(BaseModel):
     """Initial password of the administrator; without it none is created."""
     import_realm: ExistingFiles = ()
     """Realm files to import before serving, separated by commas."""
+    themes: ExistingFolder | None = None
+    """Folder that contains a folder for each theme of the sign-in pages."""
     cache_realms: Annotated[int, whole_number(1, _MOST_KEPT)] = 1_000
     """Realms that one worker caches."""
     cache_clients: Annotated[int, whole_number(1, _MOST_KEPT)] = 10_000

@@ -142,6 +142,13 @@ def _file(value: object) -> Path:
     return path
 
 
+def _folder(value: object) -> Path:
+    path = _path(value)
+    if not path.is_dir():
+        raise ValueError("a folder that exists")
+    return path
+
+
 def _files(value: object) -> tuple[Path, ...]:
     return tuple(_file(item) for item in _listed(value))
 
@@ -220,6 +227,7 @@ Address = Annotated[UnixAddress | TcpAddress, BeforeValidator(_address)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 ExistingFile = Annotated[Path, BeforeValidator(_file)]
 ExistingFiles = Annotated[tuple[Path, ...], BeforeValidator(_files)]
+ExistingFolder = Annotated[Path, BeforeValidator(_folder)]
 AbsolutePath = Annotated[Path, BeforeValidator(_path)]
 HeaderName = Annotated[str, BeforeValidator(certificate_header_name)]
 SecretText = Annotated[Secret, BeforeValidator(_secret)]

@@ -15,6 +15,7 @@ from gateway.bootstrap.encryption_keys import check_encryption_keys
 from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
+from gateway.http.pages.theme_check import check_themes
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
@@ -34,6 +35,7 @@ async def _prepare(settings: Settings) -> None:
     async with open_services(settings) as services:
         read_client_certificates(settings)
         find_tracer(settings)
+        check_themes(settings.themes)
         if settings.client_ca_file is None:
             log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")
         await _check_redis(settings)

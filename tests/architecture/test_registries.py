@@ -2,18 +2,17 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from gateway.authentication.direct_grant import flow_runner
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
-from gateway.domain.flows.direct_grant import CONDITIONS, LATER
+from gateway.domain.flows import ACTING
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sessions import SessionStore
@@ -27,10 +26,23 @@ from gateway.protocol.grants import GRANTS
 from gateway.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = flow_runner(
-    cast("OneTimePasswordCheck", None), cast("Directory", None), cast("SessionStore", None)
-).steps
-"""No step is run: the services that they would use are left out."""
+ACCOUNTS = cast("Accounts", None)
+AUTHENTICATORS = {
+    each.id: each
+    for each in authenticators(
+        ACCOUNTS,
+        cast("PasswordCheck", None),
+        cast("OneTimePasswordCheck", None),
+        cast("SessionStore", None),
+    )
+}
+CONDITIONS = {
+    each.id: each
+    for each in conditions(
+        ACCOUNTS, cast("Directory", None), cast("Callable[[str], Authenticator]", None)
+    )
+}
+"""None is run: the services that they would use are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +77,10 @@ _ROLE_MAPPER = (
 _VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
+
+_GRANT = "tests/contract/test_password_login.py"
+_GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
+_PAGES = "tests/contract/test_browser_sign_in.py"
 
 REGISTRIES = {
     "grants": Registry(
@@ -163,29 +179,55 @@ REGISTRIES = {
             ),
         },
     ),
-    "steps of the password grant": Registry(
-        "gateway.authentication.direct_grant",
-        STEPS,
+    "authenticators": Registry(
+        "gateway.authentication.authenticators",
+        AUTHENTICATORS,
         {
-            kind: f"tests/http/test_direct_grant_flows.py::{test}"
-            for kind, test in {
-                "direct-grant-validate-otp": "test_a_required_code_is_asked_of_all_users",
-                "allow-access-authenticator": "test_allow_access_allows_it_after_the_password"
-                "_alone",
-                "deny-access-authenticator": "test_deny_access_says_what_is_set",
-                "user-session-limits": "test_session_limits_refuse_one_session_too_many",
-                "conditional-user-configured": "test_a_sub_flow_of_skipped_sub_flows_fails",
-                "conditional-user-role": "test_a_condition_asks_for_a_role_that_the_user_has",
-                "conditional-user-attribute": "test_a_condition_asks_for_the_value_of_an_attribute",
-                "conditional-client-scope": "test_a_condition_asks_for_a_client_scope_of_the"
-                "_request",
-                "conditional-sub-flow-executed": "test_a_condition_asks_whether_another_sub_flow"
-                "_succeeded",
-                "conditional-credential": "test_a_condition_asks_for_the_credentials"
-                "_that_were_used",
-            }.items()
+            "direct-grant-validate-username": f"{_GRANT}"
+            "::test_a_username_that_looks_like_anothers_address_is_still_the_name",
+            "direct-grant-validate-password": f"{_GRANT}"
+            "::test_a_wrong_password_is_refused_and_counted",
+            "direct-grant-validate-otp": f"{_GRANT_FLOWS}"
+            "::test_a_required_code_is_asked_of_all_users",
+            "direct-grant-auth-x509-username": "tests/http/test_certificate_sign_in.py"
+            "::test_the_common_name_of_a_certificate_is_the_user_name",
+            "allow-access-authenticator": f"{_GRANT_FLOWS}"
+            "::test_allow_access_allows_it_after_the_password_alone",
+            "deny-access-authenticator": f"{_GRANT_FLOWS}::test_deny_access_says_what_is_set",
+            "user-session-limits": f"{_GRANT_FLOWS}"
+            "::test_session_limits_refuse_one_session_too_many",
+            "auth-cookie": f"{_PAGES}::test_the_session_of_the_browser_is_enough",
+            "auth-username-password-form": f"{_PAGES}"
+            "::test_the_standard_flow_asks_for_name_and_password_and_signs_in",
+            "auth-username-form": f"{_PAGES}::test_a_name_that_no_user_has_goes_on_as_any_other",
+            "auth-password-form": f"{_PAGES}::test_a_page_of_the_password_alone_counts_and_refuses",
+            "auth-otp-form": f"{_PAGES}::test_a_user_with_a_device_is_asked_for_its_code",
         },
-        frozenset({"sign_in", "runner", "client_certificate"}),
+        frozenset({"passwords", "codes", "username_fields", "unavailable"}),
+    ),
+    "conditions of flows": Registry(
+        "gateway.authentication.conditions",
+        CONDITIONS,
+        {
+            **{
+                kind: f"{_GRANT_FLOWS}::{test}"
+                for kind, test in {
+                    "conditional-user-configured": "test_a_sub_flow_of_skipped_sub_flows_fails",
+                    "conditional-user-role": "test_a_condition_asks_for_a_role_that_the_user_has",
+                    "conditional-user-attribute": "test_a_condition_asks_for_the_value_of_an"
+                    "_attribute",
+                    "conditional-client-scope": "test_a_condition_asks_for_a_client_scope_of_the"
+                    "_request",
+                    "conditional-sub-flow-executed": "test_a_condition_asks_whether_another_sub"
+                    "_flow_succeeded",
+                    "conditional-credential": "test_a_condition_asks_for_the_credentials"
+                    "_that_were_used",
+                }.items()
+            },
+            "conditional-level-of-authentication": "tests/contract"
+            "/test_levels_of_authentication.py"
+            "::test_a_higher_level_is_reached_by_what_it_requires_alone",
+        },
     ),
     "event listeners": Registry(
         "gateway.listeners",
@@ -277,8 +319,8 @@ def test_every_client_authentication_method_is_a_client_authenticator() -> None:
     assert {name: method.names for name, method in METHODS.items()}.items() <= known.items()
 
 
-def test_every_step_of_the_password_grant_that_a_flow_may_contain_is_run() -> None:
-    assert set(STEPS) == LATER | CONDITIONS
+def test_what_is_known_to_act_in_a_flow_is_run_and_nothing_else() -> None:
+    assert {*AUTHENTICATORS, *CONDITIONS} == ACTING
 
 
 def _absent(names: Iterable[str], files: Iterable[Path]) -> set[str]:

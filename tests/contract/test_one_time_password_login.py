@@ -18,7 +18,7 @@ from gateway.authentication.errors import (
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.errors import SecretUnreadable, StoreUnavailable
-from gateway.domain.flows import SignInDemands
+from gateway.domain.flows import SignInRules
 from gateway.domain.realm import OtpPolicy
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
@@ -127,23 +127,23 @@ async def test_who_has_no_device_needs_no_code(
 async def test_where_a_code_is_always_required_a_user_without_a_device_does_not_sign_in(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
-    gateway, always = open_gateway(), SignInDemands(ALWAYS_CODE)
+    gateway, always = open_gateway(), SignInRules(ALWAYS_CODE)
     await _store(database)
     with pytest.raises(AccountNotSetUp):
-        await gateway.sign_in(REALM, code=code(), demands=always)
+        await gateway.sign_in(REALM, code=code(), rules=always)
     await _store(database, device(), username="bob")
     for given in (None, "000000"):
-        await _refused(gateway, given, username="bob", demands=always)
-    await gateway.sign_in(REALM, "bob", code=code(), demands=always)
+        await _refused(gateway, given, username="bob", rules=always)
+    await gateway.sign_in(REALM, "bob", code=code(), rules=always)
 
 
 async def test_where_a_code_is_never_required_the_password_is_enough(
     database: SqlDatabase, open_gateway: OpenGateway
 ) -> None:
-    gateway, never = open_gateway(), SignInDemands(NEVER_CODE)
+    gateway, never = open_gateway(), SignInRules(NEVER_CODE)
     await _store(database, device())
-    await gateway.sign_in(REALM, demands=never)
-    await _refused(gateway, code(), password=WRONG, demands=never)
+    await gateway.sign_in(REALM, rules=never)
+    await _refused(gateway, code(), password=WRONG, rules=never)
 
 
 async def test_a_device_without_a_password_opens_nothing(

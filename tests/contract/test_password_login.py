@@ -22,7 +22,7 @@ from gateway.authentication.errors import (
 )
 from gateway.authentication.realm_profile import store_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE, SignInDemands
+from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE, SignInRules
 from gateway.domain.realm import LoginSettings, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
@@ -360,11 +360,11 @@ async def test_a_disabled_required_action_stops_only_its_own_check(
         more=(PasswordRule("forceExpiredPasswordChange", "30"),),
     )
     gateway.clock.advance(timedelta(days=31 if action == UPDATE_PASSWORD else 0))
-    await gateway.sign_in(realm, demands=SignInDemands(off=frozenset({action})))
+    await gateway.sign_in(realm, rules=SignInRules(off=frozenset({action})))
     assert (await _stored(database)).required_actions == ()
     for others in (frozenset[str](), _ACTIONS - {action}):
         with pytest.raises(AccountNotSetUp):
-            await gateway.sign_in(realm, demands=SignInDemands(off=others))
+            await gateway.sign_in(realm, rules=SignInRules(off=others))
 
 
 async def test_a_required_action_of_an_administrator_stays_when_all_actions_are_disabled(
@@ -372,7 +372,7 @@ async def test_a_required_action_of_an_administrator_stays_when_all_actions_are_
 ) -> None:
     await store_user(database, required_actions=(VERIFY_EMAIL,))
     with pytest.raises(AccountNotSetUp):
-        await gateway.sign_in(REALM, demands=SignInDemands(off=_ACTIONS))
+        await gateway.sign_in(REALM, rules=SignInRules(off=_ACTIONS))
 
 
 async def test_a_password_is_hashed_anew_where_the_realm_asks_for_more(
@@ -527,5 +527,6 @@ async def test_every_refusal_is_of_the_drawn_tree() -> None:
         "AccessDenied",
         "SessionLimitExceeded",
         "CertificateRejected",
-        "WrongCode",
+        "LevelNotReached",
+        "NotIdentified",
     }

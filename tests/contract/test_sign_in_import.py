@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.flows import STANDARD_GRANT, DirectGrantFlow
-from gateway.domain.flows.direct_grant import CODE, PASSWORD, USERNAME
+from gateway.domain.flows import CODE, PASSWORD, STANDARD_GRANT, USERNAME, FlowStep
 from gateway.domain.flows.flows import Flows
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.lookups import StoredRealm
@@ -66,9 +65,10 @@ async def stored(imports: Imports) -> StoredRealm:
     return found.value
 
 
-async def bound(imports: Imports) -> DirectGrantFlow | None:
-    """Return the flow of the password grant."""
-    return (await stored(imports)).sign_in.direct_grant
+async def bound(imports: Imports) -> tuple[FlowStep, ...] | None:
+    """Return the steps of the password grant; None where its flow is unusable."""
+    flow = (await stored(imports)).sign_in.direct_grant
+    return None if flow is None else flow.steps
 
 
 async def documents(imports: Imports, kind: DocumentKind) -> dict[str, Any]:
@@ -96,11 +96,11 @@ async def test_a_flow_that_a_file_brings_and_binds_asks_for_what_it_says(
 ) -> None:
     imports = imports_everywhere
     await imports.run(file(STRICT, directGrantFlow="strict"))
-    assert await bound(imports) == ALWAYS_CODE
+    assert await bound(imports) == ALWAYS_CODE.steps
     weaker = with_steps(*STRICT["authenticationExecutions"][:2])
     imports.messages.topics.clear()
     await imports.run(file(weaker))
-    assert await bound(imports) == NEVER_CODE
+    assert await bound(imports) == NEVER_CODE.steps
     assert imports.messages.topics == [realm_topic("acme")]
     await imports.run(file(weaker))
     assert imports.messages.topics == [realm_topic("acme")]
@@ -112,9 +112,9 @@ async def test_a_new_realm_takes_the_ids_of_the_file_for_its_clients_name_flows_
     own = {"authenticationFlowBindingOverrides": {"direct_grant": STRICT_ID}}
     await imports.run(file(STRICT, clients=[{"clientId": "vault", **own}]))
     client = await imports.client("vault")
-    demands = (await stored(imports)).sign_in.demands(client.flow_overrides)
-    assert demands is not None
-    assert demands.flow == ALWAYS_CODE
+    flow = (await stored(imports)).sign_in.direct_grant_flow(client.flow_overrides)
+    assert flow is not None
+    assert flow.steps == ALWAYS_CODE.steps
 
 
 async def test_a_flow_that_the_realm_has_already_keeps_its_id_and_those_of_its_steps(
@@ -133,7 +133,7 @@ async def test_a_standard_flow_of_a_file_takes_the_place_of_the_realms(imports: 
     await imports.run(file({**grant, "builtIn": True}))
     flows = (await exported(imports))["authenticationFlows"]
     assert [flow["id"] for flow in flows if flow["alias"] == "direct grant"] == [STRICT_ID]
-    assert await bound(imports) == ALWAYS_CODE
+    assert await bound(imports) == ALWAYS_CODE.steps
     # Its sub-flow is gone: no flow contains it any more.
     assert [flow["alias"] for flow in flows] == [
         flow.alias
@@ -147,7 +147,7 @@ async def test_a_part_that_gets_the_id_of_the_file_is_still_the_part_of_its_flow
 ) -> None:
     part = {**INNER, "id": "inner-id", "alias": "Direct Grant - Conditional OTP", "builtIn": True}
     await imports.run(file(part))
-    assert await bound(imports) == NEVER_CODE
+    assert await bound(imports) == NEVER_CODE.steps
 
 
 async def test_flows_of_a_file_name_each_other_and_their_settings(imports: Imports) -> None:
@@ -159,7 +159,7 @@ async def test_flows_of_a_file_name_each_other_and_their_settings(imports: Impor
     inner["authenticationExecutions"][1]["authenticatorConfig"] = "reference"
     config = {"id": "c-1", "alias": "reference", "config": {"credentials": "otp"}}
     await imports.run(file(outer, inner, authenticatorConfig=[config], directGrantFlow="strict"))
-    assert await bound(imports) == NEVER_CODE
+    assert await bound(imports) == NEVER_CODE.steps
     assert (await flow_of(imports, "strict"))["authenticationExecutions"][2] == {
         "flowAlias": "inner",
         "requirement": "CONDITIONAL",
@@ -187,7 +187,7 @@ async def test_the_defaults_of_a_realm_put_into_another_change_nothing(imports: 
     assert {each["alias"]: each["config"] for each in found["authenticatorConfig"]} == {
         each["alias"]: each["config"] for each in written["authenticatorConfig"]
     }
-    assert await bound(imports) == STANDARD_GRANT
+    assert await bound(imports) == STANDARD_GRANT.steps
 
 
 def without_ids(flow: dict[str, Any]) -> dict[str, Any]:
@@ -331,7 +331,7 @@ async def test_a_flow_that_a_file_names_twice_has_the_steps_of_both(imports: Imp
     first = with_steps(*STRICT["authenticationExecutions"][:2])
     second = with_steps(STRICT["authenticationExecutions"][2], id=None)
     await imports.run(file(first, second, directGrantFlow="strict"))
-    assert await bound(imports) == ALWAYS_CODE
+    assert await bound(imports) == ALWAYS_CODE.steps
     before = await documents(imports, DocumentKind.AUTHENTICATION_FLOW)
     await imports.run(file(first, second))
     assert await documents(imports, DocumentKind.AUTHENTICATION_FLOW) == before
@@ -348,21 +348,22 @@ async def test_two_flows_may_contain_the_same_sub_flow(imports: Imports) -> None
         for alias in ("strict", "second")
     ]
     await imports.run(file(INNER, *both, directGrantFlow="second"))
-    assert await bound(imports) == NEVER_CODE
+    assert await bound(imports) == NEVER_CODE.steps
     inner = copy.deepcopy(INNER)
     inner["authenticationExecutions"][1]["requirement"] = "REQUIRED"
     await imports.run(file(inner))
     found = await bound(imports)
     assert found is not None
-    assert found.steps[0].flow is not None
-    assert [step.authenticator for step in found.steps[0].flow.steps] == [CODE]
+    inner_flow = found[-1].flow
+    assert inner_flow is not None
+    assert [step.authenticator for step in inner_flow.steps] == [CODE]
 
 
 async def test_a_file_that_takes_its_effect_from_a_bound_flow_is_refused(imports: Imports) -> None:
     await imports.run(file(STRICT, directGrantFlow="strict"))
     wrong = with_steps({"authenticator": PASSWORD, "requirement": "REQUIRED"})
     assert await refused(imports, file(wrong)) == ["directGrantFlow"]
-    assert await bound(imports) == ALWAYS_CODE
+    assert await bound(imports) == ALWAYS_CODE.steps
 
 
 @pytest.mark.parametrize("flow_id", ["nowhere", "browser"])

@@ -406,5 +406,7 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
     assert silent == {
         *(USERNAME, PASSWORD_STEP, CODE, ALLOW, DENY, LIMITS, "direct-grant-auth-x509-username"),
         *(CONFIGURED, ROLE, ATTRIBUTE, SCOPE, EXECUTED, USED),
+        *("auth-cookie", "auth-username-password-form", "auth-username-form"),
+        *("auth-password-form", "auth-otp-form", "conditional-level-of-authentication"),
     }
-    assert "cannot act" in found["auth-cookie"]["operationalInfo"]["limitation"]
+    assert "cannot act" in found["webauthn-authenticator"]["operationalInfo"]["limitation"]

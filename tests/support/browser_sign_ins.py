@@ -107,10 +107,7 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
         response_mode=ResponseMode.QUERY,
         scopes=grant_scopes(request.realm, client.client, wanted.scope),
     )
-    finished = FinishedSignIn(
-        user=await _user(services, request.realm, wanted.username),
-        session_id=f"{next(_NUMBERS):06}{'x' * 18}",
-    )
+    finished = FinishedSignIn(user=await _user(services, request.realm, wanted.username))
     if wanted.consents:
         consents = Consents(services.database)
         await consents.grant(client.client, finished.user, asked.scopes, request.now)

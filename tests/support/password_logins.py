@@ -6,14 +6,27 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
-from gateway.authentication.direct_grant import flow_runner
+from gateway.authentication.engine import SignedIn, SignInContext
+from gateway.authentication.engine.steps import Refused
 from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password import Caller, PasswordLogin, SubmittedCredentials
+from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
-from gateway.domain.flows import DirectGrantFlow, FlowStep, Requirement, SignInDemands
-from gateway.domain.flows.direct_grant import CODE
+from gateway.domain.authentication import new_authentication_session
+from gateway.domain.flows import (
+    CODE,
+    STANDARD,
+    USERNAME,
+    FlowStep,
+    Requirement,
+    SignInFlow,
+    SignInRules,
+)
+from gateway.domain.flows import (
+    PASSWORD as PASSWORD_STEP,
+)
+from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
 from gateway.domain.secrets import Secret
@@ -32,9 +45,15 @@ ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
 WRONG = Secret("incorrect horse battery staple")
 ADDRESS = "192.0.2.1"
-STANDARD_DEMANDS = SignInDemands()
-ALWAYS_CODE = DirectGrantFlow(steps=(FlowStep(Requirement.REQUIRED, CODE),))
-NEVER_CODE = DirectGrantFlow()
+
+
+def _grant(*names: str) -> SignInFlow:
+    steps = (FlowStep(Requirement.REQUIRED, name, id=name) for name in names)
+    return SignInFlow("strict", steps=tuple(steps), id="strict")
+
+
+ALWAYS_CODE = _grant(USERNAME, PASSWORD_STEP, CODE)
+NEVER_CODE = _grant(USERNAME, PASSWORD_STEP)
 RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
 
 
@@ -158,8 +177,15 @@ class Gateway:
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
         directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
         sessions = RedisSessions(self.client, clock, scripts_at(clock))
-        flows = flow_runner(codes, directory, sessions)
-        self.login = PasswordLogin(database, self.hasher, guard, flows, self.invalidation)
+        self.engine = sign_in_engine(
+            database=database,
+            directory=directory,
+            hasher=self.hasher,
+            guard=guard,
+            codes=codes,
+            sessions=sessions,
+            invalidation=self.invalidation,
+        )
 
     async def sign_in(
         self,
@@ -167,13 +193,26 @@ class Gateway:
         username: str = "alice",
         password: Secret | None = PASSWORD,
         code: str | None = None,
-        demands: SignInDemands = STANDARD_DEMANDS,
+        rules: SignInRules = STANDARD,
     ) -> User:
-        """Sign in now."""
-        given = SubmittedCredentials(username, password, None if code is None else Secret(code))
-        return await self.login.authenticate(
-            realm, given, Caller(client(), ADDRESS), now=self.clock.now(), demands=demands
+        """Sign in now by the password grant; raises what refused it."""
+        form = {"username": username}
+        if password is not None:
+            form["password"] = password.reveal()
+        if code is not None:
+            form["otp"] = code
+        now, flow = self.clock.now(), rules.direct_grant
+        assert flow is not None
+        entry = RealmEntry(realm, PyJwtKeyFactory().ring(()), sign_in=rules)
+        context = SignInContext(entry, client(), ADDRESS, now, form=form)
+        session = new_authentication_session(
+            realm_id=realm.id, client="client", flow=flow.id, started_at=now
         )
+        step = await self.engine.begin(context, session)
+        if isinstance(step, Refused):
+            raise step.error
+        assert isinstance(step, SignedIn)
+        return step.user
 
     async def close(self) -> None:
         """Close connections and threads."""

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gateway.authentication.direct_grant import identity_in
+from gateway.authentication.authenticators import identity_in
 from gateway.authentication.errors import CertificateRejected
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import (

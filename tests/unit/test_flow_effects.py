@@ -6,29 +6,25 @@ import pytest
 
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows import (
+    CERTIFICATE,
+    CODE,
+    DENY,
+    PASSWORD,
     STANDARD_GRANT,
+    USER_CONFIGURED,
+    USER_ROLE,
+    USERNAME,
     AuthenticatorConfig,
-    CertificateOptions,
-    DirectGrantFlow,
     Execution,
     Flow,
     FlowKind,
     Flows,
     FlowStep,
-    IdentitySource,
     Requirement,
     SignInFlow,
     client_methods,
     direct_grant_flow,
-)
-from gateway.domain.flows.direct_grant import (
-    CERTIFICATE,
-    CODE,
-    DENY,
-    PASSWORD,
-    USER_CONFIGURED,
-    USER_ROLE,
-    USERNAME,
+    needs_username,
 )
 
 REQUIRED, DISABLED = Requirement.REQUIRED, Requirement.DISABLED
@@ -60,13 +56,15 @@ def flow(name: str, *named: tuple[str, Requirement], kind: FlowKind = FlowKind.B
 
 FIRST = ((USERNAME, REQUIRED), (PASSWORD, REQUIRED))
 PLAIN = flow("plain", *FIRST)
+PLAIN_FLOW = direct_grant_flow(Flows((PLAIN,)), PLAIN)
+IDENTIFIED = (FlowStep(REQUIRED, USERNAME), FlowStep(REQUIRED, PASSWORD))
 
 
 def grant(
     *named: tuple[str, Requirement],
     part: Flow | None = None,
     config: dict[str, str] | None = None,
-) -> DirectGrantFlow:
+) -> SignInFlow:
     """Return what a flow of these steps comes to; `config` is that of the first."""
     made = flow("made", *named)
     own = AuthenticatorConfig(f"config of {named[0][0]}", "own", tuple((config or {}).items()))
@@ -75,7 +73,7 @@ def grant(
 
 
 def test_no_other_kind_of_flow_and_no_part_of_one_begins_a_sign_in() -> None:
-    assert direct_grant_flow(Flows((PLAIN,)), PLAIN) == DirectGrantFlow()
+    assert direct_grant_flow(Flows((PLAIN,)), PLAIN).steps == IDENTIFIED
     for wrong in (replace(PLAIN, kind=FlowKind.CLIENT), replace(PLAIN, top_level=False)):
         with pytest.raises(UnusableSetting, match="begins a sign-in"):
             direct_grant_flow(Flows((wrong,)), wrong)
@@ -103,19 +101,22 @@ def test_every_flow_identifies_the_user_first(
 
 
 def test_disabled_and_alternative_steps_beside_required_ones_take_no_part() -> None:
-    assert grant(*FIRST, (CODE, DISABLED)) == DirectGrantFlow()
-    assert grant(*FIRST, (CODE, ALTERNATIVE)) == DirectGrantFlow()
-    assert grant(*FIRST, (CODE, REQUIRED)).steps == (FlowStep(REQUIRED, CODE),)
+    assert grant(*FIRST, (CODE, DISABLED)).steps == IDENTIFIED
+    assert grant(*FIRST, (CODE, ALTERNATIVE)).steps == IDENTIFIED
+    assert grant(*FIRST, (CODE, REQUIRED)).steps == (*IDENTIFIED, FlowStep(REQUIRED, CODE))
 
 
 def test_a_conditional_sub_flow_keeps_its_conditions_and_another_one_has_none() -> None:
     part = flow("part", (USER_CONFIGURED, REQUIRED), (CODE, REQUIRED))
     inner = SignInFlow("part", (FlowStep(REQUIRED, USER_CONFIGURED),), (FlowStep(REQUIRED, CODE),))
     conditional = grant(*FIRST, ("part", CONDITIONAL), part=part)
-    assert conditional.steps == (FlowStep(CONDITIONAL, flow=inner),)
-    assert conditional.steps[0].requirement is STANDARD_GRANT.steps[0].requirement
+    assert conditional.steps == (*IDENTIFIED, FlowStep(CONDITIONAL, flow=inner))
+    assert conditional.steps[2].requirement is STANDARD_GRANT.steps[2].requirement
     required = grant(*FIRST, ("part", REQUIRED), part=part)
-    assert required.steps == (FlowStep(REQUIRED, flow=replace(inner, conditions=())),)
+    assert required.steps == (
+        *IDENTIFIED,
+        FlowStep(REQUIRED, flow=replace(inner, conditions=())),
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,17 +139,17 @@ def test_what_cannot_act_may_be_disabled() -> None:
     part = flow(
         "part", (USER_ROLE, REQUIRED), ("webauthn-authenticator", DISABLED), (DENY, REQUIRED)
     )
-    (step,) = grant(*FIRST, ("part", CONDITIONAL), part=part).steps
+    *_, step = grant(*FIRST, ("part", CONDITIONAL), part=part).steps
     assert step.flow is not None
     assert [each.authenticator for each in step.flow.steps] == [DENY]
 
 
-def test_a_certificate_identifies_the_user_by_what_is_set() -> None:
-    assert grant((CERTIFICATE, REQUIRED)).certificate == CertificateOptions()
+def test_a_certificate_identifies_the_user_in_the_place_of_a_name() -> None:
     named = {"x509-cert-auth.mapping-source-selection": "Subject's Common Name"}
     found = grant((CERTIFICATE, REQUIRED), (CODE, REQUIRED), config=named)
-    assert found.certificate == CertificateOptions(IdentitySource.COMMON_NAME)
-    assert found.steps == (FlowStep(REQUIRED, CODE),)
+    assert found.steps == (FlowStep(REQUIRED, CERTIFICATE, named), FlowStep(REQUIRED, CODE))
+    assert not needs_username(found)
+    assert needs_username(PLAIN_FLOW)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from gateway.authentication.engine.context import (
     RequestedAuthentication,
     SignInContext,
 )
+from gateway.authentication.engine.engine import SignInEngine
 from gateway.authentication.engine.steps import (
     Challenged,
     PageExpired,

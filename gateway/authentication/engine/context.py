@@ -3,15 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.sessions import UserSession
-
-_NO_FORM: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +55,5 @@ class SignInContext:
     certificate: ClientCertificate | None = None
     browser_session: BrowserSession | None = None
     requested: RequestedAuthentication = _ANYTHING
-    form: Mapping[str, str] = field(default=_NO_FORM, repr=False)
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The credentials of the password grant; pages submit theirs."""

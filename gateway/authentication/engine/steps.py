@@ -27,8 +27,9 @@ class Challenged:
 class SignedIn:
     """The user is signed in.
 
-    `joins` is the session of the browser where that was enough (single sign-on): it begins no new
-    one, and `auth_time` stays. `session_notes` are for the user session.
+    `joins` is the session of the same user in this browser, which goes on; None begins a new one.
+    `is_fresh` says that credentials were used: `auth_time` is now; otherwise the session of the
+    browser was enough (single sign-on). `session_notes` are for the user session.
     """
 
     session: AuthenticationSession
@@ -36,6 +37,7 @@ class SignedIn:
     level: int | None = None
     used: frozenset[str] = frozenset()
     joins: UserSession | None = None
+    is_fresh: bool = True
     session_notes: Mapping[str, str] = field(default_factory=dict)
 
 

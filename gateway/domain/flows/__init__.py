@@ -1,26 +1,41 @@
 """Authentication flows, required actions, and what they require of a sign-in."""
 
-from gateway.domain.flows.certificate_options import CertificateOptions, IdentitySource
-from gateway.domain.flows.direct_grant import (
+from gateway.domain.flows.authenticator_kinds import (
     ACTING,
     ALLOW,
+    AUTHENTICATOR_KINDS,
+    CERTIFICATE,
     CLIENT_SCOPE,
     CODE,
+    CODE_FORM,
+    COOKIE,
     CREDENTIAL_USED,
     DENY,
+    KIND_OF,
+    LEVEL,
+    NEVER_SET_UP,
+    PASSWORD,
+    PASSWORD_FORM,
     PATTERNS,
     SESSION_LIMITS,
-    STANDARD_GRANT,
     SUB_FLOW_EXECUTED,
+    UNAVAILABLE_CREDENTIALS,
     USER_ATTRIBUTE,
     USER_CONFIGURED,
     USER_ROLE,
-    DirectGrantFlow,
-    FlowStep,
-    SignInFlow,
-    direct_grant_flow,
+    USERNAME,
+    USERNAME_FORM,
+    USERNAME_PASSWORD_FORM,
+    AuthenticatorKind,
+    Place,
 )
-from gateway.domain.flows.effects import client_methods
+from gateway.domain.flows.certificate_options import (
+    CertificateOptions,
+    IdentitySource,
+    certificate_options,
+)
+from gateway.domain.flows.client_methods import client_methods
+from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow, needs_username
 from gateway.domain.flows.flows import (
     AuthenticatorConfig,
     Execution,
@@ -30,6 +45,7 @@ from gateway.domain.flows.flows import (
     Requirement,
 )
 from gateway.domain.flows.sign_in import (
+    BROWSER,
     DIRECT_GRANT,
     REQUIRED_ACTIONS,
     STANDARD,
@@ -37,7 +53,7 @@ from gateway.domain.flows.sign_in import (
     VERIFY_EMAIL,
     VERIFY_PROFILE,
     RequiredAction,
-    SignInDemands,
     SignInRules,
     sign_in_rules,
 )
+from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.direct_grant import (
-    STANDARD_GRANT,
-    DirectGrantFlow,
-    direct_grant_flow,
-)
-from gateway.domain.flows.effects import CLIENT_METHODS, client_methods
-from gateway.domain.flows.flows import Flow, Flows
+from gateway.domain.flows.client_methods import CLIENT_METHODS, client_methods
+from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
+from gateway.domain.flows.flows import Flow, FlowKind, Flows
+from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow
 from gateway.domain.realm import FlowBindings
 
 UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
@@ -39,8 +36,11 @@ REQUIRED_ACTIONS: Final = frozenset(
     }
 )
 """Aliases of Keycloak's built-in required actions (26.7)."""
+BROWSER: Final = "browser"
 DIRECT_GRANT: Final = "direct_grant"
-"""The use for which a client may have a flow of its own."""
+"""The uses for which a client may have a flow of its own."""
+_BUILT_IN: Final = frozenset({"browser", "direct grant"})
+"""Built-in flows that clients may have as their own; other built-in ones are no sign-ins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +58,40 @@ class RequiredAction:
 
 
 @dataclass(frozen=True, slots=True)
-class SignInDemands:
-    """What a sign-in requires; `off` are required actions that nothing requires by itself."""
-
-    flow: DirectGrantFlow = STANDARD_GRANT
-    off: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class SignInRules:
-    """The rules of a realm. `direct_grant` None refuses every sign-in: the flow is unusable."""
+    """The flows of a realm. A use without a flow refuses every sign-in: its flow is unusable."""
 
-    direct_grant: DirectGrantFlow | None = STANDARD_GRANT
-    direct_grants: Mapping[str, DirectGrantFlow] = field(default_factory=dict)
-    """By id of a flow, for clients that have one of their own."""
+    direct_grant: SignInFlow | None = STANDARD_GRANT
+    browser: SignInFlow | None = None
+    flows: Mapping[str, SignInFlow] = field(default_factory=dict)
+    """By id, for clients that have one of their own, and for sign-ins that go on."""
+    direct_grants: frozenset[str] = frozenset()
+    """Ids of those that may be flows of the password grant."""
     client_methods: frozenset[str] = CLIENT_METHODS
     off: frozenset[str] = frozenset()
     """Aliases of the actions that are required only where an administrator has set them."""
 
-    def demands(self, overrides: Mapping[str, str]) -> SignInDemands | None:
-        """Return what a sign-in through a client with these flow overrides requires.
+    def find(self, flow_id: str) -> SignInFlow | None:
+        """Return the flow with the id; None where it was removed, or is unusable."""
+        for bound in (self.browser, self.direct_grant):
+            if bound is not None and bound.id == flow_id:
+                return bound
+        return self.flows.get(flow_id)
 
-        None refuses every sign-in: the flow was removed, or is unusable.
+    def browser_flow(self, overrides: Mapping[str, str]) -> SignInFlow | None:
+        """Return the flow of a client's page; None refuses the sign-in."""
+        own = overrides.get(BROWSER)
+        return self.browser if own is None else self.flows.get(own)
+
+    def direct_grant_flow(self, overrides: Mapping[str, str]) -> SignInFlow | None:
+        """Return the flow of a client's password grant; None refuses the sign-in.
+
+        The client's own flow was removed, or is unusable.
         """
         own = overrides.get(DIRECT_GRANT)
-        flow = self.direct_grant if own is None else self.direct_grants.get(own)
-        return None if flow is None else SignInDemands(flow, self.off)
+        if own is None:
+            return self.direct_grant
+        return self.flows.get(own) if own in self.direct_grants else None
 
 
 STANDARD: Final = SignInRules()
@@ -93,27 +101,47 @@ def sign_in_rules(
     bindings: FlowBindings, flows: Flows, actions: Iterable[RequiredAction], known: Iterable[str]
 ) -> SignInRules:
     """Return what flows and actions come to; of `known` aliases those not among them are off."""
-    grants = {
+    usable = {
         flow.id: found
         for flow in flows
-        if flow.top_level and (found := _grant(flows, flow)) is not None
+        if _may_sign_in(flow, bindings) and (found := _usable(flows, flow)) is not None
     }
-    grant = flows.named(bindings.direct_grant)
+    grants = frozenset(
+        flow.id for flow in flows if flow.id in usable and _is_direct_grant(flows, flow)
+    )
+    browser, grant = flows.named(bindings.browser), flows.named(bindings.direct_grant)
     clients = flows.named(bindings.client_authentication)
     enabled = {action.alias for action in actions if action.enabled}
     return SignInRules(
-        direct_grant=None if grant is None else grants.get(grant.id),
+        direct_grant=usable[grant.id] if grant is not None and grant.id in grants else None,
+        browser=None if browser is None else usable.get(browser.id),
+        flows=usable,
         direct_grants=grants,
         client_methods=frozenset() if clients is None else _methods(flows, clients),
         off=frozenset(known) - enabled,
     )
 
 
-def _grant(flows: Flows, flow: Flow) -> DirectGrantFlow | None:
+def _may_sign_in(flow: Flow, bindings: FlowBindings) -> bool:
+    if flow.kind is not FlowKind.BASIC or not flow.top_level:
+        return False
+    bound = flow.alias in {bindings.browser, bindings.direct_grant}
+    return bound or not flow.built_in or flow.alias in _BUILT_IN
+
+
+def _usable(flows: Flows, flow: Flow) -> SignInFlow | None:
     try:
-        return direct_grant_flow(flows, flow)
+        return sign_in_flow(flows, flow)
     except UnusableSetting:
         return None
+
+
+def _is_direct_grant(flows: Flows, flow: Flow) -> bool:
+    try:
+        direct_grant_flow(flows, flow)
+    except UnusableSetting:
+        return False
+    return True
 
 
 def _methods(flows: Flows, flow: Flow) -> frozenset[str]:

@@ -10,8 +10,8 @@ from gateway.domain.authentication import AuthenticationSession
 
 MOST_TABS: Final = 50
 """Of one browser in one realm; a further tab replaces the one that ends first."""
-MOST_CHARACTERS: Final = 64 * 1024
-"""Of one stored session."""
+MOST_BYTES: Final = 64 * 1024
+"""Bytes of one stored session."""
 
 
 class AuthenticationSessionStore(Protocol):
@@ -25,8 +25,10 @@ class AuthenticationSessionStore(Protocol):
     ) -> AuthenticationSession | None:
         """Return the session; None where there is none, or it has ended."""
 
-    async def replace(self, session: AuthenticationSession, expires_at: datetime) -> bool:
-        """Replace the stored session of the version before; False where it has another version.
+    async def replace(
+        self, before: AuthenticationSession, after: AuthenticationSession, expires_at: datetime
+    ) -> bool:
+        """Replace `before` by `after`; False where another request has replaced it already.
 
         So of two requests that continue the same step one succeeds. Raises InvalidInput for a
         session that is too large.
@@ -34,3 +36,6 @@ class AuthenticationSessionStore(Protocol):
 
     async def delete(self, realm_id: str, session_id: str) -> None:
         """Remove the sessions of all tabs of a browser."""
+
+    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+        """Remove the session of one tab."""

@@ -1,5 +1,14 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
+from gateway.domain.realm.appearance import (
+    ACCENT_COLOR,
+    DARK_LOGO,
+    LOGO,
+    Appearance,
+    appearance_of,
+    is_color,
+    is_image,
+)
 from gateway.domain.realm.authorization import (
     authentication_levels,
     parse_levels,

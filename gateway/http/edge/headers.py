@@ -22,13 +22,14 @@ _SET_BY_PROXY: Final = frozenset(
         b"x-forwarded-port",
     }
 )
-_REPEATABLE: Final = frozenset({b"accept"})
+_REPEATABLE: Final = frozenset({b"accept", b"accept-language"})
 """Lists: a repeated header continues the first. Spec: RFC 9110 §5.3."""
 _SENT_ONCE: Final = frozenset(
     {
         b"authorization",
         b"content-type",
         b"content-length",
+        b"cookie",
         b"dpop",
         b"if-match",
         b"if-none-match",

@@ -5,6 +5,7 @@ from datetime import UTC
 from http import HTTPStatus
 from typing import Final
 
+from gateway.authentication.engine import Refused, SignedIn, SignInContext
 from gateway.authentication.errors import (
     AccessDenied,
     AccountDisabled,
@@ -15,11 +16,11 @@ from gateway.authentication.errors import (
     SessionLimitExceeded,
     SignInRefused,
 )
-from gateway.authentication.password import Caller, SubmittedCredentials
+from gateway.domain.authentication import new_authentication_session
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.flows import needs_username
 from gateway.domain.ports.directory import UserEntry
-from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
@@ -40,7 +41,7 @@ class Password:
 
     def __init__(self, services: GrantServices) -> None:
         self._directory = services.directory
-        self._login = services.password_login
+        self._engine = services.sign_in_engine
         self._tokens = SessionTokens(services.sessions, services.database)
 
     async def __call__(
@@ -60,23 +61,27 @@ class Password:
     async def _authenticate(
         self, request: ProtocolRequest, client: Client, granted: GrantedScopes
     ) -> User:
-        demands = request.realm.sign_in.demands(client.flow_overrides)
-        if demands is None:  # a flow that has gone since the client was given it
+        flow = request.realm.sign_in.direct_grant_flow(client.flow_overrides)
+        if flow is None:  # a flow that has gone since the client was given it
             raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
-        given = _credentials(request, needs_name=demands.flow.certificate is None)
-        caller = Caller(
-            *(client, request.remote_address, frozenset(granted.names), request.certificate)
+        context = SignInContext(
+            realm=request.realm,
+            client=client,
+            address=request.remote_address,
+            now=request.now,
+            scopes=frozenset(granted.names),
+            certificate=request.certificate,
+            form=_credentials(request, needs_name=needs_username(flow)),
         )
-        try:
-            return await self._login.authenticate(
-                request.realm.realm,
-                given,
-                caller,
-                now=request.now,
-                demands=demands,
-            )
-        except SignInRefused as refusal:
-            raise _refused(request, refusal) from refusal
+        session = new_authentication_session(
+            realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
+        )
+        step = await self._engine.begin(context, session)
+        if isinstance(step, SignedIn):
+            return step.user
+        if isinstance(step, Refused):
+            raise _refused(request, step.error) from step.error
+        raise _refused(request, AccountNotSetUp())  # no such flow may be bound: it asks for a page
 
     async def _entry(self, request: ProtocolRequest, user: User) -> UserEntry:
         entry = await self._directory.user(request.realm.realm.id, user.id)
@@ -85,7 +90,8 @@ class Password:
         return entry
 
 
-def _credentials(request: ProtocolRequest, *, needs_name: bool) -> SubmittedCredentials:
+def _credentials(request: ProtocolRequest, *, needs_name: bool) -> dict[str, str]:
+    """Return the fields of the form; raises OAuthError without a user name."""
     sent = request.parameters
     username = sent.raw("username")
     if username is None and needs_name:
@@ -94,12 +100,12 @@ def _credentials(request: ProtocolRequest, *, needs_name: bool) -> SubmittedCred
         raise OAuthError("invalid_request", text, status=status, event=failure)
     if username is not None:
         request.event.details[Detail.USERNAME] = username
-    password, code = sent.get("password"), sent.get("otp") or sent.get("totp")
-    return SubmittedCredentials(
-        username,
-        None if password is None else Secret(password),
-        None if code is None else Secret(code),
-    )
+    fields = {
+        "username": username,
+        "password": sent.get("password"),
+        "otp": sent.get("otp") or sent.get("totp"),
+    }
+    return {name: text for name, text in fields.items() if text is not None}
 
 
 def _require_allowed(client: Client) -> None:

@@ -3,9 +3,9 @@
 from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import (
     AUTHENTICATORS,
-    NEEDS_PAGES,
     ROLES,
     SUB_FLOW_CHOICES,
+    UNAVAILABLE,
     Role,
     of_role,
 )

@@ -25,10 +25,11 @@ SUB_FLOW_CHOICES: Final[Mapping[FlowKind, tuple[Requirement, ...]]] = {
 }
 
 
-NEEDS_PAGES: Final = (
-    "cannot act yet: it needs a page; a flow of the password grant with it is refused"
+UNAVAILABLE: Final = (
+    "cannot act yet: a sign-in passes it over, and fails where it is required; a flow of the"
+    " password grant with it is refused"
 )
-"""Why an authenticator of users does not act."""
+"""What becomes of an authenticator of users that does not act."""
 
 
 class Role(StrEnum):
@@ -53,7 +54,7 @@ class Authenticator:
 
     @property
     def acts(self) -> bool:
-        """Tell whether it acts in a sign-in of this version: those of pages do not."""
+        """Tell whether it acts in a sign-in of this version."""
         return self.id in ACTING
 
     def listed(self) -> dict[str, Any]:

@@ -161,7 +161,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     StoredOnly("webAuthnPolicyPasswordlessMediation", None, _FILLED, public=True),
     Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     Setting("smtpServer", "smtp", SmtpMap()),
-    StoredOnly("loginTheme", None, _NAME, public=True),
+    Setting("loginTheme", "login_theme", _NAME, public=True),
     StoredOnly("accountTheme", None, _NAME, public=True),
     StoredOnly("adminTheme", None, _NAME, public=True),
     StoredOnly("emailTheme", None, _NAME, public=True),

@@ -6,6 +6,7 @@ A test compares the fields that wait for something with what the rules read.
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.domain.realm import ACCENT_COLOR, DARK_LOGO, LOGO, is_color, is_image
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
 from gateway.representations.setting_effects.rows import (
     Effect,
@@ -38,8 +39,8 @@ _WEB_AUTHN: Final = (
     " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
 )
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "displayName displayNameHtml registrationAllowed rememberMe resetPasswordAllowed"
-    " loginTheme accountTheme adminTheme emailTheme supportedLocales"
+    "pages": "displayNameHtml registrationAllowed rememberMe resetPasswordAllowed"
+    " accountTheme adminTheme emailTheme"
     " browserFlow registrationFlow resetCredentialsFlow",
     "the authorization endpoint": "accessTokenLifespanForImplicitFlow accessCodeLifespan"
     " accessCodeLifespanUserAction accessCodeLifespanLogin",
@@ -106,6 +107,9 @@ REALM_FIELD_ROWS: Final = (
             "tests/http/test_admin_events.py": "eventsEnabled eventsExpiration eventsListeners"
             " enabledEventTypes adminEventsEnabled adminEventsDetailsEnabled",
             "tests/http/test_admin_localization.py": "defaultLocale",
+            "tests/unit/http/pages/test_locale_selection.py": "supportedLocales",
+            "tests/unit/http/pages/test_themes.py": "loginTheme",
+            "tests/unit/http/pages/test_pages.py": "displayName",
             "tests/http/test_admin_user_profile.py": "internationalizationEnabled",
         },
         {"passwordPolicy": "`maxAuthAge` and `recoveryCodesWarningThreshold` wait for pages"},
@@ -126,6 +130,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "tests/http/test_admin_client_sessions.py": "userProfileEnabled",
             "tests/contract/test_event_expiration.py": "adminEventsExpiration",
+            "tests/unit/http/pages/test_pages.py": "darkMode",
         },
     ),
     *(
@@ -158,6 +163,21 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ("client-policies.policies", "clientPolicies"),
         )
     ),
+    refused(
+        *(_ATTRIBUTE, ACCENT_COLOR, "a page could not use it as a color"),
+        refuses=lambda value: bool(value) and not is_color(str(value)),
+        sample="red",
+        allowed="#rrggbb, #rgb or nothing",
+    ),
+    *(
+        refused(
+            *(_ATTRIBUTE, name, "a page would not load it"),
+            refuses=lambda value: bool(value) and not is_image(str(value)),
+            sample="http://example.com/logo.png",
+            allowed="an https URL, a path of this origin, data:image/...;base64 or nothing",
+        )
+        for name in (LOGO, DARK_LOGO)
+    ),
     *stored(
         _ATTRIBUTE,
         {
@@ -168,7 +188,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             "There is no endpoint of pushed authorization requests": "parRequestUriLifespan",
             "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
-            "Display only": "displayName displayNameHtml darkMode",
+            "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
             "Waits for WebAuthn": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",

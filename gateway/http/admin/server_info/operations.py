@@ -28,7 +28,7 @@ from gateway.protocol.claims.mapper import ClaimMapper
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.representations.clients import INSTALLATIONS
-from gateway.representations.flows import NEEDS_PAGES, Role, of_role
+from gateway.representations.flows import UNAVAILABLE, Role, of_role
 from gateway.representations.protocol_mapper_types import render_built_in, render_mapper_type
 from gateway.representations.registration import POLICY_PROVIDERS
 from gateway.representations.server_info import (
@@ -130,7 +130,7 @@ def server_operations(
 
 def _limitations() -> dict[str, str]:
     """Return why an authenticator of users cannot act, by its id."""
-    return {each.id: NEEDS_PAGES for each in of_role(Role.USER) if not each.acts}
+    return {each.id: UNAVAILABLE for each in of_role(Role.USER) if not each.acts}
 
 
 def _mapper_types() -> list[dict[str, Any]]:

@@ -1,0 +1,92 @@
+"""The account that a sign-in is about, with the credentials that prove it.
+
+Finding no account takes the same work as finding one (attacks: D11).
+"""
+
+import hashlib
+from dataclasses import dataclass, field, replace
+
+from gateway.authentication.one_time_password import OTP
+from gateway.authentication.permanent_lockout import is_locked_for_good
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.users import Credential, User, sought_name
+from gateway.representations.users import PASSWORD
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What was found under a name; the guard counts attempts under `guarded_as`.
+
+    `credentials` are in the user's order of preference; None where they were not loaded.
+    """
+
+    user: User | None
+    credentials: tuple[Credential, ...] | None = field(repr=False)
+    guarded_as: str
+
+    @property
+    def password(self) -> Credential | None:
+        return next(iter(self.credentials_of(PASSWORD)), None)
+
+    @property
+    def devices(self) -> tuple[Credential, ...]:
+        """Those for one-time passwords."""
+        return self.credentials_of(OTP)
+
+    def credentials_of(self, kind: str) -> tuple[Credential, ...]:
+        return tuple(one for one in self.credentials or () if one.type == kind)
+
+    @property
+    def may_sign_in(self) -> bool:
+        """Whether a secret may be compared: a service account has none to be guessed."""
+        user = self.user
+        return (
+            user is not None
+            and user.service_account_client is None
+            and not is_locked_for_good(user)
+        )
+
+
+class Accounts:
+    """Finds accounts by name, by id, or from the user's entry in the directory."""
+
+    def __init__(self, database: Database, directory: Directory) -> None:
+        self._database = database
+        self._directory = directory
+
+    async def named(self, realm: Realm, username: str) -> Account:
+        """Return the account with a user name or e-mail address, by one query."""
+        name = sought_name(username)
+        address = name if _may_be_address(realm, name) else None
+        found = await self._database.lookups.account(realm.id, name, address)
+        if found is None:
+            return unknown_account(username)
+        return Account(found.user, found.credentials, found.user.id)
+
+    async def with_id(self, realm_id: str, user_id: str) -> Account | None:
+        """Return the account without its credentials; None where the user is gone."""
+        entry = await self._directory.user(realm_id, user_id)
+        return None if entry is None else Account(entry.user, None, user_id)
+
+    async def with_credentials(self, account: Account) -> Account:
+        """Return the account with its credentials."""
+        if account.credentials is not None or account.user is None:
+            return account
+        user = account.user
+        async with self._database.read() as stores:
+            found = await stores.users.credentials(user.realm_id, user.id)
+        return replace(account, credentials=found)
+
+
+def unknown_account(username: str) -> Account:
+    """Return the account of a name that no user has: attempts at it are counted as well."""
+    name = sought_name(username)
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return Account(None, (), f"unknown-{digest}")
+
+
+def _may_be_address(realm: Realm, name: str) -> bool:
+    login = realm.login
+    return "@" in name and login.login_with_email_allowed and not login.duplicate_emails_allowed

@@ -1,0 +1,48 @@
+"""The authenticators of flows, a file each."""
+
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.authenticators.allow_access import AllowAccess
+from gateway.authentication.authenticators.certificate_username import (
+    CertificateUsername,
+    identity_in,
+)
+from gateway.authentication.authenticators.cookie import Cookie
+from gateway.authentication.authenticators.deny_access import DenyAccess
+from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
+from gateway.authentication.authenticators.password_form import PasswordForm
+from gateway.authentication.authenticators.session_limits import SessionLimits
+from gateway.authentication.authenticators.unavailable import Unavailable
+from gateway.authentication.authenticators.username_form import UsernameForm
+from gateway.authentication.authenticators.username_password_form import UsernamePasswordForm
+from gateway.authentication.authenticators.validate_one_time_password import (
+    ValidateOneTimePassword,
+)
+from gateway.authentication.authenticators.validate_password import ValidatePassword
+from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.password_check import PasswordCheck
+from gateway.domain.ports.sessions import SessionStore
+
+
+def authenticators(
+    accounts: Accounts,
+    passwords: PasswordCheck,
+    codes: OneTimePasswordCheck,
+    sessions: SessionStore,
+) -> tuple[Authenticator, ...]:
+    """Return every authenticator that acts. `sessions` are the online ones."""
+    return (
+        Cookie(accounts),
+        UsernamePasswordForm(accounts, passwords),
+        UsernameForm(accounts),
+        PasswordForm(passwords),
+        OneTimeCodeForm(codes),
+        ValidateUsername(accounts),
+        ValidatePassword(passwords),
+        ValidateOneTimePassword(codes),
+        CertificateUsername(accounts),
+        AllowAccess(),
+        DenyAccess(),
+        SessionLimits(sessions),
+    )

@@ -1,0 +1,67 @@
+"""`auth-cookie`: the session of the browser signs its user in.
+
+It does not where credentials are required again, or a higher level of authentication than the
+session has; then the user of the session is the one who signs in. Keycloak: CookieAuthenticator
+"""
+
+from typing import ClassVar
+
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.engine.context import BrowserSession, SignInContext
+from gateway.authentication.engine.levels import (
+    LEVELS_NOTE,
+    LOWEST_LEVEL,
+    NO_LEVEL,
+    REAUTHENTICATING,
+    highest_level,
+    parse_levels,
+)
+from gateway.authentication.engine.sign_in import Config, Outcome, Result, SignIn, WithoutForm
+from gateway.domain.authentication import MessageKey
+from gateway.domain.flows import COOKIE
+
+
+class Cookie(WithoutForm):
+    """Signs in the user of the browser's session."""
+
+    id: ClassVar = COOKIE
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return ATTEMPTED where the session is not enough."""
+        del config
+        browser = sign_in.context.browser_session
+        if browser is None:
+            return Outcome.ATTEMPTED
+        account = await self._accounts.with_id(sign_in.realm.id, browser.session.user_id)
+        if account is None or account.user is None or not account.user.enabled:
+            return Outcome.ATTEMPTED
+        sign_in.identify(account, account.user.username)
+        return _by_session(sign_in, browser)
+
+
+def _by_session(sign_in: SignIn, browser: BrowserSession) -> Outcome:
+    note = browser.session.notes.get(LEVELS_NOTE)
+    sign_in.note(LEVELS_NOTE, note)
+    if _must_reauthenticate(sign_in.context, browser):
+        sign_in.note(REAUTHENTICATING, "true")
+        sign_in.information = MessageKey.REAUTHENTICATE
+        return Outcome.ATTEMPTED
+    level = highest_level(sign_in.flow, parse_levels(note), sign_in.now)
+    sign_in.reach_level(level if level >= LOWEST_LEVEL else None)
+    requested = sign_in.context.requested.level
+    if (NO_LEVEL if requested is None else requested) > level:
+        sign_in.information = MessageKey.AUTHENTICATE_STRONG
+        return Outcome.ATTEMPTED
+    sign_in.join()
+    return Outcome.SUCCEEDED
+
+
+def _must_reauthenticate(context: SignInContext, browser: BrowserSession) -> bool:
+    requested = context.requested
+    if requested.reauthenticate:
+        return True
+    age = context.now - browser.authenticated_at
+    return requested.max_age is not None and (not requested.max_age or age > requested.max_age)

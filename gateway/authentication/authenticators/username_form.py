@@ -1,0 +1,60 @@
+"""`auth-username-form`: the user name on a page of its own.
+
+A name that no user has goes on to the next page as any other one: it reveals nothing (attacks:
+D10). Keycloak: UsernameForm (26.7)
+"""
+
+from typing import ClassVar
+
+from gateway.authentication.accounts import Account, Accounts
+from gateway.authentication.authenticators.username_fields import (
+    USERNAME_FIELD,
+    note_remember_me,
+    submitted_username,
+    username_fields,
+)
+from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.domain.authentication import Challenge, FormName, MessageKey
+from gateway.domain.flows import USERNAME_FORM
+
+
+class UsernameForm:
+    """Identifies the user."""
+
+    id: ClassVar = USERNAME_FORM
+    needs_user: ClassVar[bool] = False
+    asks_everyone: ClassVar[bool] = True
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    def is_configured(self, account: Account) -> bool:
+        """Return True: every user has a name."""
+        del account
+        return True
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return the form; SUCCEEDED where the user is known from the session of the browser."""
+        del config
+        return _form(sign_in) if sign_in.account is None else Outcome.SUCCEEDED
+
+    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+        """Return SUCCEEDED with the account of the name, which may be nobody's."""
+        del config
+        username = submitted_username(form)
+        if not username:
+            return _form(sign_in, MessageKey.MISSING_USERNAME)
+        sign_in.identify(await self._accounts.named(sign_in.realm, username), username)
+        note_remember_me(sign_in, form)
+        return Outcome.SUCCEEDED
+
+
+def _form(sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
+    return Challenge(
+        FormName.USERNAME,
+        username_fields(sign_in),
+        message,
+        is_error=message is not None,
+        error_field=None if message is None else USERNAME_FIELD,
+        remember_me_offered=sign_in.realm.login.remember_me,
+    )

@@ -1,0 +1,266 @@
+"""Runs the steps of a flow.
+
+All required steps must succeed; a conditional sub-flow is skipped unless all its conditions match.
+Of alternatives the first that succeeds is enough; one that the user has not set up is skipped.
+A flow in which nothing succeeds fails. Executions that were processed before are not executed
+again, so that a flow goes on where the user's last form has left it.
+Keycloak: 15, DefaultAuthenticationFlow (26.7)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum, auto
+from typing import Final
+
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.engine.alternatives import in_order, is_done, other_ways
+from gateway.authentication.engine.guarded_checks import GuardedChecks
+from gateway.authentication.engine.sign_in import (
+    Authenticator,
+    Condition,
+    Form,
+    Outcome,
+    Result,
+    SecretCheck,
+    SignIn,
+)
+from gateway.authentication.errors import (
+    AccountDisabled,
+    AccountNotSetUp,
+    InvalidUserCredentials,
+    NotIdentified,
+)
+from gateway.domain.authentication import Challenge, ExecutionStatus
+from gateway.domain.flows import KIND_OF, FlowStep, Requirement, SignInFlow
+
+_SET_UP_LATER: Final = ExecutionStatus.SETUP_REQUIRED
+_SUCCESSFUL: Final = frozenset({ExecutionStatus.SUCCESS, _SET_UP_LATER})
+
+
+class Progress(Enum):
+    """How far a flow or a step has come."""
+
+    SUCCEEDED = auto()
+    FAILED = auto()
+    WAITING = auto()
+    """The user fills in a form: the challenge of the sign-in."""
+
+
+class FlowRunner:
+    """Runs flows with the authenticators and conditions that act."""
+
+    def __init__(
+        self,
+        authenticators: Mapping[str, Authenticator],
+        conditions: Mapping[str, Condition],
+        unavailable: Callable[[str], Authenticator],
+        accounts: Accounts,
+    ) -> None:
+        """`unavailable` returns what stands for an authenticator that does not act."""
+        self._authenticators = authenticators
+        self._conditions = conditions
+        self._unavailable = unavailable
+        self._accounts = accounts
+
+    @property
+    def steps(self) -> Mapping[str, Authenticator | Condition]:
+        """What acts, by Keycloak's id."""
+        return {**self._authenticators, **self._conditions}
+
+    async def run(self, sign_in: SignIn, checks: GuardedChecks) -> Progress:
+        """Run the flow from its beginning; raises SignInRefused, Overloaded, StoreUnavailable."""
+        return await _Run(self, sign_in, checks).flow(sign_in.flow)
+
+    async def submit(
+        self, sign_in: SignIn, checks: GuardedChecks, path: Sequence[FlowStep], form: Form
+    ) -> Progress:
+        """Take the form of the last step of `path`, then go on; raises as `run`."""
+        return await _Run(self, sign_in, checks).submit(path, form)
+
+    async def show(
+        self, sign_in: SignIn, checks: GuardedChecks, path: Sequence[FlowStep]
+    ) -> Progress:
+        """Execute the last step of `path`, then go on where it succeeds; raises as `run`."""
+        return await _Run(self, sign_in, checks).show(path)
+
+    def authenticator(self, step: FlowStep) -> Authenticator:
+        found = self._authenticators.get(step.authenticator)
+        return self._unavailable(step.authenticator) if found is None else found
+
+    async def is_skipped(self, sign_in: SignIn, step: FlowStep) -> bool:
+        """Tell whether a conditional sub-flow is not run."""
+        flow = step.flow
+        if flow is None or step.requirement is not Requirement.CONDITIONAL:
+            return False
+        for each in flow.conditions:
+            condition = self._conditions.get(each.authenticator)
+            if condition is None:
+                continue  # it does not act: the sub-flow is run
+            if not await condition.matches(sign_in, each.config, flow):
+                return True
+        return not flow.conditions
+
+    def after_success(self, sign_in: SignIn, step: FlowStep) -> None:
+        """Let the conditions of a sub-flow act after its success."""
+        if step.flow is None or step.requirement is not Requirement.CONDITIONAL:
+            return
+        for each in step.flow.conditions:
+            condition = self._conditions.get(each.authenticator)
+            if condition is not None:
+                condition.succeeded(sign_in, each.config)
+
+    async def load_credentials(self, sign_in: SignIn) -> None:
+        if sign_in.account is not None:
+            sign_in.account = await self._accounts.with_credentials(sign_in.account)
+
+
+class _Run:
+    """One request."""
+
+    def __init__(self, runner: FlowRunner, sign_in: SignIn, checks: GuardedChecks) -> None:
+        self._runner = runner
+        self._sign_in = sign_in
+        self._checks = checks
+
+    async def submit(self, path: Sequence[FlowStep], form: Form) -> Progress:
+        sign_in, step = self._sign_in, path[-1]
+        await self._runner.load_credentials(sign_in)
+        authenticator = self._runner.authenticator(step)
+        progress = await self._settle(step, await authenticator.submit(sign_in, step.config, form))
+        return await self._go_on(path, progress)
+
+    async def show(self, path: Sequence[FlowStep]) -> Progress:
+        return await self._go_on(path, await self._execute(path[-1]))
+
+    async def _go_on(self, path: Sequence[FlowStep], progress: Progress) -> Progress:
+        """Continue the flows that contain the step, from the innermost to the outermost."""
+        if progress is Progress.WAITING:
+            return progress
+        for parent in reversed(path[:-1]):
+            try:
+                progress = await self._step(parent)
+            except (AccountNotSetUp, NotIdentified):
+                if parent.requirement is not Requirement.ALTERNATIVE:
+                    raise
+                self._sign_in.mark(parent, ExecutionStatus.ATTEMPTED)
+                continue
+            if progress is Progress.WAITING:
+                return progress
+        return await self.flow(self._sign_in.flow)
+
+    async def flow(self, flow: SignInFlow) -> Progress:
+        if flow.has_alternatives:
+            return await self._alternatives(flow.steps)
+        return await self._required(flow.steps)
+
+    async def _required(self, steps: Sequence[FlowStep]) -> Progress:
+        count = 0
+        for step in steps:
+            if self._sign_in.status(step) not in _SUCCESSFUL:
+                if await self._runner.is_skipped(self._sign_in, step):
+                    continue
+                progress = await self._step(step)
+                if progress is not Progress.SUCCEEDED:
+                    return progress
+            count += 1
+        return Progress.SUCCEEDED if count else Progress.FAILED
+
+    async def _alternatives(self, steps: Sequence[FlowStep]) -> Progress:
+        sign_in = self._sign_in
+        if any(sign_in.status(step) in _SUCCESSFUL for step in steps):
+            return Progress.SUCCEEDED
+        if sign_in.account is not None and len(steps) > 1:
+            await self._runner.load_credentials(sign_in)
+        for step in in_order(steps, sign_in.account):
+            try:
+                progress = await self._step(step)
+            except (AccountNotSetUp, NotIdentified):
+                sign_in.mark(step, ExecutionStatus.ATTEMPTED)
+                continue
+            if progress is not Progress.FAILED:
+                return progress
+        return Progress.FAILED
+
+    async def _step(self, step: FlowStep) -> Progress:
+        sign_in = self._sign_in
+        if is_done(sign_in, step):
+            done = sign_in.status(step) in _SUCCESSFUL
+            return Progress.SUCCEEDED if done else Progress.FAILED
+        if step.flow is None:
+            return await self._execute(step)
+        progress = await self.flow(step.flow)
+        if progress is Progress.SUCCEEDED:
+            sign_in.mark(step, ExecutionStatus.SUCCESS)
+            self._runner.after_success(sign_in, step)
+        else:
+            waiting = progress is Progress.WAITING
+            sign_in.mark(step, ExecutionStatus.CHALLENGED if waiting else ExecutionStatus.FAILED)
+        return progress
+
+    async def _execute(self, step: FlowStep) -> Progress:
+        sign_in, authenticator = self._sign_in, self._runner.authenticator(step)
+        if authenticator.needs_user:
+            if sign_in.account is None:
+                raise NotIdentified
+            await self._runner.load_credentials(sign_in)
+            required = step.requirement is Requirement.REQUIRED
+            if authenticator.asks_everyone and required:
+                pass
+            elif not authenticator.is_configured(sign_in.account):
+                return self._set_up_later(step)
+        return await self._settle(step, await authenticator.authenticate(sign_in, step.config))
+
+    def _set_up_later(self, step: FlowStep) -> Progress:
+        """Go on without a required credential that the user sets up after the sign-in."""
+        kind = KIND_OF.get(step.authenticator)
+        required = step.requirement is Requirement.REQUIRED
+        if not required or kind is None or kind.required_action is None:
+            raise AccountNotSetUp
+        self._sign_in.mark(step, _SET_UP_LATER)
+        return Progress.SUCCEEDED
+
+    async def _settle(self, step: FlowStep, result: Result) -> Progress:
+        match result:
+            case Challenge():
+                return self._challenge(step, result)
+            case SecretCheck():
+                return await self._check(step, result)
+            case Outcome.SUCCEEDED:
+                return self._succeeded(step)
+            case Outcome.ATTEMPTED:
+                self._sign_in.mark(step, ExecutionStatus.ATTEMPTED)
+                return Progress.FAILED
+
+    async def _check(self, step: FlowStep, check: SecretCheck) -> Progress:
+        sign_in = self._sign_in
+        account = sign_in.account
+        if account is None:
+            raise NotIdentified
+        try:
+            await self._checks.require_proven(sign_in, account, check)
+        except (InvalidUserCredentials, AccountDisabled) as refusal:
+            if check.again is None:
+                raise
+            if check.on_failure is not None:
+                check.on_failure()
+            sign_in.failure = refusal
+            disabled = isinstance(refusal, AccountDisabled)
+            return self._challenge(step, check.again(refusal.message if disabled else check.wrong))
+        if check.on_success is not None:
+            check.on_success()
+        return self._succeeded(step)
+
+    def _succeeded(self, step: FlowStep) -> Progress:
+        sign_in = self._sign_in
+        sign_in.mark(step, ExecutionStatus.SUCCESS)
+        sign_in.session = replace(sign_in.session, execution=None)
+        return Progress.SUCCEEDED
+
+    def _challenge(self, step: FlowStep, challenge: Challenge) -> Progress:
+        sign_in = self._sign_in
+        sign_in.mark(step, ExecutionStatus.CHALLENGED)
+        sign_in.session = replace(sign_in.session, execution=step.id)
+        others = other_ways(sign_in, sign_in.flow.path(step.id))
+        ways = tuple((each.id, each.authenticator) for each in others)
+        sign_in.challenge = replace(challenge, other_ways=ways)
+        return Progress.WAITING

@@ -1,0 +1,235 @@
+"""One request of a sign-in while it runs, and what authenticators and conditions return.
+
+The request, the configuration and the account are values; `SignIn` collects what happens to them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import Enum, auto
+from typing import ClassVar, Final, Protocol
+
+from gateway.authentication.accounts import Account
+from gateway.authentication.engine.context import SignInContext
+from gateway.authentication.errors import NotIdentified, SignInRefused
+from gateway.domain.authentication import (
+    AuthenticationSession,
+    Challenge,
+    ExecutionStatus,
+    MessageKey,
+)
+from gateway.domain.clients import Client
+from gateway.domain.flows import FlowStep, SignInFlow
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential, User
+
+Config = Mapping[str, str]
+JOINED: Final = "single-sign-on"
+"""The note of a sign-in for which the session of the browser was enough."""
+Form = Mapping[str, str]
+UNKNOWN_USER: Final = "unknown-user"
+"""The note of a sign-in whose user name no user has; it goes on as if there were one."""
+
+
+@dataclass(slots=True)
+class SignIn:
+    """One request: its context, the state that it changes, and what comes of it."""
+
+    context: SignInContext
+    session: AuthenticationSession
+    flow: SignInFlow
+    account: Account | None = None
+    challenge: Challenge | None = None
+    failure: SignInRefused | None = None
+    """Why the form before the challenge was refused."""
+    information: MessageKey | None = None
+    """What the next form says, such as why the user signs in again."""
+    proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
+
+    @property
+    def realm(self) -> Realm:
+        return self.context.realm.realm
+
+    @property
+    def client(self) -> Client:
+        return self.context.client
+
+    @property
+    def now(self) -> datetime:
+        return self.context.now
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """The names of the client scopes that were requested, defaults included."""
+        return self.context.scopes
+
+    @property
+    def found_user(self) -> User | None:
+        """The user of the name that was submitted; None where there is none."""
+        return None if self.account is None else self.account.user
+
+    @property
+    def user(self) -> User:
+        """The user; raises NotIdentified where no step has named one."""
+        user = self.found_user
+        if user is None:
+            raise NotIdentified
+        return user
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The kinds of credentials that were used so far: `password`, `cert`, `otp`."""
+        return self.session.used
+
+    @property
+    def completed(self) -> frozenset[str]:
+        """Aliases of the sub-flows that succeeded so far."""
+        return frozenset(
+            step.flow.alias
+            for step in self.flow.every_step()
+            if step.flow is not None and self.status(step) is ExecutionStatus.SUCCESS
+        )
+
+    def status(self, step: FlowStep) -> ExecutionStatus | None:
+        return self.session.statuses.get(step.id)
+
+    def mark(self, step: FlowStep, status: ExecutionStatus) -> None:
+        self.session = self.session.with_status(step.id, status)
+
+    def identify(self, account: Account, username: str | None = None) -> None:
+        """Take an account as that of the user; nothing has proven it yet."""
+        self.account = account
+        user_id = None if account.user is None else account.user.id
+        session = self.session.with_note(UNKNOWN_USER, None if user_id else "true")
+        name = session.attempted_username if username is None else username
+        self.session = replace(session, user_id=user_id, attempted_username=name)
+
+    def forget_user(self) -> None:
+        """Ask for the user name again; what was submitted is kept for the form."""
+        self.account = None
+        self.session = replace(self.session.with_note(UNKNOWN_USER, None), user_id=None)
+
+    def use(self, credential: str) -> None:
+        """Note that a credential of this kind has proven the user."""
+        self.session = replace(self.session, used=self.session.used | {credential})
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the session of the browser was enough."""
+        return JOINED in self.session.notes
+
+    def join(self) -> None:
+        """Take the session of the browser as proof of the user."""
+        self.note(JOINED, "true")
+
+    def remember(self, *, remember_me: bool) -> None:
+        self.session = replace(self.session, remember_me=remember_me)
+
+    def note(self, name: str, text: str | None) -> None:
+        self.session = self.session.with_note(name, text)
+
+    def reach_level(self, level: int | None) -> None:
+        self.session = replace(self.session, level=level)
+
+
+class Outcome(Enum):
+    """What an authenticator comes to where it asks for nothing."""
+
+    SUCCEEDED = auto()
+    ATTEMPTED = auto()
+    """It does not apply: another alternative is next, and a flow that requires it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretCheck:
+    """A secret that has to be compared. The engine does it, behind the guard against guessing.
+
+    `prove` returns whether the secret is right; with False it does the same work and compares
+    nothing. `again` returns what is shown where the secret was wrong, with the message of the
+    refusal; without it the sign-in is refused.
+    """
+
+    credential: str
+    prove: Callable[[bool], Awaitable[bool]]
+    again: Callable[[MessageKey], Challenge] | None = None
+    wrong: MessageKey = MessageKey.INVALID_USER
+    """The message for a wrong secret, an unknown user and a locked account alike."""
+    on_failure: Callable[[], None] | None = None
+    on_success: Callable[[], None] | None = None
+
+
+Result = Outcome | Challenge | SecretCheck
+
+
+class Authenticator(Protocol):
+    """An execution of a flow that is no sub-flow."""
+
+    @property
+    def id(self) -> str:
+        """Keycloak's id."""
+        ...
+
+    needs_user: ClassVar[bool]
+    """Another step has named the user before."""
+    asks_everyone: ClassVar[bool]
+    """Where it is required it asks users without the credential too, so that a guesser learns
+    nothing of them."""
+
+    def is_configured(self, account: Account) -> bool:
+        """Return whether the user has what this asks for; `account` has its credentials."""
+        ...
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return what it comes to when the flow reaches it.
+
+        Raises SignInRefused or StoreUnavailable.
+        """
+        ...
+
+    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+        """Return what its form comes to; raises SignInRefused or StoreUnavailable."""
+        ...
+
+
+class WithoutForm:
+    """An authenticator that shows no form."""
+
+    needs_user: ClassVar[bool] = False
+    asks_everyone: ClassVar[bool] = False
+
+    def is_configured(self, account: Account) -> bool:
+        """Return True: there is nothing to set up."""
+        del account
+        return True
+
+    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+        """Return ATTEMPTED: no form of it was shown."""
+        del sign_in, config, form
+        return Outcome.ATTEMPTED
+
+
+class Condition(Protocol):
+    """Decides whether its sub-flow is run."""
+
+    id: ClassVar[str]
+
+    async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
+        """Return whether `flow` is run; raises StoreUnavailable."""
+        ...
+
+    def succeeded(self, sign_in: SignIn, config: Config) -> None:
+        """Act after the success of the sub-flow that it decided about."""
+        ...
+
+
+class WithoutEffect:
+    """A condition that only decides."""
+
+    def succeeded(self, sign_in: SignIn, config: Config) -> None:
+        """Do nothing."""
+
+
+def is_set(config: Config, name: str) -> bool:
+    """Return whether a flag is set."""
+    return config.get(name, "").lower() == "true"

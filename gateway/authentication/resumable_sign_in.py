@@ -1,0 +1,114 @@
+"""Sign-ins in a browser: the engine, with the state of each tab between two requests.
+
+A step is claimed before it runs: of two requests with the same form, at any gateways, one runs the
+step, and the other one comes to Replayed. A gateway that dies in between leaves the form as it was:
+its page is shown again.
+"""
+
+from gateway.authentication.engine import (
+    Challenged,
+    PageExpired,
+    Refused,
+    Replayed,
+    SignInContext,
+    SignInEngine,
+    Step,
+)
+from gateway.authentication.engine.sign_in import Form
+from gateway.domain.authentication import AuthenticationSession, expires_at
+from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
+
+
+class ResumableSignIn:
+    """Runs the steps of sign-ins and stores what is left to do.
+
+    A refused sign-in stays stored as it was before: the user may start over.
+    Methods raise Overloaded, StoreUnavailable, and InvalidInput for a session that is too large.
+    """
+
+    def __init__(self, engine: SignInEngine, sessions: AuthenticationSessionStore) -> None:
+        self._engine = engine
+        self._sessions = sessions
+
+    async def find(
+        self, realm_id: str, session_id: str, tab_id: str
+    ) -> AuthenticationSession | None:
+        """Return the session of a tab; None where it has ended."""
+        return await self._sessions.find(realm_id, session_id, tab_id)
+
+    async def begin(
+        self, context: SignInContext, session: AuthenticationSession, *, stored: bool = True
+    ) -> Step:
+        """Begin a sign-in; `stored` False is for one that may not ask the user (`prompt=none`)."""
+        step = await self._engine.begin(context, session)
+        if stored and isinstance(step, Challenged):
+            await self.keep(context, step.session)
+        return step
+
+    async def keep(self, context: SignInContext, session: AuthenticationSession) -> None:
+        """Store a session that is not stored, such as one that waits for consent."""
+        end = expires_at(context.realm.realm.token_lifespans, session, context.now)
+        await self._sessions.add(session, end)
+
+    async def submit(
+        self,
+        context: SignInContext,
+        session: AuthenticationSession,
+        execution: str | None,
+        form: Form,
+        session_code: str | None,
+    ) -> Step:
+        """Take the form of an execution of a stored session.
+
+        A form that is not that of the current step comes to PageExpired or Replayed.
+        """
+        misplaced = self._engine.misplaced(session, execution, session_code)
+        if misplaced is not None:
+            return misplaced
+        claimed = session.next_step()
+        if not await self._replace(context, session, claimed):
+            return Replayed(session)
+        step = await self._engine.submit(context, claimed, execution, form, claimed.session_code)
+        return await self._stored(context, claimed, step)
+
+    async def show(
+        self, context: SignInContext, session: AuthenticationSession, execution: str | None = None
+    ) -> Step:
+        """Show the current page of a stored session again, with a new code."""
+        return await self._stored(
+            context, session, await self._engine.show(context, session, execution)
+        )
+
+    async def restart(self, context: SignInContext, session: AuthenticationSession) -> Step:
+        """Start a stored session over."""
+        return await self._stored(context, session, await self._engine.restart(context, session))
+
+    async def resume(self, context: SignInContext, session: AuthenticationSession) -> Step:
+        """Finish a stored session whose flow has succeeded, after consent.
+
+        The session is claimed: of two requests one comes to SignedIn.
+        """
+        claimed = session.next_step()
+        if not await self._replace(context, session, claimed):
+            return Replayed(session)
+        return await self._stored(context, claimed, await self._engine.resume(context, claimed))
+
+    async def end(self, session: AuthenticationSession) -> None:
+        """Remove the session of a tab."""
+        await self._sessions.remove(session.realm_id, session.id, session.tab_id)
+
+    async def _stored(
+        self, context: SignInContext, before: AuthenticationSession, step: Step
+    ) -> Step:
+        """Store what the step has changed; Replayed where another request was faster."""
+        if isinstance(step, Refused | PageExpired | Replayed):
+            return step
+        if await self._replace(context, before, step.session):
+            return step
+        return Replayed(before)
+
+    async def _replace(
+        self, context: SignInContext, before: AuthenticationSession, after: AuthenticationSession
+    ) -> bool:
+        end = expires_at(context.realm.realm.token_lifespans, after, context.now)
+        return await self._sessions.replace(before, after, end)

@@ -1,0 +1,58 @@
+"""The engine with every authenticator and condition that acts."""
+
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.authenticators import Unavailable, authenticators
+from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.conditions import conditions
+from gateway.authentication.engine import SignInEngine
+from gateway.authentication.engine.flow_runner import FlowRunner
+from gateway.authentication.engine.guarded_checks import PermanentLockouts
+from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.required_actions import PendingActions
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.ports.storage import Database
+
+
+def flow_runner(
+    accounts: Accounts,
+    passwords: PasswordCheck,
+    codes: OneTimePasswordCheck,
+    directory: Directory,
+    sessions: SessionStore,
+) -> FlowRunner:
+    """Return what runs flows. `sessions` are the online ones."""
+    acting = {each.id: each for each in authenticators(accounts, passwords, codes, sessions)}
+
+    def find(name: str) -> Authenticator:
+        return acting.get(name) or Unavailable(name)
+
+    decide = {each.id: each for each in conditions(accounts, directory, find)}
+    return FlowRunner(acting, decide, Unavailable, accounts)
+
+
+def sign_in_engine(
+    *,
+    database: Database,
+    directory: Directory,
+    hasher: PasswordHasher,
+    guard: BruteForceGuard,
+    codes: OneTimePasswordCheck,
+    sessions: SessionStore,
+    invalidation: Invalidation,
+) -> SignInEngine:
+    """Return the engine. `sessions` are the online ones."""
+    accounts = Accounts(database, directory)
+    passwords = PasswordCheck(hasher, database)
+    return SignInEngine(
+        flow_runner(accounts, passwords, codes, directory, sessions),
+        accounts=accounts,
+        guard=guard,
+        lockouts=PermanentLockouts(database, invalidation),
+        passwords=passwords,
+        actions=PendingActions(database, accounts),
+    )

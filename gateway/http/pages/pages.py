@@ -1,0 +1,58 @@
+"""The pages for those who answer requests: one call from a view to a response."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.realm_texts import RealmTexts
+from gateway.domain.realm import Realm
+from gateway.http.pages.locale_selection import LocaleWishes, select_locale
+from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
+from gateway.http.pages.texts import Catalog, fallbacks
+from gateway.http.pages.views import View
+from gateway.http.replies import Reply
+
+_NO_WISHES = LocaleWishes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageVisit:
+    """For whom a page is shown.
+
+    `theme` is the client's `login_theme`, which replaces the realm's. `language_url` returns the
+    URL of the same page for a locale; without it no other language is offered.
+    """
+
+    realm: Realm
+    wishes: LocaleWishes = _NO_WISHES
+    theme: str = ""
+    language_url: LanguageUrl | None = field(default=None, repr=False)
+
+
+class Pages:
+    """Shows pages in the language, texts and design of a realm."""
+
+    def __init__(self, renderer: PageRenderer, texts: RealmTexts) -> None:
+        self._renderer = renderer
+        self._texts = texts
+
+    async def reply(self, view: View, visit: PageVisit, status: int = HTTPStatus.OK) -> Reply:
+        """Return the page as a response, with its headers.
+
+        While the database is unavailable the realm's own texts are left out.
+        """
+        realm = visit.realm
+        locale = select_locale(realm.localization, visit.wishes)
+        texts: Mapping[str, Catalog] = {}
+        with suppress(StoreUnavailable):
+            texts = await self._texts.find(realm.id, fallbacks(locale))
+        frame = PageFrame(
+            realm=visit.realm,
+            locale=locale,
+            texts=texts,
+            theme=visit.theme or realm.login_theme or "",
+            language_url=visit.language_url,
+        )
+        return self._renderer.reply(view, frame, status)

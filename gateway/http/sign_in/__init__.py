@@ -1,0 +1,1 @@
+"""Signing in with a browser: endpoints, cookies and pages."""

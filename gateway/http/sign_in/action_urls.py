@@ -1,0 +1,68 @@
+"""The URLs that the forms and links of a sign-in lead to. Keycloak: 12.12."""
+
+import base64
+import binascii
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import orjson
+
+from gateway.domain.authentication import AuthenticationSession
+from gateway.protocol.authorization import AuthorizationRequest
+
+AUTHENTICATE: Final = "authenticate"
+CONSENT: Final = "consent"
+RESTART: Final = "restart"
+_LONGEST: Final = 8 * 1024
+
+
+def action_url(
+    issuer: str,
+    action: str,
+    asked: AuthorizationRequest,
+    session: AuthenticationSession,
+    *,
+    with_code: bool = True,
+) -> str:
+    """Return the URL of an action of a sign-in; a link that changes nothing is without its code."""
+    pairs = {
+        "session_code": session.session_code if with_code else None,
+        "execution": session.execution,
+        "client_id": asked.client.client.client_id,
+        "tab_id": session.tab_id,
+        "client_data": write_client_data(asked),
+    }
+    sent = {name: text for name, text in pairs.items() if text is not None}
+    return f"{issuer}/login-actions/{action}?{urlencode(sent)}"
+
+
+_CLIENT_DATA: Final = {
+    "ru": "redirect_uri",
+    "rt": "response_type",
+    "rm": "response_mode",
+    "st": "state",
+}
+"""Keycloak's names of what a form keeps of the request, and the names of parameters."""
+
+
+def write_client_data(asked: AuthorizationRequest) -> str:
+    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: ClientData."""
+    stored = asked.stored()
+    known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
+    return base64.urlsafe_b64encode(orjson.dumps(known)).rstrip(b"=").decode("ascii")
+
+
+def read_client_data(text: str | None) -> dict[str, str]:
+    """Return what `write_client_data` kept, by name of parameter; nothing where it is unreadable.
+
+    It comes from the browser, so nothing in it is verified.
+    """
+    if not text or len(text) > _LONGEST:
+        return {}
+    try:
+        found: Any = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        return {}
+    return {_CLIENT_DATA[short]: one for short, one in found.items() if short in _CLIENT_DATA}

@@ -1,0 +1,35 @@
+"""GET and POST /realms/{realm}/protocol/openid-connect/auth. Spec: RFC 6749 §4.1.1."""
+
+from gateway.http.exchange import Exchange
+from gateway.http.replies import Reply
+from gateway.http.sign_in.browser_cookies import BrowserCookies
+from gateway.http.sign_in.browser_endpoint import BrowserRequest
+from gateway.http.sign_in.outcome_replies import OutcomeReplies
+from gateway.protocol.authorization import AuthorizationEndpoint, RedirectError
+from gateway.protocol.browser_sign_in import BrowserSignIn
+
+
+class AuthorizationHandler:
+    """Begins a sign-in, or answers at once where the browser is signed in."""
+
+    def __init__(
+        self,
+        endpoint: AuthorizationEndpoint,
+        sign_in: BrowserSignIn,
+        cookies: BrowserCookies,
+        replies: OutcomeReplies,
+    ) -> None:
+        self._endpoint = endpoint
+        self._sign_in = sign_in
+        self._cookies = cookies
+        self._replies = replies
+
+    async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        try:
+            asked = await self._endpoint.check(request.protocol)
+            exchange.log.client = asked.client.client.client_id
+            browser = await self._cookies.browser(request)
+            outcome = await self._sign_in.begin(request.protocol, asked, browser)
+        except RedirectError as refusal:
+            return await self._replies.refused(request, exchange, refusal)
+        return await self._replies.reply(request, exchange, outcome)

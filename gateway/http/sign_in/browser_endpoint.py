@@ -1,0 +1,128 @@
+"""An endpoint whose responses a person sees: its errors are pages.
+
+A GET is read from the query. A POST to the authorization endpoint is read from its body alone; a
+form of a page has the sign-in that it belongs to in its query, and what the user typed in its body.
+Keycloak: 12.10, 12.12
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from starlette.types import Receive, Scope
+
+from gateway.domain.errors import RealmNotFound
+from gateway.domain.ports.directory import RealmEntry
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.exchange import Exchange
+from gateway.http.form import is_form, parse_form, read_body
+from gateway.http.guarded_endpoint import GuardedEndpoint
+from gateway.http.pages import LocaleWishes
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.replies import Reply
+from gateway.http.sign_in.cookies import CookieName, read_cookies
+from gateway.http.sign_in.error_pages import error_view
+from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import ProtocolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserRequest:
+    """A request of a browser. `form` is what the user typed; `is_form` tells a POST from a GET."""
+
+    protocol: ProtocolRequest
+    cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
+    wishes: LocaleWishes
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_form: bool = False
+
+    def cookie(self, name: CookieName) -> tuple[str, ...]:
+        """Return the values of a cookie: several where pages of other hosts have added some."""
+        return self.cookies.get(name, ())
+
+
+BrowserHandler = Callable[[BrowserRequest, Exchange], Awaitable[Reply]]
+
+
+class BrowserEndpoint(GuardedEndpoint):
+    """An endpoint below /realms/{realm} that browsers show."""
+
+    def __init__(
+        self,
+        route: str,
+        handler: BrowserHandler,
+        context: RealmContext,
+        pages: PageReplies,
+        *,
+        methods: tuple[str, ...],
+        has_own_forms: bool,
+    ) -> None:
+        """Take `has_own_forms` for an endpoint that forms of the gateway's pages are sent to."""
+        super().__init__(route, context.directory, context.log, methods=methods)
+        self._handler = handler
+        self._context = context
+        self._pages = pages
+        self._has_own_forms = has_own_forms
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
+    ) -> Reply:
+        if entry is None:
+            raise RealmNotFound("the path names no realm")
+        if scope["method"] not in self.methods:
+            raise MethodNotAllowed(self.methods)
+        body = await self._body(scope, receive, exchange)
+        query = parse_form(scope["query_string"])
+        from_body = scope["method"] == "POST" and not self._has_own_forms
+        parameters = Parameters.of(body if from_body else query)
+        request = BrowserRequest(
+            protocol=self._context.request(entry, exchange.facts, parameters),
+            cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
+            wishes=_wishes(exchange, parameters),
+            form=dict(reversed(body)) if self._has_own_forms else {},
+            is_form=scope["method"] == "POST",
+        )
+        return await self._recorded(request, exchange)
+
+    async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        try:
+            reply = await self._handler(request, exchange)
+        except OAuthError as refusal:
+            self._context.events.refused(request.protocol, refusal)
+            raise
+        self._context.events.answered(request.protocol)
+        return reply
+
+    async def _body(
+        self, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> list[tuple[str, str]]:
+        if scope["method"] != "POST":
+            return []
+        sent = exchange.facts.headers.values
+        body = await read_body(receive, sent.get(b"content-length"))
+        return parse_form(body) if is_form(sent.get(b"content-type")) else []
+
+    async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
+        """Return a page that says what went wrong, with the status and headers of `reply`.
+
+        A realm that does not exist has no pages.
+        """
+        if exchange.realm is None:
+            return reply
+        view = error_view(error, exchange.request_id)
+        wishes = _wishes(exchange, Parameters())
+        page = await self._pages.page(view, exchange.realm.realm, wishes, status=reply.status)
+        kept = tuple(header for header in reply.headers if header[0] != b"content-type")
+        return Reply(page.status, (*page.headers, *kept), page.body)
+
+
+def _wishes(exchange: Exchange, parameters: Parameters) -> LocaleWishes:
+    headers = exchange.facts.headers
+    cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
+    return LocaleWishes(
+        chosen=parameters.get("kc_locale") or "",
+        client=parameters.get("ui_locales") or "",
+        cookie=cookies[0] if cookies else "",
+        browser=headers.text(b"accept-language") or "",
+    )

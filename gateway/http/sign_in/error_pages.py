@@ -1,0 +1,43 @@
+"""The page for each error that a person meets: a plain sentence, and the id of the request.
+
+What only an operator should know is in the log line under that id. Keycloak: 12.10
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.form import FormRefused
+from gateway.http.pages.views import ErrorPage, Text
+from gateway.protocol.authorization import PageError, StoredRequestUnusable
+from gateway.protocol.errors import OAuthError
+
+_INVALID: Final = Text("invalidRequestMessage")
+_TEXTS: Final[dict[tuple[str, str | None], Text]] = {
+    ("access_denied", "Realm not enabled"): Text("realmNotEnabledMessage"),
+    ("invalid_request", "HTTPS required"): Text("httpsRequiredMessage"),
+}
+"""By error and description of refusals that stand in front of every endpoint."""
+
+
+def error_view(error: Exception, request_id: str) -> ErrorPage:
+    """Return the page of an error."""
+    return ErrorPage(message=_text(error), error_id=request_id)
+
+
+def _text(error: Exception) -> Text:
+    match error:
+        case PageError():
+            return Text(error.message.key, error.arguments)
+        case OAuthError() if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Text("internalServerError")
+        case OAuthError():
+            return _TEXTS.get((error.error, error.description), _INVALID)
+        case StoreUnavailable() | Overloaded():
+            return Text("unavailableMessage")
+        case FormRefused() | MethodNotAllowed():
+            return _INVALID
+        case StoredRequestUnusable():
+            return Text("expiredCodeMessage")
+    return Text("internalServerError")

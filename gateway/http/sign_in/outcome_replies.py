@@ -1,0 +1,149 @@
+"""The response for each outcome of a request for a sign-in: a page, or the client's response."""
+
+from http import HTTPStatus
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.http.exchange import Exchange
+from gateway.http.pages.views import (
+    AlreadySignedInPage,
+    ConsentPage,
+    ConsentScope,
+    ErrorPage,
+    FormPostPage,
+    PageExpiredPage,
+    Text,
+    View,
+)
+from gateway.http.replies import Reply
+from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART, action_url
+from gateway.http.sign_in.browser_cookies import BrowserCookies
+from gateway.http.sign_in.browser_endpoint import BrowserRequest
+from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
+from gateway.http.sign_in.client_display import client_display
+from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, expired
+from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.authorization import RedirectError
+from gateway.protocol.browser_sign_in import (
+    AskConsent,
+    AskUser,
+    Expired,
+    Outcome,
+    Respond,
+    Stop,
+)
+from gateway.protocol.response_modes import AuthorizationResponse, Redirect, deliver
+
+_NOT_KEPT: Final = (b"cache-control", b"no-store, must-revalidate, max-age=0")
+
+
+class OutcomeReplies:
+    """Turns outcomes into responses."""
+
+    def __init__(self, pages: PageReplies, cookies: BrowserCookies) -> None:
+        self._pages = pages
+        self._cookies = cookies
+
+    async def reply(self, request: BrowserRequest, exchange: Exchange, outcome: Outcome) -> Reply:
+        """Return the response; raises OAuthError where one cannot be signed."""
+        match outcome:
+            case AskUser() | AskConsent():
+                return await self._ask(request, outcome)
+            case Respond():
+                return await self._respond(request, outcome)
+            case Expired():
+                return await self._expired(request, outcome)
+            case Stop():
+                view = ErrorPage(
+                    message=Text(outcome.message, outcome.arguments),
+                    error_id=exchange.request_id,
+                    client=None if outcome.client is None else client_display(outcome.client),
+                )
+                return await self._show(request, view, outcome.client, status=outcome.status)
+        return await self._show(request, AlreadySignedInPage(), None)
+
+    async def refused(
+        self, request: BrowserRequest, exchange: Exchange, refusal: RedirectError
+    ) -> Reply:
+        """Send the browser to the client with an error."""
+        exchange.log.reason = str(refusal)
+        if refusal.event is not None:
+            request.protocol.event.fail(refusal.event.error)
+        else:
+            request.protocol.event.withdraw()
+        return await self.deliver(request, refusal.response)
+
+    async def deliver(
+        self,
+        request: BrowserRequest,
+        response: AuthorizationResponse,
+        cookies: tuple[Cookie, ...] = (),
+    ) -> Reply:
+        """Send the browser to the client with a response, or with an error."""
+        delivery = deliver(request.protocol, response)
+        if isinstance(delivery, Redirect):
+            location = (b"location", delivery.url.encode("ascii", "xmlcharrefreplace"))
+            headers = (location, _NOT_KEPT, *cookie_headers(request.protocol, cookies))
+            return Reply(HTTPStatus.FOUND, headers)
+        view = FormPostPage(action=delivery.url, fields=tuple(delivery.fields.items()))
+        return await self._show(request, view, response.target.client, cookies)
+
+    async def _ask(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> Reply:
+        protocol, session, asked = request.protocol, outcome.session, outcome.asked
+        cookies = self._cookies.began(protocol, asked, session.id)
+        shown = action_url(protocol.issuer, AUTHENTICATE, asked, session, with_code=False)
+        view = self._view(request, outcome)
+        return await self._show(request, view, asked.client.client, cookies, url=shown)
+
+    def _view(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> View:
+        issuer, session, asked = request.protocol.issuer, outcome.session, outcome.asked
+        client = client_display(asked.client.client)
+        if isinstance(outcome, AskConsent):
+            return ConsentPage(
+                action=action_url(issuer, CONSENT, asked, session),
+                code=session.session_code,
+                client=client,
+                scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
+            )
+        place = PagePlace(
+            action=action_url(issuer, AUTHENTICATE, asked, session),
+            restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
+            client=client,
+            login=request.protocol.realm.realm.login,
+        )
+        return challenge_view(outcome.challenge, place)
+
+    async def _respond(self, request: BrowserRequest, outcome: Respond) -> Reply:
+        signed_in = outcome.signed_in
+        cookies = (
+            (expired(CookieName.RESTART),)
+            if signed_in is None
+            else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
+        )
+        return await self.deliver(request, outcome.response, cookies)
+
+    async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:
+        issuer, asked, session = request.protocol.issuer, outcome.asked, outcome.session
+        view = PageExpiredPage(
+            restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
+            continue_url=action_url(issuer, AUTHENTICATE, asked, session, with_code=False),
+            client=client_display(asked.client.client),
+        )
+        return await self._show(request, view, asked.client.client)
+
+    async def _show(
+        self,
+        request: BrowserRequest,
+        view: View,
+        client: Client | None,
+        cookies: tuple[Cookie, ...] = (),
+        *,
+        status: int = HTTPStatus.OK,
+        url: str | None = None,
+    ) -> Reply:
+        realm = request.protocol.realm.realm
+        page = await self._pages.page(
+            view, realm, request.wishes, status=status, client=client, url=url
+        )
+        set_cookies = cookie_headers(request.protocol, cookies)
+        return Reply(page.status, (*page.headers, *set_cookies), page.body)

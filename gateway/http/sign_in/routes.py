@@ -1,0 +1,58 @@
+"""The URLs that browsers open to sign in. Keycloak: 12.9, 12.10."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART
+from gateway.http.sign_in.authorization import AuthorizationHandler
+from gateway.http.sign_in.browser_endpoint import BrowserEndpoint, BrowserHandler
+from gateway.http.sign_in.login_actions import LoginActions
+from gateway.http.sign_in.page_replies import PageReplies
+
+_REALM: Final = "/realms/{realm}"
+_GET: Final = ("GET", "HEAD")
+_FORM: Final = ("GET", "HEAD", "POST")
+
+
+@dataclass(frozen=True, slots=True)
+class SignInHandlers:
+    """What answers the URLs, and what renders their pages."""
+
+    authorization: AuthorizationHandler
+    actions: LoginActions
+    pages: PageReplies
+
+
+def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> list[BaseRoute]:
+    """Return the URLs of sign-ins."""
+    actions = handlers.actions
+    forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
+        (AUTHENTICATE, actions.authenticate, _FORM),
+        (CONSENT, actions.consent, _FORM),
+        (RESTART, actions.restart, _GET),
+    )
+    own = [
+        _route(f"{_REALM}/login-actions/{name}", handler, handlers, context, methods)
+        for name, handler, methods in forms
+    ]
+    path = f"{_REALM}/protocol/openid-connect/auth"
+    endpoint = BrowserEndpoint(
+        path, handlers.authorization, context, handlers.pages, methods=_FORM, has_own_forms=False
+    )
+    return [Route(path, endpoint), *own]
+
+
+def _route(
+    path: str,
+    handler: BrowserHandler,
+    handlers: SignInHandlers,
+    context: RealmContext,
+    methods: tuple[str, ...],
+) -> Route:
+    endpoint = BrowserEndpoint(
+        path, handler, context, handlers.pages, methods=methods, has_own_forms=True
+    )
+    return Route(path, endpoint)

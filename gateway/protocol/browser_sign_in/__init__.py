@@ -1,0 +1,13 @@
+"""Signing in with a browser, from the authorization request to the response for the client."""
+
+from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.outcomes import (
+    AlreadySignedIn,
+    AskConsent,
+    AskUser,
+    Expired,
+    Outcome,
+    Respond,
+    Stop,
+)
+from gateway.protocol.browser_sign_in.sign_in import BrowserSignIn

@@ -1,0 +1,69 @@
+"""What one request of a browser on its way through a sign-in comes to: values for HTTP to show."""
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.domain.clients import Client
+from gateway.domain.sessions import UserSession
+from gateway.protocol.authorization import AuthorizationRequest
+from gateway.protocol.consents import ConsentItem
+from gateway.protocol.response_modes import AuthorizationResponse
+
+
+@dataclass(frozen=True, slots=True)
+class AskUser:
+    """The user fills in the form of a challenge."""
+
+    session: AuthenticationSession
+    asked: AuthorizationRequest
+    challenge: Challenge
+
+
+@dataclass(frozen=True, slots=True)
+class AskConsent:
+    """The user decides about what the client asks for."""
+
+    session: AuthenticationSession
+    asked: AuthorizationRequest
+    items: tuple[ConsentItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """The client gets its response.
+
+    `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
+    `remember` is the name that the browser keeps where the user asked for it, empty to forget one.
+    """
+
+    response: AuthorizationResponse
+    signed_in: UserSession | None = None
+    remember: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The sign-in is over without a response for the client: a page says why."""
+
+    message: MessageKey
+    client: Client | None = None
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    """What takes the places in the text."""
+    status: HTTPStatus = HTTPStatus.BAD_REQUEST
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The form belongs to another step: the user restarts, or continues where the sign-in is."""
+
+    session: AuthenticationSession
+    asked: AuthorizationRequest
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadySignedIn:
+    """The sign-in of this page has ended, and the browser has a signed-in user."""
+
+
+Outcome = AskUser | AskConsent | Respond | Stop | Expired | AlreadySignedIn

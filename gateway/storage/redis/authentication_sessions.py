@@ -1,0 +1,123 @@
+"""Sign-ins that are not finished, in Redis: `rg:authentication-session:<realm>:<id>`.
+
+The key is a hash of one browser, with a field for each tab: the instant when the tab's session
+ends, its version, and JSON. Every call is one script and so atomic. The key expires with the tab
+that ends last. Sessions end by the clock of the server.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from gateway.domain.authentication import AuthenticationSession, ExecutionStatus, Stage
+from gateway.domain.clock import Clock
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.ports.authentication_sessions import MOST_BYTES, MOST_TABS
+from gateway.storage.redis.connection import RedisClient
+from gateway.storage.redis.server_script import LoadScript, ServerScript
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_TEXTS: Final[Mapping[str, str]] = {
+    "c": "client",
+    "f": "flow",
+    "e": "execution",
+    "u": "user_id",
+    "n": "attempted_username",
+    "a": "required_action",
+    "k": "session_code",
+}
+"""Names in the JSON, and the fields that are stored as they are; None is left out."""
+
+
+class RedisAuthenticationSessions:
+    """AuthenticationSessionStore in the server that `client` is connected to.
+
+    `clock` is the one that callers use for `expires_at`.
+    """
+
+    def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
+        self._clock = clock
+        self._run = load(client, "authentication_sessions")
+
+    async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
+        stored = self._stored(session, expires_at)
+        await self._run("add", session.realm_id, session.id, MOST_TABS, *stored)
+
+    async def find(
+        self, realm_id: str, session_id: str, tab_id: str
+    ) -> AuthenticationSession | None:
+        found = await self._run("find", realm_id, session_id, tab_id)
+        if not found:
+            return None
+        version, text = found
+        return _decode(realm_id, session_id, tab_id, int(version), text)
+
+    async def replace(
+        self, before: AuthenticationSession, after: AuthenticationSession, expires_at: datetime
+    ) -> bool:
+        stored = self._stored(after, expires_at)
+        place = (before.realm_id, before.id)
+        return bool(await self._run("replace", *place, before.version, *stored))
+
+    async def delete(self, realm_id: str, session_id: str) -> None:
+        await self._run("delete", realm_id, session_id)
+
+    async def remove(self, realm_id: str, session_id: str, tab_id: str) -> None:
+        await self._run("remove", realm_id, session_id, tab_id)
+
+    def _stored(
+        self, session: AuthenticationSession, expires_at: datetime
+    ) -> tuple[str, int, int, str]:
+        """Return tab, remaining microseconds, version and text."""
+        lasts = max(0, (expires_at - self._clock.now()) // _MICROSECOND)
+        return session.tab_id, lasts, session.version, _encode(session)
+
+
+def _encode(session: AuthenticationSession) -> str:
+    fields: dict[str, Any] = {name: getattr(session, field) for name, field in _TEXTS.items()}
+    fields |= {
+        "s": (session.started_at - _EPOCH) // _MICROSECOND,
+        "g": session.stage.value,
+        "l": session.level,
+        "m": 1 if session.remember_me else None,
+        "d": sorted(session.used) or None,
+        "r": dict(session.request) or None,
+        "x": dict(session.statuses) or None,
+        "o": dict(session.notes) or None,
+    }
+    try:
+        text = orjson.dumps({name: value for name, value in fields.items() if value is not None})
+    except orjson.JSONEncodeError:
+        raise _refused("characters that cannot be stored", "Unicode") from None
+    if len(text) > MOST_BYTES:
+        raise _refused(f"{len(text)} bytes", f"at most {MOST_BYTES}")
+    return text.decode()
+
+
+def _decode(
+    realm_id: str, session_id: str, tab_id: str, version: int, text: str
+) -> AuthenticationSession:
+    fields = orjson.loads(text)
+    statuses = fields.get("x", {})
+    return AuthenticationSession(
+        id=session_id,
+        tab_id=tab_id,
+        realm_id=realm_id,
+        started_at=_EPOCH + fields["s"] * _MICROSECOND,
+        stage=Stage(fields["g"]),
+        level=fields.get("l"),
+        remember_me="m" in fields,
+        used=frozenset(fields.get("d", ())),
+        request=fields.get("r", {}),
+        statuses={name: ExecutionStatus(status) for name, status in statuses.items()},
+        notes=fields.get("o", {}),
+        version=version,
+        **{field: fields[name] for name, field in _TEXTS.items() if name in fields},
+    )
+
+
+def _refused(given: str, allowed: str) -> InvalidInput:
+    return InvalidInput((FieldError("authentication session", given, allowed),))
