@@ -118,7 +118,7 @@ class AuthorizationRequest:
             "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
-            "claims": json.dumps(self.claims) if self.claims else None,
+            "claims": _json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
             "display": self.display,
             "kc_action": self.action,
@@ -176,6 +176,10 @@ def _restored(
         action_parameter=stored.get("kc_action_parameter"),
         identity_provider=stored.get("kc_idp_hint"),
     )
+
+
+def _json(claims: Mapping[str, Any]) -> str:
+    return json.dumps(claims, ensure_ascii=False, separators=(",", ":"))
 
 
 def _level(stored: Mapping[str, str]) -> RequestedLevel | None:

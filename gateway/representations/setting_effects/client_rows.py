@@ -18,6 +18,7 @@ from gateway.representations.setting_effects.rows import (
 _FIELD: Final = Place.CLIENT_FIELD
 _ATTRIBUTE: Final = Place.CLIENT_ATTRIBUTE
 _CLIENTS: Final = "tests/http/test_admin_clients.py"
+_PUSHED: Final = "tests/http/test_pushed_authorization_requests.py"
 _EFFECTS: Final = "tests/http/test_setting_effects.py"
 _TOKENS: Final = "tests/http/test_token_endpoint.py"
 
@@ -25,7 +26,7 @@ _NO_AUTHORIZATION: Final = "There is no authorization endpoint, so no such reque
 _NO_LOGOUT_NOTICE: Final = "No logout request is sent to clients yet"
 _DISPLAY: Final = "Display only"
 _NO_ENCRYPTION: Final = "encryption is not supported yet, so the response would not be encrypted"
-_NO_REQUEST_OBJECT: Final = "request objects are not supported yet, so none would be required"
+_NOT_DECRYPTED: Final = "encrypted request objects are not supported yet, so each is refused"
 _NO_STEP_UP: Final = "authentication levels are not enforced yet"
 
 CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
@@ -43,6 +44,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_scope_mappings.py": "fullScopeAllowed",
             "tests/http/test_admin_protocol_mappers.py": "protocolMappers",
             "tests/http/test_admin_client_scopes.py": "defaultClientScopes optionalClientScopes",
+            _PUSHED: "redirectUris rootUrl standardFlowEnabled implicitFlowEnabled",
         },
         {
             "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
@@ -54,9 +56,8 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _FIELD,
         {
-            _DISPLAY: "name description type rootUrl baseUrl alwaysDisplayInConsole",
+            _DISPLAY: "name description type baseUrl alwaysDisplayInConsole",
             _NO_LOGOUT_NOTICE: "adminUrl frontchannelLogout",
-            _NO_AUTHORIZATION: "redirectUris standardFlowEnabled implicitFlowEnabled",
             "Keycloak does not read it either": "surrogateAuthRequired",
             "The UMA grant does not exist: no permission is ever granted": (
                 "authorizationServicesEnabled"
@@ -76,6 +77,11 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " id.token.signed.response.alg",
             "tests/http/test_certificates.py": "tls.client.certificate.bound.access.tokens"
             " x509.subjectdn x509.allow.regex.pattern.comparison x509.casubjectdn",
+            _PUSHED: "pkce.code.challenge.method request.object.required"
+            " request.object.signature.alg allow.oidc.params.in.redirect.uris",
+            "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests",
+            "tests/unit/authorization/test_response_modes.py": "authorization.signed.response.alg"
+            " exclude.session.state.from.auth.response exclude.issuer.from.auth.response",
             _TOKENS: "use.refresh.tokens token.response.type.bearer.lower-case",
             "tests/http/test_service_account_tokens.py": "client_credentials.use_refresh_token",
             "tests/http/test_admin_scope_mappings.py": (
@@ -94,17 +100,18 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         },
         {
             "client.secret.authentication.allowed.method": "`client_secret_basic` or"
-            " `client_secret_post`; the other is refused"
+            " `client_secret_post`; the other is refused",
+            "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
+            " asks for `S256` with public clients",
+            "request.object.required": "Request objects at URLs are not fetched yet, so"
+            " `request_uri only` refuses every request",
+            "allow.oidc.params.in.redirect.uris": "Unless `true`, a redirect URI that contains a"
+            " parameter of responses is refused",
         },
     ),
     *(
         refused_flag(_ATTRIBUTE, name, f"{missing} are not supported yet, so {consequence}")
         for name, missing, consequence in (
-            (
-                "require.pushed.authorization.requests",
-                "pushed authorization requests",
-                "none would be required",
-            ),
             ("id.token.as.detached.signature", "authorization responses", "none would be signed"),
         )
     ),
@@ -115,10 +122,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *(
         refused_text(_ATTRIBUTE, *row)
         for row in (
-            ("request.object.required", _NO_REQUEST_OBJECT, "request only", "not required"),
-            ("request.object.signature.alg", _NO_REQUEST_OBJECT, "ES512", "any", "none"),
-            ("request.object.encryption.alg", _NO_REQUEST_OBJECT, "RSA-OAEP", "any"),
-            ("request.object.encryption.enc", _NO_REQUEST_OBJECT, "A256GCM", "any"),
+            ("request.object.encryption.alg", _NOT_DECRYPTED, "RSA-OAEP", "any"),
+            ("request.object.encryption.enc", _NOT_DECRYPTED, "A256GCM", "any"),
             ("id.token.encrypted.response.alg", _NO_ENCRYPTION, "RSA-OAEP"),
             ("id.token.encrypted.response.enc", _NO_ENCRYPTION, "A256GCM"),
             ("authorization.encrypted.response.alg", _NO_ENCRYPTION, "RSA-OAEP"),
@@ -132,10 +137,11 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _ATTRIBUTE,
         {
-            _NO_AUTHORIZATION: "pkce.code.challenge.method request.uris"
-            " authorization.signed.response.alg exclude.session.state.from.auth.response"
-            " exclude.issuer.from.auth.response allow.oidc.params.in.redirect.uris"
-            " post.logout.redirect.uris sectorIdentifierUri resource_url",
+            "Request objects at URLs are not fetched yet: a request with one is refused": (
+                "request.uris"
+            ),
+            "No logout leads anywhere yet": "post.logout.redirect.uris",
+            _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
             "Names levels; no level is enforced": "acr.loa.map acr.uri.map",
             _NO_LOGOUT_NOTICE: "backchannel.logout.url backchannel.logout.session.required"
             " backchannel.logout.revoke.offline.tokens frontchannel.logout.url"

@@ -131,6 +131,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_client_sessions.py": "userProfileEnabled",
             "tests/contract/test_event_expiration.py": "adminEventsExpiration",
             "tests/unit/http/pages/test_pages.py": "darkMode",
+            "tests/http/test_pushed_authorization_requests.py": "parRequestUriLifespan",
         },
     ),
     *(
@@ -186,7 +187,6 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
-            "There is no endpoint of pushed authorization requests": "parRequestUriLifespan",
             "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
             "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",

@@ -36,6 +36,25 @@ ATTRIBUTES = {
     "signing.access_token": "access.token.signed.response.alg",
     "signing.id_token": "id.token.signed.response.alg",
     "signing.userinfo": "user.info.response.signature.alg",
+    "signing.authorization_response": "authorization.signed.response.alg",
+    "redirects.after_logout": "post.logout.redirect.uris",
+    "redirects.may_hold_response": "allow.oidc.params.in.redirect.uris",
+    "authorization.code_challenge_method": "pkce.code.challenge.method",
+    "authorization.pushed_requests_only": "require.pushed.authorization.requests",
+    "authorization.exclude_issuer": "exclude.issuer.from.auth.response",
+    "authorization.exclude_session_state": "exclude.session.state.from.auth.response",
+    "levels.names": "acr.loa.map",
+    "levels.default": "default.acr.values",
+    "levels.minimum": "minimum.acr.value",
+    "request_objects.algorithm": "request.object.signature.alg",
+    "request_objects.required": "request.object.required",
+    "request_objects.uris": "request.uris",
+    "verification_keys.key_set": "jwks.string",
+    "verification_keys.uses_key_set": "use.jwks.string",
+    "verification_keys.key_set_url": "jwks.url",
+    "verification_keys.uses_key_set_url": "use.jwks.url",
+    "verification_keys.certificate": "jwt.credential.certificate",
+    "verification_keys.public_key": "jwt.credential.public.key",
     "signing.rfc9068_header": "access.token.header.type.rfc9068",
     "signing.introspection_jwt": "client.introspection.response.allow.jwt.claim.enabled",
     "certificate_authentication.subject": "x509.subjectdn",
@@ -85,6 +104,28 @@ def client(**attributes: str) -> Client:
         ),
         ("signing.id_token", {"HS256": SecretAlgorithm.HS256}),
         ("signing.userinfo", {"RS256": SignatureAlgorithm.RS256, "": None}),
+        ("signing.authorization_response", {"ES256": SignatureAlgorithm.ES256, "": None}),
+        ("redirects.after_logout", {"a##b": ("a", "b"), "+": ("+",), "": ()}),
+        ("redirects.may_hold_response", {"true": True, "on": False}),
+        ("authorization.code_challenge_method", {"S256": "S256", "": ""}),
+        ("authorization.pushed_requests_only", {"true": True, "": False}),
+        ("authorization.exclude_issuer", {"true": True, "no": False}),
+        ("authorization.exclude_session_state", {"TRUE": True, "no": False}),
+        (
+            "levels.names",
+            {'{"gold":2,"x":"1","y":[],"z":-1}': {"gold": 2, "x": 1}, "[]": {}, "{": {}, "": {}},
+        ),
+        ("levels.default", {"gold##silver": ("gold", "silver")}),
+        ("levels.minimum", {" gold ": "gold"}),
+        ("request_objects.algorithm", {"any": "any", "ES256": "ES256"}),
+        ("request_objects.required", {"request only": "request only"}),
+        ("request_objects.uris", {"https://a/##https://b/": ("https://a/", "https://b/")}),
+        ("verification_keys.key_set", {"{}": "{}"}),
+        ("verification_keys.uses_key_set", {"true": True, "": False}),
+        ("verification_keys.key_set_url", {"https://a/": "https://a/"}),
+        ("verification_keys.uses_key_set_url", {"true": True, "": False}),
+        ("verification_keys.certificate", {"MII": "MII"}),
+        ("verification_keys.public_key", {"MII": "MII"}),
         ("signing.rfc9068_header", {"true": True, "on": False}),
         ("signing.introspection_jwt", {"true": True, "on": False}),
         ("certificate_authentication.subject", {" CN=a ": "CN=a", " ": ""}),
@@ -102,7 +143,7 @@ def test_an_attribute_is_parsed(name: str, texts: dict[str, Any]) -> None:
         found = getattr(client(**{attribute: text}), group)
         assert getattr(found, field) == expected, text
         assert replace(found, **{field: expected}) == found
-        for other, value in client_settings({attribute: text}).items():
+        for other, value in client_settings({attribute: text}, {}).items():
             assert other == group or value is getattr(PLAIN, other)
 
 
