@@ -9,7 +9,12 @@ from typing import cast
 
 import pytest
 
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.authenticators import authenticators
+from gateway.authentication.conditions import conditions
+from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.password_check import PasswordCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
