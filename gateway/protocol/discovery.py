@@ -10,12 +10,12 @@ from typing import Any, Final
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
-from gateway.protocol.authentication_levels import BY_COOKIE
 from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
+from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
 from gateway.protocol.client_authentication import METHOD_NAMES
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
-from gateway.protocol.subject_identifiers import SUBJECT_TYPES
+from gateway.protocol.sign_in_results.authentication_levels import BY_COOKIE
 
 _CLAIMS: Final = (
     *("iss", "sub", "aud", "exp", "iat", "auth_time", "name", "given_name", "family_name"),

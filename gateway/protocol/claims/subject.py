@@ -7,7 +7,7 @@ from datetime import datetime
 from gateway.domain.clients import Client
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.protocol.subject_identifiers import subject_identifier
+from gateway.protocol.claims.subject_identifiers import subject_identifier
 
 
 @dataclass(frozen=True, slots=True)

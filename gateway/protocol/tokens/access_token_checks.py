@@ -18,9 +18,9 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.subject_identifiers import is_subject
 from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
 
 

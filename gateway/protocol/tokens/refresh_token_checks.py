@@ -16,11 +16,11 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
 from gateway.protocol.sessions import Sessions, is_part_over
-from gateway.protocol.subject_identifiers import is_subject
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 

@@ -13,8 +13,8 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, LAST_IN_INTROSPECTION
+from gateway.protocol.claims.subject_identifiers import subject_identifier
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.subject_identifiers import subject_identifier
 from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
 
