@@ -4,7 +4,7 @@ Two headers are sent: the realm's own, as it is set, and the page's, which allow
 loads and nothing else. A browser enforces both, so that neither weakens the other. One thing is
 added to the realm's policy, as in Keycloak: the frames of a front-channel logout. There is no
 `form-action` where a form leads on to the client: browsers apply it to every redirect after the
-form, also to those of the client. docs/decisions/0015-pages.md; CSP Level 3
+form, also to those of the client. docs/decisions/0015-sign-in-pages.md; CSP Level 3
 """
 
 import re
