@@ -1,6 +1,6 @@
 """What pages contain: in every language, for every value, with the names that scripts use.
 
-Issue 11 part 5; Keycloak: 12.12, 12.6
+Keycloak: 12.12, 12.6
 """
 
 import re
@@ -138,7 +138,7 @@ def _with_markup(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_markup_in_any_value_is_shown_and_never_obeyed(name: str) -> None:
-    """Issue 11: markup in every parameter and name that a page shows."""
+
     realm = replace(REALM, display_name=MARKUP)
     plain, page = html(SAMPLES[name]), html(_with_markup(SAMPLES[name]), realm)
     assert MARKUP not in page
