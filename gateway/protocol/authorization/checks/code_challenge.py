@@ -11,9 +11,12 @@ from typing import Final
 from gateway.domain.events import EventError
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.request import CodeChallenge, ResponseType
-from gateway.protocol.code_challenge import CODE_CHALLENGE_METHODS, PLAIN
 from gateway.protocol.errors import OAuthError, refused
 
+PLAIN: Final = "plain"
+S256: Final = "S256"
+CODE_CHALLENGE_METHODS: Final = (PLAIN, S256)
+"""In the order of discovery."""
 _CHALLENGE: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gateway.domain.events import EventError
-from gateway.protocol.authentication_levels import level_of, names_of_levels
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.errors import PageError, PageMessage
+from gateway.protocol.authorization.levels import level_of, levels_of
 from gateway.protocol.authorization.request import RequestedLevel
 
 
 def check(draft: AuthorizationDraft) -> None:
     """Keep the level that is asked for; raises PageError for an unknown one that is essential."""
     client = draft.client.client
-    levels = names_of_levels(draft.request.realm.realm, client)
+    levels = levels_of(draft.request.realm.realm, client)
     asked = _asked_by_claims(draft.claims)
     essential = bool(asked) and _is_essential(draft.claims)
     if not essential:

@@ -4,34 +4,13 @@ Keycloak: `acr.loa.map` of the client, else of the realm; without levels `1` sta
 with credentials, `0` for one by cookie. Spec: OpenID Connect Core §2 (`acr`)
 """
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from gateway.domain.clients import Client
-from gateway.domain.realm import Realm, authentication_levels
+from gateway.protocol.authorization.levels import level_of
 from gateway.protocol.scopes import SIGNED_IN
 
 BY_COOKIE: Final = "0"
-_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
-
-
-def names_of_levels(realm: Realm, client: Client) -> Mapping[str, int]:
-    """Return the level of each `acr`: those of the client, or else those of the realm."""
-    return client.levels.names or names_in_realm(realm)
-
-
-def names_in_realm(realm: Realm) -> Mapping[str, int]:
-    """Return the level of each `acr` of the realm."""
-    return authentication_levels(realm)
-
-
-def level_of(name: str, names: Mapping[str, int]) -> int | None:
-    """Return the level of an `acr`, which may be a number; None for one that means nothing."""
-    found = names.get(name)
-    if found is None and _NUMBER.fullmatch(name):
-        return int(name)
-    return found
 
 
 def acr_of(
