@@ -17,6 +17,7 @@ from gateway.representations.flows.flow import (
     FLOW_FIELDS,
     PRIORITY,
     ExecutionChange,
+    ExecutionDraft,
     known_settings,
     parse_change,
     parse_config,
