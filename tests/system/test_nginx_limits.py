@@ -4,9 +4,9 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
-from gateway.cli.nginx import PlainHttp
 import pytest
 
+from gateway.cli.nginx import PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
     DEADLINE,
