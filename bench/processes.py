@@ -80,9 +80,15 @@ def output_of(
     return done.stdout
 
 
-def until(look: Callable[[], bool], what: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def until(
+    look: Callable[[], bool],
+    what: str,
+    process: subprocess.Popen[bytes],
+    log: Path,
+    seconds: float = _PATIENCE,
+) -> None:
     """Wait until `look` says so; a process that ended or took too long is an error."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + seconds
     while not look():
         if process.poll() is not None or time.monotonic() > end:
             raise BenchError(f"{what} did not come up: {log.read_text(errors='replace')[-1500:]}")
