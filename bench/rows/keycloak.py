@@ -10,7 +10,7 @@ from bench.administrators import add_administrator, administrator_token, kinds_o
 from bench.context import Bench
 from bench.figures import Figure, Gate, Result, at_least
 from bench.keycloak import VERSION, keycloak
-from bench.load import Load, Requests, drive, lending_nginx
+from bench.load import Load, NoResponses, Requests, drive, lending_nginx
 from bench.people import COSTLY_PEOPLE, PEOPLE, people_document
 from bench.resource_server import RESOURCE_SERVER, resource_server_requests
 from bench.stack import Stack, Start, import_realms, stack
@@ -49,6 +49,8 @@ _WARM_ROUNDS = 12
 """At most, of each kind."""
 _FIRST_SECONDS = 5
 """Of the first round of a kind, in which Keycloak loads and interprets its classes."""
+_STALLED = 10
+"""A round without a response is repeated, so many times as long: other processes had the core."""
 _NGINX_EVERY = 2
 """The way through nginx, which has no gates, is measured in one round of so many."""
 
@@ -69,7 +71,10 @@ class _Server:
         """Send one kind of request for some seconds."""
         requests = self.kinds[kind]
         requests = replace(requests, body=requests.body.replace("ROUND", str(number)))
-        return drive(self.target, self.ports[way], requests, seconds)
+        try:
+            return drive(self.target, self.ports[way], requests, seconds)
+        except NoResponses:
+            return drive(self.target, self.ports[way], requests, seconds * _STALLED)
 
 
 def measure(bench: Bench) -> Result:
