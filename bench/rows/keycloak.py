@@ -19,16 +19,16 @@ from bench.workspace import free_port
 TITLE = f"Beside Keycloak {VERSION}, each with one core"
 HOW = (
     "Keycloak in production mode (kc.sh build, start --optimized, cache local, H2 database in a"
-    " file, 1 GB of heap) and Realmgate with one worker and SQLite have the same core and the same"
-    " realms (500 users, the same clients and roles), and are measured in alternating rounds; the"
-    " one that is not measured is idle. The ratio is computed in each round, its median is shown."
-    " `behind nginx`: nginx with the shipped configuration ends TLS for both on that core too."
-    " `alone`: plain HTTP straight to the server. A server has to be better than the other one,"
-    " not than the nginx before both, so the gates are on `alone`; nginx takes the same from both."
-    " Keycloak is compiled while it runs: each kind of request is repeated until a round is not"
-    " faster than the best before it. Realmgate has every write on disk before it answers, H2 up"
-    " to half a second later. Administrators have eight connections, the others 32; new users and"
-    " roles go to another realm than the reads."
+    " file, 1 GB of heap) and Realmgate with one worker and SQLite have the same core and the"
+    " same realms (500 users, the same clients and roles), and are measured in alternating"
+    " rounds; the one that is not measured is idle. The ratio is computed in each round, its"
+    " median is shown. `behind nginx`: nginx with the shipped configuration ends TLS for both on"
+    " that core too. `alone`: plain HTTP straight to the server. A server has to be better than"
+    " the other one, not than the nginx before both, so the gates are on `alone`; nginx takes the"
+    " same from both. Keycloak is compiled while it runs: each kind of request is repeated until"
+    " two rounds in a row do not take less processor time a request. Realmgate has every write on"
+    " disk before it answers, H2 up to half a second later. Administrators have eight"
+    " connections, the others 32; new users and roles go to another realm than the reads."
 )
 _OWN, _OTHER = "Realmgate", "Keycloak"
 _NGINX, _ALONE = "behind nginx", "alone"
@@ -43,11 +43,13 @@ _GATES = {
     "realm document": _FOUR_TIMES,
 }
 """By kind of request: how often as fast as Keycloak."""
-_FASTER = 1.03
-"""A round that is so much faster than the best before it shows that the server was not warm."""
-_WARM_ROUNDS = 12
+_CHEAPER = 0.97
+"""Of the least processor time of a request before: a server that takes less was not warm."""
+_WARM_ENOUGH = 2
+"""A server is warm after so many rounds in a row that are not cheaper."""
+_WARM_ROUNDS = 15
 """At most, of each kind."""
-_FIRST_SECONDS = 5
+_FIRST_SECONDS = 3
 """Of the first round of a kind, in which Keycloak loads and interprets its classes."""
 _STALLED = 10
 """A round without a response is repeated, so many times as long: other processes had the core."""
@@ -83,15 +85,16 @@ def measure(bench: Bench) -> Result:
     with ExitStack() as running:
         servers = _servers(bench, running)
         numbers = count(1)
-        for server in servers:
-            for kind in server.kinds:
-                _warm_up(server, kind, numbers, seconds)
+        own, other = servers
+        for kind in own.kinds:
+            own.round(kind, _ALONE, next(numbers), seconds)
+            _warm_up(other, kind, numbers, seconds)
         for number in range(bench.plan.rounds):
             ways = (_ALONE, _NGINX) if number % _NGINX_EVERY == 0 else (_ALONE,)
-            for kind in servers[0].kinds:
+            for kind in own.kinds:
                 _measure_round(servers, kind, ways, numbers, seconds)
-    warmed = servers[1].warmed
-    return Result((*_figures(*servers), Figure("requests that warmed Keycloak up", warmed)), HOW)
+    warmed = Figure("requests that warmed Keycloak up", other.warmed)
+    return Result((*_figures(own, other), warmed), HOW)
 
 
 def _measure_round(
@@ -135,15 +138,16 @@ def _server(name: str, target: Stack, port: int) -> _Server:
 
 
 def _warm_up(server: _Server, kind: str, numbers: "count[int]", seconds: int) -> None:
-    """Send one kind of request until a round is not faster than the best before it."""
-    best = 0.0
-    for warm_round in range(_WARM_ROUNDS):
-        warm_seconds = seconds if warm_round else _FIRST_SECONDS
-        load = server.round(kind, _ALONE, next(numbers), warm_seconds)
+    """Send one kind of request until it does not become cheaper."""
+    best, warm = server.round(kind, _ALONE, next(numbers), _FIRST_SECONDS), 0
+    server.warmed += best.requests
+    for _ in range(_WARM_ROUNDS):
+        load = server.round(kind, _ALONE, next(numbers), seconds)
         server.warmed += load.requests
-        if warm_round and load.rate < best * _FASTER:
+        warm = 0 if load.gateway < best.gateway * _CHEAPER else warm + 1
+        best = min(best, load, key=lambda one: one.gateway)
+        if warm == _WARM_ENOUGH:
             return
-        best = load.rate
 
 
 def _figures(own: _Server, other: _Server) -> Iterator[Figure]:
