@@ -25,7 +25,7 @@ from bench.workspace import Workspace, free_port
 
 VERSION = "26.7.3"
 _ARTIFACT = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:zip"
-_BUILD = ("build", "--db=dev-file", "--cache=local")
+_BUILD = ("build", "--db=dev-file")
 _HEAP = "-Xms1g -Xmx1g"
 _FETCH_SECONDS = 900
 _BUILD_SECONDS = 600
@@ -51,7 +51,7 @@ def keycloak(
     port = free_port()
     log = home / "keycloak.log"
     options = [f"--http-port={port}", "--http-host=127.0.0.1", "--http-enabled=true"]
-    options += ["--hostname=https://localhost:8443", "--proxy-headers=xforwarded"]
+    options += ["--hostname=https://localhost:8443", "--proxy-headers=xforwarded", "--cache=local"]
     command: list[str | Path] = ["sh", home / "bin" / "kc.sh", "start", "--optimized", *options]
     environment = {
         **_environment(),

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SERVER_CORES = "0"
@@ -52,7 +52,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
+            for pid in family(process.pid):  # a script would leave its program behind
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             process.wait()
 
 
