@@ -7,8 +7,18 @@ kept here (three cases of tests/contract/test_sql_engine.py).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+import sqlite3
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
+from types import coroutine
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -23,7 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.util import greenlet_spawn
 
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement
-from gateway.storage.sql.sqlite_connection import SqliteConnection
+from gateway.storage.sql.sqlite_connection import DeferredInsert, SqliteConnection
 
 Result = TypeVar("Result")
 Rows = Sequence[Mapping[str, Any]]
@@ -34,6 +44,8 @@ class AsyncConnection:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._driver: SqliteConnection | None = None
+        """Within a transaction of SQLite, once it has begun."""
 
     @property
     def dialect(self) -> Dialect:
@@ -57,16 +69,42 @@ class AsyncConnection:
         if driver is None:
             return (await self.execute(query.statement, given)).all()
         prepared = query.prepared(self.dialect)
-        result = await driver.run("execute", prepared.text, prepared.arguments(**given))
-        return [prepared.read(row) for row in result.rows]
+        rows = await driver.fetch(prepared.text, prepared.arguments(**given))
+        return [prepared.read(row) for row in rows]
+
+    def read_ahead(self, query: FixedQuery, given: Mapping[str, Any]) -> None:
+        """On SQLite, execute a query together with the next one, for a later `fetch` of it."""
+        driver = self._sqlite()
+        if driver is not None:
+            prepared = query.prepared(self.dialect)
+            driver.read_ahead(prepared.text, prepared.arguments(**given))
+
+    async def insert_later(
+        self,
+        statement: Callable[[], Insert],
+        prepared: Callable[[], PreparedStatement],
+        rows: Rows,
+        failure: Callable[[sqlite3.Error], Exception],
+    ) -> None:
+        """Insert rows; on SQLite with the next statement or COMMIT, which raises `failure`."""
+        driver = self._sqlite()
+        if driver is None:
+            await self.execute(statement(), rows)
+            return
+        insert = prepared()
+        arguments = [insert.arguments(**row) for row in rows]
+        driver.defer(DeferredInsert(insert.text, arguments, failure))
 
     async def insert(
-        self, statement: Insert, prepared: Callable[[], PreparedStatement], rows: Rows
+        self,
+        statement: Callable[[], Insert],
+        prepared: Callable[[], PreparedStatement],
+        rows: Rows,
     ) -> None:
         """Insert rows with the same columns; on SQLite as `prepared` says, as for `fetch`."""
         driver = self._sqlite()
         if driver is None:
-            await self.execute(statement, rows)
+            await self.execute(statement(), rows)
             return
         insert = prepared()
         arguments = [insert.arguments(**row) for row in rows]
@@ -77,11 +115,14 @@ class AsyncConnection:
 
     def _sqlite(self) -> SqliteConnection | None:
         """Return the driver's connection within a transaction, None for another database."""
+        if self._driver is not None or self.dialect.name != "sqlite":
+            return self._driver
         driver = self._connection.connection.driver_connection
         if not isinstance(driver, SqliteConnection):
             return None
         if not self._connection.in_transaction():
             self._connection.begin()
+        self._driver = driver
         return driver
 
     async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
@@ -142,9 +183,27 @@ def create_async_engine(
     return AsyncEngine(engine)
 
 
+@coroutine
+def _continued(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
+    """Go on with a coroutine that waits for `awaited`."""
+    while True:
+        try:
+            sent, failure = (yield awaited), None
+        except BaseException as error:  # noqa: BLE001 - it is the coroutine's
+            sent, failure = None, error
+        try:
+            awaited = work.send(sent) if failure is None else work.throw(failure)
+        except StopIteration:
+            return
+
+
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
     """Wait for the end of `work` even when cancelled: a connection must get back to its pool."""
-    task = asyncio.create_task(work)
+    try:
+        awaited = work.send(None)
+    except StopIteration:  # usually there is nothing to wait for, and a task costs more
+        return
+    task = asyncio.create_task(_continued(work, awaited))
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:

@@ -30,6 +30,15 @@ def is_name(value: str) -> bool:
     )
 
 
+def checked_name(value: str | None) -> str | None:
+    """Return the value; raises InvalidInput where only one of the databases would accept it."""
+    if value is None or is_name(value):
+        return value
+    given = "a name that cannot be stored"
+    allowed = f"at most {_LONGEST_NAME} characters of Unicode without NUL"
+    raise InvalidInput((FieldError("name", given, allowed),))
+
+
 def instant_of(microseconds: int) -> datetime:
     """Return the instant that many microseconds after 1970."""
     return _EPOCH + microseconds * _MICROSECOND
@@ -52,11 +61,7 @@ class Name(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Refuse what only one of the databases would accept."""
-        if value is None or is_name(value):
-            return value
-        given = "a name that cannot be stored"
-        allowed = f"at most {_LONGEST_NAME} characters of Unicode without NUL"
-        raise InvalidInput((FieldError("name", given, allowed),))
+        return checked_name(value)
 
 
 class Instant(TypeDecorator[datetime]):

@@ -5,11 +5,14 @@ Its execution costs many times what the database needs for one row (decision 000
 
 import hashlib
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from sqlalchemy import ClauseElement, Dialect, Select
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+from sqlalchemy.types import TypeEngine
+
+from gateway.storage.sql.column_types import Name, checked_name
 
 Values = tuple[Any, ...]
 
@@ -24,19 +27,23 @@ class PreparedStatement:
         keys = None if columns is None else list(columns)
         compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self.text = str(compiled)
-        self._names = tuple(compiled.positiontup or ())
-        self._writers = {
-            name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
-            for name, parameter in compiled.binds.items()
+        writers = {
+            name: _writer(parameter.type, dialect) for name, parameter in compiled.binds.items()
         }
+        self._places = tuple((name, writers[name]) for name in compiled.positiontup or ())
 
     def arguments(self, **given: Any) -> Values:
         """Return the parameters in the order of the statement, as the driver takes them."""
-        written = {
-            name: given[name] if write is None else write(given[name])
-            for name, write in self._writers.items()
-        }
-        return tuple(written[name] for name in self._names)
+        return tuple(
+            [given[name] if write is None else write(given[name]) for name, write in self._places]
+        )
+
+
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | None:
+    """Return what turns a value into the driver's; most are names, of which a check is enough."""
+    if isinstance(kind, Name):
+        return checked_name
+    return kind.dialect_impl(dialect).bind_processor(dialect)
 
 
 class PreparedQuery(PreparedStatement):
