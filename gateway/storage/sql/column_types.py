@@ -17,6 +17,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 ContainerT = TypeVar("ContainerT")
 
 _LONGEST_NAME = 255
+_EMPTY = "{}"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -90,6 +91,8 @@ class _Json(TypeDecorator[ContainerT]):
         return None if value is None else json.dumps(self.container(value), separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> ContainerT | None:
+        if value == _EMPTY:
+            return self.container()
         return None if value is None else self.container(json.loads(value))
 
 

@@ -6,13 +6,14 @@ Its execution costs many times what the database needs for one row (decision 000
 import hashlib
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import ClauseElement, Dialect, Select
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 from sqlalchemy.types import TypeEngine
 
-from gateway.storage.sql.column_types import Name, checked_name
+from gateway.storage.sql.column_types import Document, Instant, Name, checked_name
 
 Values = tuple[Any, ...]
 
@@ -46,6 +47,16 @@ def _writer(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | N
     return kind.dialect_impl(dialect).bind_processor(dialect)
 
 
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | None:
+    """Return what turns the driver's value into ours; a name is the driver's text."""
+    if isinstance(kind, Name):
+        return None
+    reader = kind.dialect_impl(dialect).result_processor(dialect, None)
+    if isinstance(kind, Document | Instant) and reader is not None:
+        return partial(kind.process_result_value, dialect=dialect)  # without a way around
+    return reader
+
+
 class PreparedQuery(PreparedStatement):
     """A statement with rows."""
 
@@ -57,16 +68,17 @@ class PreparedQuery(PreparedStatement):
         super().__init__(statement, dialect)
         columns = statement.exported_columns
         self._row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the statement
+        readers = [_reader(column.type, dialect) for column in columns]
         self._readers = [
-            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
+            (place, reader) for place, reader in enumerate(readers) if reader is not None
         ]
 
     def read(self, values: Values) -> Any:
         """Return a row with the names and types of the statement's columns."""
-        return self._row._make(
-            value if reader is None else reader(value)
-            for reader, value in zip(self._readers, values, strict=True)
-        )
+        converted = list(values)
+        for place, reader in self._readers:
+            converted[place] = reader(converted[place])
+        return self._row._make(converted)
 
 
 class FixedQuery:

@@ -6,6 +6,7 @@ Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -39,6 +40,8 @@ _FIELDS = (
     *("id", "realm_id", "username", "enabled", "created_at", "email", "email_verified"),
     *("first_name", "last_name", "service_account_client"),
 )
+"""The first ones of `User`, in its order."""
+_fields_of: Final = attrgetter(*_FIELDS)
 
 
 def _found_by(column: Column[Any]) -> FixedQuery:
@@ -328,7 +331,7 @@ def read_user(row: Any) -> User:
     document = row.document
     attributes = document.pop("attributes", {})
     return User(
-        **{field: getattr(row, field) for field in _FIELDS},
+        *_fields_of(row),
         attributes={name: tuple(texts) for name, texts in attributes.items()},
         required_actions=tuple(document.pop("requiredActions", ())),
         not_before=document.pop("notBefore", 0),
