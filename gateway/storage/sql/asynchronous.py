@@ -117,13 +117,10 @@ class AsyncConnection:
         """Return the driver's connection within a transaction, None for another database."""
         if self._driver is not None or self.dialect.name != "sqlite":
             return self._driver
-        driver = self._connection.connection.driver_connection
-        if not isinstance(driver, SqliteConnection):
-            return None
-        if not self._connection.in_transaction():
-            self._connection.begin()
-        self._driver = driver
-        return driver
+        self._driver = _sqlite_driver(self._connection)
+        if self._driver is not None:
+            self._driver.begin()
+        return self._driver
 
     async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
         """Run code for a connection without asyncio."""
@@ -159,6 +156,22 @@ class AsyncEngine:
             # An exception does not get here: closing the connection rolls back.
             await greenlet_spawn(transaction.commit)
 
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction as `begin` does; on SQLite the driver begins and commits it itself.
+
+        SQLAlchemy's own transactions take as long as a statement.
+        """
+        async with self._connected() as connection:
+            driver = _sqlite_driver(connection)
+            transaction = await greenlet_spawn(connection.begin) if driver is None else None
+            yield AsyncConnection(connection)
+            # An exception does not get here: closing the connection rolls back.
+            if driver is not None:
+                await driver.commit()
+            elif transaction is not None:
+                await greenlet_spawn(transaction.commit)
+
     async def dispose(self) -> None:
         await greenlet_spawn(self.sync_engine.dispose)
 
@@ -169,6 +182,11 @@ class AsyncEngine:
             yield connection
         finally:
             await _completed(greenlet_spawn(connection.close))
+
+
+def _sqlite_driver(connection: Connection) -> SqliteConnection | None:
+    driver = connection.connection.driver_connection
+    return driver if isinstance(driver, SqliteConnection) else None
 
 
 def create_async_engine(

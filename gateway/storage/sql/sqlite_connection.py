@@ -46,15 +46,18 @@ class _Due(NamedTuple):
 
 
 class SqliteConnection(aiosqlite.Connection):
-    """A connection that begins a transaction together with its first statement.
+    """A connection that begins a transaction, by `begin`, together with its first statement.
 
     A `read_only` one does not wait for the end of a transaction: there is nothing to lose.
     """
 
-    def __init__(self, connector: Callable[[], sqlite3.Connection], *, read_only: bool) -> None:
+    def __init__(
+        self, connector: Callable[[], sqlite3.Connection], *, begin: str, read_only: bool
+    ) -> None:
         super().__init__(connector, _UNUSED_CHUNK)
         # The connection of a cancelled task must not keep the process from ending.
         self._thread.daemon = True
+        self._begin = begin
         self._read_only = read_only
         self._beginning: str | None = None
         self._in_transaction = False
@@ -62,9 +65,10 @@ class SqliteConnection(aiosqlite.Connection):
         self._ahead: dict[_Query, None] = {}
         self._known: dict[_Query, list[Any]] = {}
 
-    def begin_with(self, statement: str) -> None:
-        """Begin a transaction by `statement` when the next one is executed."""
-        self._beginning = statement
+    def begin(self) -> None:
+        """Begin a transaction when the next statement is executed, unless one has begun."""
+        if not self._in_transaction:
+            self._beginning = self._begin
 
     def cursor(self) -> "_Cursor":  # type: ignore[override] # what SQLAlchemy needs of one
         return _Cursor(self)
