@@ -91,9 +91,10 @@ class _Json(TypeDecorator[ContainerT]):
         return None if value is None else json.dumps(self.container(value), separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> ContainerT | None:
-        if value == _EMPTY:
-            return self.container()
-        return None if value is None else self.container(json.loads(value))
+        if value is None:
+            return None
+        found: ContainerT = self.container(() if value == _EMPTY else json.loads(value))
+        return found
 
 
 class Document(_Json[Mapping[str, Any]]):
