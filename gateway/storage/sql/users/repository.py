@@ -330,7 +330,7 @@ def read_user(row: Any) -> User:
     """Return the user of a row of all columns."""
     document = row.document
     attributes = document.pop("attributes", {})
-    return User(
+    return User(  # type: ignore[call-arg] # the first ten fields come from the row
         *_fields_of(row),
         {name: tuple(texts) for name, texts in attributes.items()},
         tuple(document.pop("requiredActions", ())),
