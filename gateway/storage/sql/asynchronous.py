@@ -13,12 +13,10 @@ from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
-    Generator,
     Mapping,
     Sequence,
 )
 from contextlib import asynccontextmanager
-from types import coroutine
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -201,27 +199,9 @@ def create_async_engine(
     return AsyncEngine(engine)
 
 
-@coroutine
-def _continued(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, None]:
-    """Go on with a coroutine that waits for `awaited`."""
-    while True:
-        try:
-            sent, failure = (yield awaited), None
-        except BaseException as error:  # noqa: BLE001 - it is the coroutine's
-            sent, failure = None, error
-        try:
-            awaited = work.send(sent) if failure is None else work.throw(failure)
-        except StopIteration:
-            return
-
-
 async def _completed(work: Coroutine[Any, Any, None]) -> None:
     """Wait for the end of `work` even when cancelled: a connection must get back to its pool."""
-    try:
-        awaited = work.send(None)
-    except StopIteration:  # usually there is nothing to wait for, and a task costs more
-        return
-    task = asyncio.create_task(_continued(work, awaited))
+    task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:

@@ -195,9 +195,9 @@ def _commit(connection: sqlite3.Connection, due: _Due) -> None:
     try:
         _prepare(connection, due)
         connection.commit()
-    except BaseException:
-        connection.rollback()
-        raise
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
 
 
 def _prepare(connection: sqlite3.Connection, due: _Due) -> None:
