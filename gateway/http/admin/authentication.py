@@ -6,7 +6,6 @@ Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3
 import base64
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -29,8 +28,6 @@ from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 _PARTS: Final = 2
-_LONGEST_KEPT: Final = 4096
-"""Characters of the claims of a token whose issuer is remembered."""
 
 
 class AdminAuthentication:
@@ -114,15 +111,7 @@ def _claimed_issuer(token: str) -> str:
     """Return the issuer that a token names; nothing of it is verified yet."""
     try:
         segment = token.split(".")[1]
-        return _issuer_in(segment) if len(segment) <= _LONGEST_KEPT else _read_issuer(segment)
+        claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+        return str(claims["iss"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise NotAuthenticated("not a JWT with an issuer") from error
-
-
-def _read_issuer(segment: str) -> str:
-    claims = json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
-    return str(claims["iss"])
-
-
-# An administrator sends one token with many requests. Claims without the signature are no secret.
-_issuer_in: Final = lru_cache(maxsize=256)(_read_issuer)
