@@ -53,6 +53,11 @@ async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, 
     return actions_in(await stores.documents.list(realm_id, _KIND))
 
 
+def expect_actions(stores: Stores, realm_id: str) -> None:
+    """Read the required actions together with the next statement of the transaction."""
+    stores.documents.expect_list(realm_id, _KIND)
+
+
 async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:
     """Return the aliases of the required actions of new users, in their order."""
     actions = await realm_actions(stores, realm_id)
