@@ -225,6 +225,7 @@ def test_a_flow_gets_another_name_and_description_and_nothing_else(realm: OwnRea
     realm.done("PUT", f"{FLOWS}/{flow_id}", {"alias": "yours", "providerId": "basic-flow"})
     assert "description" not in realm.get(f"{FLOWS}/{flow_id}")
     assert "yours" not in [flow["alias"] for flow in realm.get(FLOWS)]
+    realm.done("PUT", f"{FLOWS}/{flow_id}", renamed)
 
 
 def test_a_flow_becomes_part_of_another_once(realm: OwnRealm) -> None:

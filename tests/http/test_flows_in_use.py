@@ -227,7 +227,11 @@ def test_a_flow_in_use_keeps_working_under_another_name(realm: OwnRealm) -> None
     flow_id = copied(realm, "direct grant", "mine")
     assert requiring(realm, "mine", CODES, "DISABLED")[0] == 204
     realm.done("PUT", "", {"directGrantFlow": "mine"})
-    realm.done("PUT", f"{FLOWS}/{flow_id}", {"alias": "yours", "providerId": "basic-flow"})
+    realm.done(
+        "PUT",
+        f"{FLOWS}/{flow_id}",
+        {"alias": "yours", "providerId": "basic-flow", "topLevel": True},
+    )
     assert realm.get("")["directGrantFlow"] == "yours"
     assert signed_in(realm, "coded") == RIGHT
 
