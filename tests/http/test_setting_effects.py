@@ -223,7 +223,7 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
     before = realm.get()
     names = samples(Place.REALM_FIELD, Effect.STORED).keys() - KEPT_FLOWS
     sent = {name: another(before.get(name)) for name in names}
-    sent["smtpServer"] = {"host": "mail.test"}
+    sent["smtpServer"] = {"host": "mail.test", "from": "a@mail.test"}
     sent["clientProfiles"] = {"profiles": [{"name": "p"}]}
     sent["requiredCredentials"] = ["otp"]
     sent["webAuthnPolicyPasswordlessPasskeysEnabled"] = True

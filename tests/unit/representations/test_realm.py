@@ -269,8 +269,9 @@ def test_an_empty_text_for_a_number_or_a_boolean_is_null(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["accessTokenLifespan", "ssoSessionIdleTimeout", "ssoSessionMaxLifespan"]
 )
-def test_a_token_or_session_that_would_never_be_valid_is_refused(name: str) -> None:
-    assert name in errors(ACME | {name: 0})
+def test_a_duration_may_be_zero_as_in_keycloak_and_not_below(name: str) -> None:
+    assert render_realm(parse_realm(ACME | {name: 0}))[name] == 0
+    assert name in errors(ACME | {name: -1})
 
 
 def test_the_longest_duration_is_accepted() -> None:
@@ -557,5 +558,6 @@ def test_a_file_names_the_default_role_and_an_update_does_not() -> None:
     role = {"defaultRole": {"id": "x", "name": "everybody", "composite": True}}
     assert parse_realm(ACME | role).default_role_name == "everybody"
     assert parse_realm(role, base=parse_realm(ACME)).default_role_name == "default-roles-acme"
-    assert errors(ACME | {"defaultRole": {}}).keys() == {"defaultRole.name"}
+    assert parse_realm(ACME | {"defaultRole": {}}).default_role_name == "default-roles-acme"
+    assert errors(ACME | {"defaultRole": {"id": "x"}}).keys() == {"defaultRole.name"}
     assert errors(ACME | {"defaultRole": "everybody"}).keys() == {"defaultRole"}
