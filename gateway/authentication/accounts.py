@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.permanent_lockout import is_locked_for_good
-from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User, sought_name
@@ -50,14 +49,13 @@ class Account:
 
 
 class Accounts:
-    """Finds accounts by name, by id, or from the user's entry in the directory."""
+    """Finds accounts as they are committed now, by one query each."""
 
-    def __init__(self, database: Database, directory: Directory) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._directory = directory
 
     async def named(self, realm: Realm, username: str) -> Account:
-        """Return the account with a user name or e-mail address, by one query."""
+        """Return the account with a user name or e-mail address."""
         name = sought_name(username)
         address = name if _may_be_address(realm, name) else None
         found = await self._database.lookups.account(realm.id, name, address)
@@ -67,8 +65,8 @@ class Accounts:
 
     async def with_id(self, realm_id: str, user_id: str) -> Account | None:
         """Return the account without its credentials; None where the user is gone."""
-        entry = await self._directory.user(realm_id, user_id)
-        return None if entry is None else Account(entry.user, None, user_id)
+        found = await self._database.lookups.user(realm_id, user_id)
+        return None if found is None else Account(found.value.user, None, user_id)
 
     async def with_credentials(self, account: Account) -> Account:
         """Return the account with its credentials."""

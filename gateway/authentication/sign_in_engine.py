@@ -46,7 +46,7 @@ def sign_in_engine(
     invalidation: Invalidation,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
-    accounts = Accounts(database, directory)
+    accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
     return SignInEngine(
         flow_runner(accounts, passwords, codes, directory, sessions),

@@ -10,10 +10,12 @@ from typing import Any, Final
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
+from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES
 from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
 from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
 from gateway.protocol.client_authentication import METHOD_NAMES
 from gateway.protocol.grants import GRANTS
+from gateway.protocol.response_modes import RESPONSE_MODE_NAMES
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
 from gateway.protocol.sign_in_results.authentication_levels import BY_COOKIE
 
@@ -31,6 +33,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
     endpoints = _endpoints(issuer)
     document: dict[str, Any] = {
         "issuer": issuer,
+        "authorization_endpoint": f"{issuer}/protocol/openid-connect/auth",
         "token_endpoint": endpoints["token_endpoint"],
         "introspection_endpoint": endpoints["introspection_endpoint"],
         "userinfo_endpoint": endpoints["userinfo_endpoint"],
@@ -38,7 +41,9 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
         "grant_types_supported": list(GRANTS),
         "acr_values_supported": _classes(realm),
-        "response_types_supported": [],
+        "response_types_supported": list(RESPONSE_TYPES),
+        "response_modes_supported": list(RESPONSE_MODE_NAMES),
+        "prompt_values_supported": list(PROMPTS),
         "subject_types_supported": list(SUBJECT_TYPES),
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
@@ -55,6 +60,11 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
     }
     document |= {
+        "authorization_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        "authorization_response_iss_parameter_supported": True,
+        "claims_parameter_supported": True,
+        "request_parameter_supported": True,
+        "request_uri_parameter_supported": False,
         "require_pushed_authorization_requests": False,
         "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
     }

@@ -1,13 +1,11 @@
 """Signing in with a second factor: a password alone is not enough, a code is taken once."""
 
 import asyncio
-import base64
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
 
-import pyotp
 import pytest
 
 from gateway.authentication.errors import (
@@ -25,6 +23,7 @@ from gateway.domain.users import User
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
+from tests.support.one_time_devices import code, counted, device
 from tests.support.password_logins import (
     ALWAYS_CODE,
     NEVER_CODE,
@@ -40,35 +39,8 @@ from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, credential, store_realms, user
 
-KEY = "12345678901234567890"
 REALM = guarded_realm(replace(RULES, failure_factor=100))
 OpenGateway = Callable[[], Gateway]
-
-
-def device(kind: str = "totp", key: str = KEY, **fields: object) -> dict[str, object]:
-    """Return the fields of a stored one-time password."""
-    data = {"subType": kind, "digits": 6, "counter": 0, "period": 30, "algorithm": "HmacSHA1"}
-    return {
-        "id": f"device-{kind}-{key}",
-        "type": "otp",
-        "credential_data": json.dumps(data),
-        "secret_data": json.dumps({"value": key}),
-    } | fields
-
-
-def code(steps: int = 0, key: str = KEY) -> str:
-    """Return the code of the time that all gateways read, or one some steps off."""
-    return pyotp.TOTP(base32(key)).at(NOW, counter_offset=steps)
-
-
-def counted(counter: int) -> str:
-    """Return a counted code."""
-    return pyotp.HOTP(base32(KEY)).at(counter)
-
-
-def base32(key: str) -> str:
-    """Return a key as pyotp takes it."""
-    return base64.b32encode(key.encode()).decode()
 
 
 @pytest.fixture

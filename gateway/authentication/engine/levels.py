@@ -53,9 +53,9 @@ def max_age_in(config: Mapping[str, str]) -> timedelta:
 
 
 def is_reached(levels: Levels, level: int, max_age: timedelta, now: datetime) -> bool:
-    """Tell whether a level was reached and still lasts."""
+    """Tell whether a level was reached and still lasts, in whole seconds."""
     at = levels.get(level)
-    return at is not None and now <= at + max_age
+    return at is not None and now.replace(microsecond=0) <= at + max_age
 
 
 def highest_level(flow: SignInFlow, levels: Levels, now: datetime) -> int:

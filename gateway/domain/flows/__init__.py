@@ -29,12 +29,12 @@ from gateway.domain.flows.authenticator_kinds import (
     AuthenticatorKind,
     Place,
 )
-from gateway.domain.flows.certificate_options import (
+from gateway.domain.flows.certificate_identity import (
     CertificateOptions,
     IdentitySource,
     certificate_options,
 )
-from gateway.domain.flows.client_methods import client_methods
+from gateway.domain.flows.client_flow import client_methods
 from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow, needs_username
 from gateway.domain.flows.flows import (
     AuthenticatorConfig,

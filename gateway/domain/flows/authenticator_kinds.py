@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gateway.domain.flows.certificate_options import PATTERN
+from gateway.domain.flows.certificate_identity import PATTERN
 from gateway.domain.limits.patterns import pattern_problem
 
 COOKIE: Final = "auth-cookie"

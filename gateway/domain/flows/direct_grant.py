@@ -17,7 +17,7 @@ from gateway.domain.flows.authenticator_kinds import (
     USERNAME,
     Place,
 )
-from gateway.domain.flows.certificate_options import certificate_options
+from gateway.domain.flows.certificate_identity import certificate_options
 from gateway.domain.flows.flows import Flow, Flows, Requirement
 from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow
 

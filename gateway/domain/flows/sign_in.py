@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.client_methods import CLIENT_METHODS, client_methods
+from gateway.domain.flows.client_flow import CLIENT_METHODS, client_methods
 from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
 from gateway.domain.flows.flows import Flow, FlowKind, Flows
 from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow

@@ -1,5 +1,7 @@
 """The authorization endpoint: what a client may ask for, checked before anybody signs in."""
 
+from gateway.protocol.authorization.checks.prompt import PROMPTS
+from gateway.protocol.authorization.checks.response_type import RESPONSE_TYPES
 from gateway.protocol.authorization.draft import CheckServices
 from gateway.protocol.authorization.endpoint import AuthorizationEndpoint
 from gateway.protocol.authorization.errors import PageError, PageMessage, RedirectError

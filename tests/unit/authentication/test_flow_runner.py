@@ -32,7 +32,7 @@ from gateway.authentication.engine.sign_in import (
 from gateway.authentication.errors import AccessDenied, SignInRefused
 from gateway.domain.authentication import Challenge, FormName, new_authentication_session
 from gateway.domain.flows import CODE_FORM, FlowStep, Requirement, SignInFlow
-from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.metrics import Metrics
@@ -119,7 +119,7 @@ class SignInOfAlice:
         names = {each.authenticator for each in self.flow.every_step()}
         self.answering = {name: Answering(name) for name in names}
         conditions = {name: Deciding(name, matches=name == "true") for name in ("true", "false")}
-        accounts = Accounts(cast("Database", None), cast("Directory", None))
+        accounts = Accounts(cast("Database", None))
         self.runner = FlowRunner(
             cast("dict[str, Authenticator]", self.answering),
             cast("dict[str, Condition]", conditions),

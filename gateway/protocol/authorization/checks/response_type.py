@@ -3,10 +3,18 @@
 Its words may be in any order. Keycloak: 12.10; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
 """
 
+from typing import Final
+
 from gateway.domain.events import Detail, EventError
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.request import ResponseType
 from gateway.protocol.errors import EventFailure, OAuthError, refused
+
+RESPONSE_TYPES: Final = (
+    *("code", "none", "id_token", "token", "id_token token"),
+    *("code id_token", "code token", "code id_token token"),
+)
+"""Those that clients may ask for, in the order of discovery."""
 
 
 def check(draft: AuthorizationDraft) -> None:

@@ -1,0 +1,204 @@
+"""Sign-ins in a browser, over real stores, for tests."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gateway.authentication.engine import (
+    BrowserSession,
+    Challenged,
+    RequestedAuthentication,
+    SignedIn,
+    SignInContext,
+    Step,
+)
+from gateway.authentication.resumable_sign_in import ResumableSignIn
+from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.domain.authentication import (
+    AuthenticationSession,
+    FormName,
+    new_authentication_session,
+)
+from gateway.domain.flows import (
+    AuthenticatorConfig,
+    Execution,
+    Flow,
+    FlowKind,
+    Flows,
+    Requirement,
+    SignInRules,
+    sign_in_flow,
+)
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import UserSession
+from gateway.representations.flows import rules_in
+from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
+from tests.support.password_logins import ADDRESS, PASSWORD, Gateway
+from tests.support.stored_values import client
+from tests.support.timed_scripts import scripts_at
+
+ANYTHING = RequestedAuthentication()
+Form = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPart:
+    """A step of a flow to be made: an authenticator, or a sub-flow of `steps`."""
+
+    name: str
+    requirement: Requirement = Requirement.REQUIRED
+    config: tuple[tuple[str, str], ...] = ()
+    steps: tuple["FlowPart", ...] = ()
+
+
+def required(name: str, **config: str) -> FlowPart:
+    """Return a required authenticator; underscores of settings stand for hyphens."""
+    return FlowPart(
+        name, config=tuple((key.replace("_", "-"), text) for key, text in config.items())
+    )
+
+
+def either(name: str) -> FlowPart:
+    """Return an alternative authenticator."""
+    return FlowPart(name, Requirement.ALTERNATIVE)
+
+
+def sub_flow(
+    alias: str, *steps: FlowPart, requirement: Requirement = Requirement.REQUIRED
+) -> FlowPart:
+    """Return a sub-flow."""
+    return FlowPart(alias, requirement, steps=steps)
+
+
+def rules(*steps: FlowPart) -> SignInRules:
+    """Return the rules of a realm whose pages have a flow of these steps."""
+    flows: list[Flow] = []
+    configs: dict[str, AuthenticatorConfig] = {}
+    _add(flows, configs, "own", steps, top_level=True)
+    made = sign_in_flow(Flows(flows, configs), flows[-1])
+    return SignInRules(browser=made, flows={made.id: made})
+
+
+def _add(
+    flows: list[Flow],
+    configs: dict[str, AuthenticatorConfig],
+    alias: str,
+    steps: Iterable[FlowPart],
+    *,
+    top_level: bool = False,
+) -> None:
+    executions = []
+    for place, step in enumerate(steps):
+        step_id = f"{alias}-{place}-{step.name}"
+        if step.steps:
+            _add(flows, configs, step.name, step.steps)
+            found = Execution(step_id, step.requirement, place, flow=step.name)
+        else:
+            configs[step_id] = AuthenticatorConfig(step_id, None, step.config)
+            found = Execution(step_id, step.requirement, place, step.name, config=step_id)
+        executions.append(found)
+    flow = Flow(alias, alias, FlowKind.BASIC, top_level=top_level)
+    flows.append(flow.with_executions(executions))
+
+
+class Browser:
+    """A browser, and the gateways that answer its requests in turn."""
+
+    def __init__(
+        self, *gateways: Gateway, realm: Realm, sign_in: SignInRules | None = None
+    ) -> None:
+        self.gateways = gateways
+        self.realm = realm
+        self.rules = sign_in or rules_in(realm.id, realm.flows, {})
+        self.session: UserSession | None = None
+        self.authenticated_at: datetime | None = None
+        self.step: Step | None = None
+        self._count = 0
+
+    @property
+    def sign_in(self) -> ResumableSignIn:
+        """Return the sign-in of the gateway whose turn it is."""
+        self._count += 1
+        gateway = self.gateways[self._count % len(self.gateways)]
+        store = RedisAuthenticationSessions(
+            gateway.client, gateway.clock, scripts_at(gateway.clock)
+        )
+        return ResumableSignIn(gateway.engine, store)
+
+    def context(self, requested: RequestedAuthentication = ANYTHING) -> SignInContext:
+        """Return a request of now."""
+        now, browser = self.gateways[0].clock.now(), None
+        if self.session is not None:
+            browser = BrowserSession(self.session, self.authenticated_at or now)
+        entry = RealmEntry(self.realm, PyJwtKeyFactory().ring(()), sign_in=self.rules)
+        own = client()
+        return SignInContext(entry, own, ADDRESS, now, browser_session=browser, requested=requested)
+
+    async def begin(
+        self, requested: RequestedAuthentication = ANYTHING, session_id: str | None = None
+    ) -> Step:
+        """Open the authorization endpoint."""
+        flow = self.rules.browser
+        assert flow is not None
+        self.requested = requested
+        session = new_authentication_session(
+            realm_id=self.realm.id,
+            client="device-uuid",
+            flow=flow.id,
+            started_at=self.gateways[0].clock.now(),
+            request={"state": "a state"},
+            session_id=session_id,
+        )
+        self.step = await self.sign_in.begin(self.context(requested), session)
+        return self.step
+
+    @property
+    def current(self) -> AuthenticationSession:
+        assert self.step is not None
+        return self.step.session
+
+    async def submit(self, **form: str) -> Step:
+        """Send the form of the page that is shown."""
+        shown = self.current
+        self.step = await self.resend(shown, **form)
+        return self.step
+
+    async def resend(self, shown: AuthenticationSession, **form: str) -> Step:
+        """Send the form of a page that was shown once."""
+        sign_in = self.sign_in
+        stored = await sign_in.find(self.realm.id, shown.id, shown.tab_id)
+        assert stored is not None
+        return await sign_in.submit(
+            self.context(self.requested), stored, shown.execution, form, shown.session_code
+        )
+
+    async def log_in(self, username: str = "alice", password: str | None = None) -> Step:
+        """Fill in user name and password."""
+        return await self.submit(username=username, password=password or PASSWORD.reveal())
+
+    def remember(self, step: Step) -> None:
+        """Take the session of a sign-in, as the browser does by its cookie."""
+        assert isinstance(step, SignedIn)
+        now = self.gateways[0].clock.now()
+        notes = step.session_notes
+        if step.joins is not None:
+            self.session = replace(step.joins, notes={**step.joins.notes, **notes})
+        else:
+            values = (step.session.id, self.realm.id, step.user.id, step.user.username, ADDRESS)
+            self.session = UserSession(*values, started_at=now, refreshed_at=now, notes=notes)
+        if step.is_fresh:
+            self.authenticated_at = now
+
+
+def shown(step: Step) -> tuple[FormName, str | None]:
+    """Return the form that a step shows, and its message."""
+    assert isinstance(step, Challenged), step
+    message = step.challenge.message
+    return step.challenge.form, None if message is None else message.value
+
+
+def failure(step: Step) -> str | None:
+    """Return the error of the event of a step."""
+    assert isinstance(step, Challenged), step
+    return None if step.failure is None else step.failure.event_error
