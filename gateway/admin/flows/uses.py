@@ -1,6 +1,7 @@
 """What uses a flow, and what a flow in use must amount to.
 
-Flows of pages may be any that exist: this version has no pages, so no user signs in by them.
+Flows of pages may be any that exist: an authenticator that does not act never succeeds, so a flow
+that requires one signs nobody in.
 Keycloak: the flow bindings of realms and clients
 """
 

@@ -18,7 +18,7 @@ _CODE_BYTES: Final = 32
 
 
 class ExecutionStatus(StrEnum):
-    """What became of an execution so far. Keycloak: CommonClientSessionModel.ExecutionStatus."""
+    """What became of an execution so far. Keycloak: CommonClientSessionModel."""
 
     CHALLENGED = "C"
     """It waits for the user."""
@@ -129,7 +129,7 @@ def expires_at(
     """Return when the sign-in ends unless its next step comes before.
 
     `accessCodeLifespanLogin` counts from its begin; `accessCodeLifespanUserAction` counts from
-    the page of a required action. Keycloak: 3.3
+    the page of a required action. Keycloak: token settings
     """
     if session.required_action is not None:
         return now + lifespans.access_code_user_action

@@ -50,7 +50,6 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
             " cannot authenticate yet",
             "consentRequired": "The password grant is refused",
-            "authenticationFlowBindingOverrides": "`direct_grant`; flows of pages are stored only",
         },
     ),
     *stored(

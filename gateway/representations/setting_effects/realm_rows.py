@@ -39,11 +39,10 @@ _WEB_AUTHN: Final = (
     " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
 )
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "displayNameHtml registrationAllowed rememberMe resetPasswordAllowed"
+    "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
-    " browserFlow registrationFlow resetCredentialsFlow",
-    "the authorization endpoint": "accessTokenLifespanForImplicitFlow accessCodeLifespan"
-    " accessCodeLifespanUserAction accessCodeLifespanLogin",
+    " registrationFlow resetCredentialsFlow",
+    "the authorization endpoint": "accessTokenLifespanForImplicitFlow accessCodeLifespan",
     "mail": "smtpServer actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
     "the device grant": "oauth2DeviceCodeLifespan oauth2DevicePollingInterval",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
@@ -95,6 +94,9 @@ REALM_FIELD_ROWS: Final = (
             " loginWithEmailAllowed duplicateEmailsAllowed editUsernameAllowed",
             "tests/http/test_flows_in_use.py": "verifyEmail directGrantFlow"
             " clientAuthenticationFlow",
+            "tests/contract/test_resumable_sign_in.py": "rememberMe browserFlow"
+            " accessCodeLifespanLogin",
+            "tests/contract/test_authentication_sessions.py": "accessCodeLifespanUserAction",
             "tests/spec/test_brute_force_guard.py": "bruteForceProtected permanentLockout"
             " maxTemporaryLockouts bruteForceStrategy maxFailureWaitSeconds waitIncrementSeconds"
             " minimumQuickLoginWaitSeconds quickLoginCheckMilliSeconds maxDeltaTimeSeconds"
