@@ -10,12 +10,12 @@ from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
-from gateway.protocol.consents import Consents
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.token_endpoint import TokenEndpoint
 from gateway.protocol.tokens import AccessTokens, RefreshTokens
 from gateway.protocol.userinfo import UserinfoEndpoint

@@ -12,8 +12,8 @@ from gateway.http.sign_in.routes import SignInHandlers
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
 from gateway.protocol.browser_sign_in import BrowserSignIn
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.identity_cookie import IdentityVerification
-from gateway.protocol.sign_in_completion import SignInCompletion
+from gateway.protocol.sign_in_results.completion import SignInCompletion
+from gateway.protocol.sign_in_results.identity_cookie import IdentityVerification
 
 
 def sign_in_handlers(

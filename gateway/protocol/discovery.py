@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
-from gateway.protocol.authentication_levels import BY_COOKIE, names_in_realm
+from gateway.domain.realm import authentication_levels
 from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES
+from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
+from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
 from gateway.protocol.client_authentication import METHOD_NAMES
-from gateway.protocol.code_challenge import CODE_CHALLENGE_METHODS
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.response_modes import RESPONSE_MODE_NAMES
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
+from gateway.protocol.sign_in_results.authentication_levels import BY_COOKIE
 
 _CLAIMS: Final = (
     *("iss", "sub", "aud", "exp", "iat", "auth_time", "name", "given_name", "family_name"),
@@ -42,7 +44,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "response_types_supported": list(RESPONSE_TYPES),
         "response_modes_supported": list(RESPONSE_MODE_NAMES),
         "prompt_values_supported": list(PROMPTS),
-        "subject_types_supported": ["public"],
+        "subject_types_supported": list(SUBJECT_TYPES),
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "registration_endpoint": endpoints["registration_endpoint"],
@@ -73,7 +75,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
 
 def _classes(realm: RealmEntry) -> list[str]:
     """Return the realm's names of levels, and those of a sign-in without levels."""
-    return [*dict.fromkeys((*names_in_realm(realm.realm), BY_COOKIE, SIGNED_IN))]
+    return [*dict.fromkeys((*authentication_levels(realm.realm), BY_COOKIE, SIGNED_IN))]
 
 
 def _endpoints(issuer: str) -> dict[str, str]:

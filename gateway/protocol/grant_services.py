@@ -6,8 +6,8 @@ from gateway.authentication.engine import SignInEngine
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
-from gateway.protocol.consents import Consents
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.tokens import RefreshTokens
 
 

@@ -120,6 +120,6 @@ def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
 def userinfo_document(context: ClaimsContext) -> dict[str, Any]:
     """Return the claims of the subject."""
     mapped, subject = context.map_claims(ClaimsFor.USERINFO), context.subject
-    members: dict[str, Any] = {"sub": subject.user.id}
+    members: dict[str, Any] = {"sub": subject.identifier}
     mapped.included(subject).add_to(members)
     return mapped.document(members)

@@ -5,7 +5,7 @@ types of mappers are not checked here: those without effect are stored as well.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -44,7 +44,7 @@ MAPPER_TABLE = FieldTable(
     ignored={"consentRequired": Flag(), "consentText": Text()},
 )
 _PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
-_SAME_SUBJECT: Final = "a mapper without subjects that differ from client to client"
+_SAME_SUBJECT: Final = "a mapper that client scopes may have: subjects differ by client"
 _TYPES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("id", "name", "protocol", "protocolMapper"), Text()),
     "config": TextMap(),
@@ -63,8 +63,11 @@ _REPRESENTATION: Final = "ProtocolMapperRepresentation"
 _NONE: Final = ProtocolMapper("", "", "", {})
 
 
+@dataclass(frozen=True, slots=True)
 class ProtocolMappers:
-    """The shape of the field."""
+    """The shape of the field, of a client or of a client scope."""
+
+    of_scope: bool = False
 
     def read(self, value: Any, path: str) -> tuple[ProtocolMapper, ...]:
         """Return the mappers; one without an id has an empty one until `with_ids`."""
@@ -73,7 +76,7 @@ class ProtocolMappers:
             raise refused_items(path, value, list, allowed)
         errors: list[FieldError] = []
         mappers = tuple(
-            attempt(errors, _NONE, parse_mapper, item, f"{path}[{index}]")
+            attempt(errors, _NONE, self._mapper, item, f"{path}[{index}]")
             for index, item in enumerate(value)
         )
         names = ((mapper.protocol, mapper.name) for mapper in mappers if mapper.name)
@@ -83,6 +86,9 @@ class ProtocolMappers:
         )
         raise_all(errors)
         return mappers
+
+    def _mapper(self, value: Any, path: str) -> ProtocolMapper:
+        return parse_mapper(value, path, of_scope=self.of_scope)
 
     def write(self, value: tuple[ProtocolMapper, ...]) -> list[dict[str, Any]]:
         return [render_mapper(mapper) for mapper in value]
@@ -153,7 +159,7 @@ def require_mapper_fields(document: Mapping[str, Any], path: str = "") -> None:
     raise_all(errors)
 
 
-def parse_mapper(value: Any, path: str) -> ProtocolMapper:
+def parse_mapper(value: Any, path: str, *, of_scope: bool) -> ProtocolMapper:
     """Return one mapper, its id empty where none was given; raises InvalidInput."""
     if not isinstance(value, dict):
         raise mistyped(path, value, "an object")
@@ -169,8 +175,9 @@ def parse_mapper(value: Any, path: str) -> ProtocolMapper:
         for name in ("name", "protocolMapper")
         if name not in given
     )
-    if updates.get("protocolMapper") == _PAIRWISE:
-        # If it were ignored, clients would receive the subject that it must hide.
+    if of_scope and updates.get("protocolMapper") == _PAIRWISE:
+        # Clients alone decide about subjects. If it were ignored, they would receive the one that
+        # it must hide.
         errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
     raise_all(errors)
     return MAPPER_TABLE.updated(_NONE, updates)

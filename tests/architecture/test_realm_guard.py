@@ -3,8 +3,13 @@
 from gateway.http.guarded_endpoint import GuardedEndpoint, RealmCheck
 from tests.support.application_routes import served
 
-WITHOUT_REALM = {"/admin", "/admin/realms", "/admin/serverinfo"}
-"""Paths of no realm: the admin endpoints check the caller's realm instead."""
+WITHOUT_REALM = {
+    "/admin",
+    "/admin/realms",
+    "/admin/serverinfo",
+    "/resources/{version}/{path:path}",
+}
+"""Paths of no realm: the admin endpoints check the caller's realm; static files have none."""
 PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}",
     "/realms/{realm}/.well-known/openid-configuration",

@@ -176,7 +176,7 @@ def test_a_mapper_of_an_unknown_type_is_not_found(owned: Owner) -> None:
             "oidc-hardcoded-claim-mapper",
             "config.claim.value",
         ),
-        ({}, "oidc-sha256-pairwise-sub-mapper", "subjects that differ"),
+        ({}, "oidc-sha256-pairwise-sub-mapper", "subjects differ"),
     ],
 )
 def test_a_mapper_that_could_not_act_is_refused_with_what_is_wrong(

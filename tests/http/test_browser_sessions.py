@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.identity_cookie import Identity
-from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
+from gateway.protocol.sign_in_results.completion import DifferentUser, SessionEnded
+from gateway.protocol.sign_in_results.identity_cookie import Identity
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import REDIRECT_URI, Finished, identity_of, sign_in
@@ -21,6 +21,26 @@ from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.wire import claims_of
 
 _AGO: Final = timedelta(minutes=5)
+
+
+def _pairwise(name: str) -> dict[str, Any]:
+    """Return a client of a sector of its own, in whose audience `svc` is."""
+    mappers = {
+        "oidc-sha256-pairwise-sub-mapper": {"pairwiseSubAlgorithmSalt": "a salt"},
+        "oidc-audience-mapper": {
+            "included.client.audience": "svc",
+            "access.token.claim": "true",
+        },
+    }
+    return {
+        "clientId": name,
+        "secret": SECRET,
+        "redirectUris": [f"https://{name}.example.test/*"],
+        "protocolMappers": [
+            {"name": kind, "protocol": "openid-connect", "protocolMapper": kind, "config": config}
+            for kind, config in mappers.items()
+        ],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +53,7 @@ def browsers(administration: Administration) -> Iterator[Recorded]:
         "ssoSessionMaxLifespan": 36_000,
         "ssoSessionMaxLifespanRememberMe": 72_000,
         "accessTokenLifespanForImplicitFlow": 777,
+        "clients": [*RECORDED["clients"], _pairwise("one"), _pairwise("two")],
         "users": [*RECORDED["users"], person("blocked")],
     }
     with administered_realm(administration, "browsers", {}, **settings) as realm:
@@ -251,3 +272,25 @@ def test_tokens_that_a_certificate_must_bind_do_not_go_through_a_browser(
 ) -> None:
     with pytest.raises(OAuthError, match="Client Certification missing"):
         _sign_in(browsers, client_id="bound", response_type="token")
+
+
+def test_each_sector_knows_a_user_by_a_subject_of_its_own(browsers: Recorded) -> None:
+    """OpenID Connect Core §8.1: in every token, and for as long as it is refreshed."""
+    subjects = set()
+    for client_id in ("one", "two"):
+        tokens = _tokens(browsers, _sign_in(browsers, client_id=client_id), client_id)
+        form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        refreshed = browsers.post("token", {**form, "client_id": client_id})
+        assert refreshed.status_code == 200, refreshed.text
+        shown = browsers.post("token/introspect", {"token": tokens["access_token"]}).json()
+        found = {
+            *(claims_of(tokens[kind])["sub"] for kind in ("access_token", "id_token")),
+            claims_of(tokens["refresh_token"])["sub"],
+            claims_of(refreshed.json()["id_token"])["sub"],
+            browsers.userinfo(tokens["access_token"]).json()["sub"],
+            shown["sub"],
+        }
+        assert len(found) == 1
+        subjects |= found
+    assert len(subjects) == 2
+    assert browsers.user_id("john") not in subjects

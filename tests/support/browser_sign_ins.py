@@ -14,19 +14,19 @@ from gateway.bootstrap.services import Services
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
-from gateway.protocol.consents import Consents
-from gateway.protocol.identity_cookie import (
-    Identity,
-    IdentityCookies,
-    IdentityVerification,
-    issue_identity,
-)
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode
 from gateway.protocol.scopes import grant_scopes
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_completion import FinishedSignIn, SignInCompletion
+from gateway.protocol.sign_in_results.completion import FinishedSignIn, SignInCompletion
+from gateway.protocol.sign_in_results.consents import Consents
+from gateway.protocol.sign_in_results.identity_cookie import (
+    Identity,
+    IdentityCookies,
+    IdentityVerification,
+    issue_identity,
+)
 from gateway.settings import Settings
 from tests.support.gateway_process import Gateway
 from tests.support.wire import PUBLIC_URL

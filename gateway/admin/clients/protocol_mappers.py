@@ -82,7 +82,7 @@ class ProtocolMapperAdministration:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
-            mapper = self._read(document)
+            mapper = self._read(owner, document)
             mappers = _mappers(holder)
             if _is_taken(mappers, mapper):
                 raise AlreadyExists("Protocol mapper exists with same name")
@@ -96,7 +96,10 @@ class ProtocolMapperAdministration:
         _require_room(len(documents))
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
-            added = [self._read(document, f"[{place}]") for place, document in enumerate(documents)]
+            added = [
+                self._read(owner, document, f"[{place}]")
+                for place, document in enumerate(documents)
+            ]
             mappers = _mappers(holder)
             for mapper in added:
                 if _is_taken(mappers, mapper):
@@ -117,7 +120,7 @@ class ProtocolMapperAdministration:
             before = _found(mappers, mapper_id)
             change.require_match(_shown(before))
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
-            sent = self._read({**document, **fixed})
+            sent = self._read(owner, {**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
             if sent != before:
                 await _store(change, holder, after)
@@ -133,11 +136,13 @@ class ProtocolMapperAdministration:
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 
-    def _read(self, document: Mapping[str, Any], path: str = "") -> ProtocolMapper:
+    def _read(
+        self, owner: MapperOwner, document: Mapping[str, Any], path: str = ""
+    ) -> ProtocolMapper:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
-        mapper = parse_mapper(document, path)
+        mapper = parse_mapper(document, path, of_scope=owner.kind is OwnerKind.CLIENT_SCOPE)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))
 

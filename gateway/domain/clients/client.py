@@ -14,6 +14,7 @@ from gateway.domain.clients.authorization import (
     RequestObjectSettings,
     VerificationKeys,
 )
+from gateway.domain.clients.display import ClientDisplay
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
@@ -26,6 +27,7 @@ from gateway.domain.secrets import Secret
 
 OPENID_CONNECT: Final = "openid-connect"
 # Clients at the defaults share one value.
+_DISPLAY: Final = ClientDisplay()
 _TOKENS: Final = ClientTokens()
 _SIGNING: Final = ClientSigning()
 _SESSION_LIMITS: Final = ClientSessionLimits()
@@ -97,7 +99,8 @@ class Client:
     levels: AuthenticationLevels = _LEVELS
     request_objects: RequestObjectSettings = _REQUEST_OBJECTS
     verification_keys: VerificationKeys = _VERIFICATION
+    display: ClientDisplay = _DISPLAY
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
-    """Ids of flows that replace the realm's, by use: only `direct_grant` has an effect."""
+    """Ids of flows that replace the realm's, by use: `browser` and `direct_grant`."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)

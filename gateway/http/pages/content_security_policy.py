@@ -1,10 +1,10 @@
 """The Content-Security-Policy of a page, beside the one of the realm.
 
 Two headers are sent: the realm's own, as it is set, and the page's, which allows what this page
-loads and nothing else. A browser enforces both, so that neither weakens the other. One thing is
-added to the realm's policy, as in Keycloak: the frames of a front-channel logout. There is no
+loads and nothing else. A browser enforces both, so that neither weakens the other. As in Keycloak,
+the frames of a front-channel logout are added to the realm's policy. There is no
 `form-action` where a form leads on to the client: browsers apply it to every redirect after the
-form, also to those of the client. docs/decisions/0015-pages.md; CSP Level 3
+form, also to those of the client. docs/decisions/0015-sign-in-pages.md; CSP Level 3
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Which language a page is shown in. Keycloak: themes (DefaultLocaleSelectorProvider).
+"""Which language a page is shown in. Keycloak: 12.12.
 
 Only where the realm enables internationalization; else pages are in English. The first wish that
 the realm supports decides, in the order of the fields of `LocaleWishes`; then the realm's default.

@@ -17,8 +17,12 @@ from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.cookies import Cookie, CookieName, expired
 from gateway.protocol.authorization import AuthorizationRequest
 from gateway.protocol.browser_sign_in import Browser
-from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sign_in_results.identity_cookie import (
+    Identity,
+    IdentityVerification,
+    issue_identity,
+)
 
 _LONGEST_COOKIE: Final = 3_800
 """Characters: browsers keep 4096 bytes of name, value and attributes."""

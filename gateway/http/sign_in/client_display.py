@@ -1,4 +1,4 @@
-"""What pages show of a client. Keycloak: ClientModel, logoUri, policyUri, tosUri."""
+"""What pages show of a client. Keycloak: ClientModel."""
 
 from urllib.parse import urljoin
 
@@ -8,13 +8,12 @@ from gateway.http.pages.views import ClientDisplay
 
 def client_display(client: Client) -> ClientDisplay:
     """Return the client as pages show it."""
-    attributes, document = client.attributes, client.document
-    root, base = str(document.get("rootUrl") or ""), str(document.get("baseUrl") or "")
+    shown = client.display
     return ClientDisplay(
         client_id=client.client_id,
-        name=str(document.get("name") or ""),
-        logo_url=attributes.get("logoUri", ""),
-        policy_url=attributes.get("policyUri", ""),
-        terms_url=attributes.get("tosUri", ""),
-        home_url=urljoin(root, base) if base else "",
+        name=shown.name,
+        logo_url=shown.logo_uri,
+        policy_url=shown.policy_uri,
+        terms_url=shown.terms_uri,
+        home_url=urljoin(shown.root_url, shown.base_url) if shown.base_url else "",
     )

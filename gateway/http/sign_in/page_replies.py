@@ -11,7 +11,6 @@ from gateway.http.pages import LocaleWishes, Pages, PageVisit, View
 from gateway.http.replies import Reply
 
 CHOSEN_LOCALE: Final = "kc_locale"
-_CLIENT_THEME: Final = "login_theme"
 
 
 class PageReplies:
@@ -34,7 +33,7 @@ class PageReplies:
         visit = PageVisit(
             realm=realm,
             wishes=wishes,
-            theme="" if client is None else client.attributes.get(_CLIENT_THEME, ""),
+            theme="" if client is None else client.display.theme,
             language_url=None if url is None else _in_language(url),
         )
         return await self._pages.reply(view, visit, HTTPStatus(status))

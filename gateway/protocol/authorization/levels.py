@@ -24,9 +24,3 @@ def level_of(name: str, levels: Mapping[str, int]) -> int | None:
     if found is None and _NUMBER.fullmatch(name):
         return int(name)
     return found
-
-
-def acr_of(level: int, levels: Mapping[str, int]) -> str:
-    """Return what the claim `acr` says of a level that was reached."""
-    names = [name for name, each in levels.items() if each == level]
-    return names[0] if names else str(level)

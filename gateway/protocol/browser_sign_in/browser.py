@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from gateway.domain.sessions import UserSession
-from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.sign_in_results.identity_cookie import Identity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from gateway.domain.authentication import AuthenticationSession, Challenge, Mess
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest
-from gateway.protocol.consents import ConsentItem
 from gateway.protocol.response_modes import AuthorizationResponse
+from gateway.protocol.sign_in_results.consents import ConsentItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,14 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
-from gateway.protocol.consents import ConsentDetail, Consents
 from gateway.protocol.errors import EventFailure
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_completion import DifferentUser, FinishedSignIn, SignInCompletion
+from gateway.protocol.sign_in_results.completion import (
+    DifferentUser,
+    FinishedSignIn,
+    SignInCompletion,
+)
+from gateway.protocol.sign_in_results.consents import ConsentDetail, Consents
 
 
 @dataclass(frozen=True, slots=True)

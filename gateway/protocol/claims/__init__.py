@@ -11,6 +11,7 @@ from gateway.protocol.claims import (
     audience,
     changed_roles,
     included_claims,
+    pairwise_subject,
     requested_claims,
     role_lists,
     text_claims,
@@ -22,6 +23,7 @@ CLAIM_MAPPERS: Final[Mapping[str, ClaimMapper | RoleMapper]] = {
     mapper.mapper_type: mapper
     for mapper in (
         included_claims.SUB,
+        pairwise_subject.PAIRWISE_SUBJECT,
         included_claims.ACR,
         included_claims.AMR,
         included_claims.ALLOWED_ORIGINS,

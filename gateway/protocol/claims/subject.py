@@ -7,6 +7,7 @@ from datetime import datetime
 from gateway.domain.clients import Client
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
+from gateway.protocol.claims.subject_identifiers import subject_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +32,8 @@ class TokenSubject:
     """When the user signed in with credentials; None for a grant without pages."""
     requested_claims: str = field(default="", repr=False)
     """The parameter `claims` of the authorization request, empty without one."""
+
+    @property
+    def identifier(self) -> str:
+        """Return the `sub` by which the client knows the user."""
+        return subject_identifier(self.client, self.user.id)

@@ -18,8 +18,8 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import ClientSession, UserSession
+from gateway.protocol.authorization.code_verifier import require_verifier
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.code_challenge import require_verifier
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest

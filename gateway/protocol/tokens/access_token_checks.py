@@ -18,6 +18,7 @@ from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
@@ -163,7 +164,8 @@ class AccessTokens:
         user = await self._directory.user(request.realm.realm.id, session.user_id)
         if user is None or not user.user.enabled:
             raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-        if claims.get("sub", session.user_id) != session.user_id:
+        subject = claims.get("sub", session.user_id)
+        if not is_subject(subject, entry.client, session.user_id):
             raise InvalidToken("its session is another user's")
         return user
 
@@ -172,7 +174,7 @@ def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
     user = entry.service_account
     if not entry.client.service_accounts_enabled or user is None or not user.enabled:
         raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-    if user.id != claims.get("sub"):
+    if not is_subject(claims.get("sub"), entry.client, user.id):
         raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
     return user
 

@@ -16,6 +16,7 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
@@ -174,7 +175,7 @@ class RefreshTokens:
         session = await self._sessions.find(
             realm, session_id, offline=token.offline, now=request.now
         )
-        if session is None or session.user_id != token.claims.get("sub"):
+        if session is None or not is_subject(token.claims.get("sub"), client, session.user_id):
             raise session_is_over(token)
         if client.id not in session.clients:
             raise _refused("Session doesn't have required client")

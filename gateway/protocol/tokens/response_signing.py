@@ -13,6 +13,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, LAST_IN_INTROSPECTION
+from gateway.protocol.claims.subject_identifiers import subject_identifier
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
@@ -36,7 +37,8 @@ def sign_userinfo(
     chosen = client.signing.userinfo
     if chosen is None:
         return None
-    typed = {"sub": active.user.user.id, "iss": request.issuer, "aud": client.client_id}
+    subject = subject_identifier(client, active.user.user.id)
+    typed = {"sub": subject, "iss": request.issuer, "aud": client.client_id}
     signed = sign_for_client(request, chosen, userinfo_claims(typed, claims))
     request.event.details |= {
         Detail.SIGNATURE_REQUIRED: "true",

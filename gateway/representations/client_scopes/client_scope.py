@@ -52,7 +52,7 @@ CLIENT_SCOPE_TABLE: Final = FieldTable(
         Setting("description", "description", Text(), public=True),
         Setting("protocol", "protocol", OneOf(SCOPE_PROTOCOLS)),
         Setting("attributes", "attributes", TextMap()),
-        Setting("protocolMappers", "mappers", ProtocolMappers(), omit_empty=True),
+        Setting("protocolMappers", "mappers", ProtocolMappers(of_scope=True), omit_empty=True),
     )
 )
 

@@ -47,9 +47,7 @@ def client_settings(
 
     `document` is the representation, where the redirect URIs stand.
     """
-    found: dict[str, dict[str, Any]] = {}
-    if redirects := _of_document(document):
-        found["redirects"] = redirects
+    found = _of_document(document)
     for name, text in attributes.items():
         setting = _SETTINGS.get(name)
         if setting is not None:
@@ -60,12 +58,22 @@ def client_settings(
     return {**_DEFAULTS, **given}
 
 
-def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if root := document.get("rootUrl"):
-        found["root_url"] = root
-    if patterns := document.get("redirectUris"):
-        found["patterns"] = tuple(patterns)
+_FIELDS: Final[tuple[tuple[str, str, str, type], ...]] = (
+    ("rootUrl", "redirects", "root_url", str),
+    ("redirectUris", "redirects", "patterns", tuple),
+    ("rootUrl", "display", "root_url", str),
+    ("baseUrl", "display", "base_url", str),
+    ("name", "display", "name", str),
+)
+"""Members of the representation: name, group and field of `Client`, type."""
+
+
+def _of_document(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the settings by group that are members of the representation."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, group, field, kind in _FIELDS:
+        if value := document.get(name):
+            found.setdefault(group, {})[field] = kind(value)
     return found
 
 
@@ -123,6 +131,10 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "use.jwks.url": _Setting("verification_keys", "uses_key_set_url", SWITCH),
     "jwt.credential.certificate": _Setting("verification_keys", "certificate", TEXT),
     "jwt.credential.public.key": _Setting("verification_keys", "public_key", TEXT),
+    "logoUri": _Setting("display", "logo_uri", TEXT),
+    "policyUri": _Setting("display", "policy_uri", TEXT),
+    "tosUri": _Setting("display", "terms_uri", TEXT),
+    "login_theme": _Setting("display", "theme", TEXT),
     SUBJECT: _Setting("certificate_authentication", "subject", TEXT),
     SUBJECT_IS_PATTERN: _Setting("certificate_authentication", "is_pattern", FLAG),
     AUTHORITY: _Setting("certificate_authentication", "authority", TEXT),

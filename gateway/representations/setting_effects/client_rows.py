@@ -44,18 +44,23 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_scope_mappings.py": "fullScopeAllowed",
             "tests/http/test_admin_protocol_mappers.py": "protocolMappers",
             "tests/http/test_admin_client_scopes.py": "defaultClientScopes optionalClientScopes",
+            "tests/http/test_sign_in_pages.py": "name baseUrl",
             _PUSHED: "redirectUris rootUrl standardFlowEnabled implicitFlowEnabled",
         },
         {
             "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
             " cannot authenticate yet",
             "consentRequired": "The password grant is refused",
+<<<<<<< HEAD
+=======
+            "authenticationFlowBindingOverrides": "`browser` and `direct_grant`",
+>>>>>>> browser
         },
     ),
     *stored(
         _FIELD,
         {
-            _DISPLAY: "name description type baseUrl alwaysDisplayInConsole",
+            _DISPLAY: "description type alwaysDisplayInConsole",
             _NO_LOGOUT_NOTICE: "adminUrl frontchannelLogout",
             "Keycloak does not read it either": "surrogateAuthRequired",
             "The UMA grant does not exist: no permission is ever granted": (

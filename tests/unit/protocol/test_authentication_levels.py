@@ -1,12 +1,8 @@
 """The class of a sign-in (`acr`). Keycloak: AcrUtils.mapLoaToAcr; OpenID Connect Core §2."""
 
-from dataclasses import replace
-
 import pytest
 
-from gateway.domain.clients import AuthenticationLevels, Client
-from gateway.domain.realm import Realm
-from gateway.protocol.authentication_levels import acr_of, names_of_levels
+from gateway.protocol.sign_in_results.authentication_levels import acr_of
 
 NAMES = {"copper": 1, "silver": 2, "gold": 3}
 
@@ -39,17 +35,3 @@ def test_the_highest_name_that_was_reached_counts(
 )
 def test_without_names_the_level_is_the_class(*, level: int | None, fresh: bool, acr: str) -> None:
     assert acr_of(level, {}, fresh=fresh, requested=("gold",)) == acr
-
-
-def test_the_names_of_the_client_come_before_those_of_the_realm() -> None:
-    realm = Realm("demo-id", "demo", attributes={"acr.loa.map": '{"silver": "2"}'})
-    client = Client("app-uuid", "demo-id", "app")
-    assert names_of_levels(realm, client) == {"silver": 2}
-    own = replace(client, levels=AuthenticationLevels({"gold": 3}))
-    assert names_of_levels(realm, own) == {"gold": 3}
-
-
-@pytest.mark.parametrize("text", ["", "x", "[]", '{"a": "b"}', '{"a": null}', "[" * 9999])
-def test_names_that_cannot_be_read_are_none(text: str) -> None:
-    realm = Realm("demo-id", "demo", attributes={"acr.loa.map": text})
-    assert names_of_levels(realm, Client("app-uuid", "demo-id", "app")) == {}

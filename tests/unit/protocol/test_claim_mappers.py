@@ -90,8 +90,9 @@ GROUPS = "oidc-group-membership-mapper"
 AUDIENCE = "oidc-audience-mapper"
 ESSENTIAL = "oidc-claims-param-token-mapper"
 VALUE = "oidc-claims-param-value-idtoken-mapper"
-REQUESTED = {ESSENTIAL, VALUE}
-"""Their cases are in test_requested_claims.py."""
+PAIRWISE = "oidc-sha256-pairwise-sub-mapper"
+ELSEWHERE = {ESSENTIAL, VALUE, PAIRWISE}
+"""Their cases are in test_requested_claims.py and test_subject_identifiers.py."""
 ADDRESS = "oidc-address-mapper"
 MANY = {"multivalued": "true"}
 
@@ -420,7 +421,7 @@ def test_roles_are_renamed_before_others_are_added() -> None:
 def test_every_mapper_is_among_the_cases() -> None:
     adding = {mapper_type for mapper_type, *_ in CASES}
     changing = {mapper_type for mapper_type, *_ in CHANGED}
-    assert adding | changing | REQUESTED == set(CLAIM_MAPPERS)
+    assert adding | changing | ELSEWHERE == set(CLAIM_MAPPERS)
 
 
 ADDING = {name: kind for name, kind in CLAIM_MAPPERS.items() if isinstance(kind, ClaimMapper)}
@@ -454,6 +455,7 @@ _WHERE = {
     NOTE: "access lightweight introspection id userinfo response",
     ESSENTIAL: "id userinfo",
     VALUE: "id",
+    PAIRWISE: "",
 }
 _ELSE = "access lightweight introspection id userinfo"
 _PURPOSES = {

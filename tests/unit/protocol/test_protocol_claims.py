@@ -251,7 +251,7 @@ def _check_access(decided: Decided) -> Mapping[str, Any]:
         claims,
         iss=ISSUER,
         aud=ABSENT if expected is None else expected,
-        sub=decided.user.id if included else ABSENT,
+        sub=decided.context.subject.identifier if included else ABSENT,
         exp=int((NOW + timedelta(seconds=decided.response.expires_in)).timestamp()),
         iat=int(NOW.timestamp()),
         jti=decided.response.token_id,
@@ -276,7 +276,7 @@ def _check_id(decided: Decided, part: SessionPart) -> None:
         claims,
         iss=ISSUER,
         aud=audience_claim(tuple(dict.fromkeys((client_id, *decided.audiences(resolved=False))))),
-        sub=decided.user.id,
+        sub=decided.context.subject.identifier,
         iat=int(NOW.timestamp()),
         typ="ID",
         azp=client_id,
@@ -299,7 +299,7 @@ def _check_refresh(decided: Decided, part: SessionPart) -> Mapping[str, Any]:
         "jti": part.refresh_id,
         "iss": ISSUER,
         "aud": ISSUER,
-        "sub": decided.user.id,
+        "sub": decided.context.subject.identifier,
         "typ": "Refresh",
         "azp": decided.client.client_id,
         "sid": part.session.id,
@@ -325,7 +325,7 @@ def _check_introspection(decided: Decided, token: Mapping[str, Any], kind: str) 
         sid=token.get("sid", ABSENT),
         scope=token["scope"],
         aud=ABSENT if expected is None else expected,
-        sub=decided.user.id if included else ABSENT,
+        sub=decided.context.subject.identifier if included else ABSENT,
         cnf=CONFIRMED,
         client_id=decided.client.client_id,
         username="ann",
@@ -342,7 +342,7 @@ def _check_introspection(decided: Decided, token: Mapping[str, Any], kind: str) 
 
 def _check_userinfo(decided: Decided) -> None:
     claims = userinfo_document(decided.context)
-    _is(claims, sub=decided.user.id)
+    _is(claims, sub=decided.context.subject.identifier)
     for name in ("iss", "aud", "exp", "iat", "jti", "typ", "azp", "sid", "scope", "cnf"):
         assert name not in claims
     _check_common(claims, decided)

@@ -19,16 +19,17 @@ from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
-from gateway.protocol.authentication_levels import acr_of, names_of_levels
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
+from gateway.protocol.authorization.levels import levels_of
 from gateway.protocol.claims.mapped_claims import AUTH_TIME
-from gateway.protocol.consents import ConsentDetail
 from gateway.protocol.errors import OAuthError, refused
-from gateway.protocol.identity_cookie import authenticated_at
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.scopes import resolve_claims
 from gateway.protocol.sessions import Joined, NewSession, Participation, Sessions
+from gateway.protocol.sign_in_results.authentication_levels import acr_of
+from gateway.protocol.sign_in_results.consents import ConsentDetail
+from gateway.protocol.sign_in_results.identity_cookie import authenticated_at
 from gateway.protocol.tokens import Issue, SessionPart, issue_to_browser
 
 _NO_GRANT: Final = "na"
@@ -173,7 +174,7 @@ class SignInCompletion:
 def _participation(
     realm: Realm, asked: AuthorizationRequest, finished: FinishedSignIn, signed_in: datetime
 ) -> Participation:
-    names = names_of_levels(realm, asked.client.client)
+    names = levels_of(realm, asked.client.client)
     fresh = finished.joins is None
     return Participation(
         scope=" ".join(asked.scopes.names),

@@ -10,12 +10,9 @@ import re
 from typing import Final
 
 from gateway.domain.events import EventError
+from gateway.protocol.authorization.checks.code_challenge import S256
 from gateway.protocol.errors import OAuthError, refused
 
-PLAIN: Final = "plain"
-S256: Final = "S256"
-CODE_CHALLENGE_METHODS: Final = (PLAIN, S256)
-"""As discovery lists them."""
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9\-._~]{43,128}", re.ASCII)
 
 

@@ -4,27 +4,13 @@ Keycloak: `acr.loa.map` of the client, else of the realm; without levels `1` sta
 with credentials, `0` for one by cookie. Spec: OpenID Connect Core §2 (`acr`)
 """
 
-import json
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from gateway.domain.clients import Client
-from gateway.domain.limits.caches import cached
-from gateway.domain.realm import Realm
+from gateway.protocol.authorization.levels import level_of
 from gateway.protocol.scopes import SIGNED_IN
 
 BY_COOKIE: Final = "0"
-_MAP: Final = "acr.loa.map"
-
-
-def names_of_levels(realm: Realm, client: Client) -> Mapping[str, int]:
-    """Return the level of each `acr`: those of the client, or else those of the realm."""
-    return client.levels.names or names_in_realm(realm)
-
-
-def names_in_realm(realm: Realm) -> Mapping[str, int]:
-    """Return the level of each `acr` of the realm."""
-    return _levels(realm.attributes.get(_MAP, ""))
 
 
 def acr_of(
@@ -47,26 +33,8 @@ def acr_of(
 
 
 def _highest(reached: int, names: Mapping[str, int], candidates: Collection[str]) -> str | None:
-    levels = {name: _level(name, names) for name in candidates}
+    levels = {name: level_of(name, names) for name in candidates}
     fitting = {
         name: level for name, level in levels.items() if level is not None and 0 < level <= reached
     }
     return max(fitting, key=fitting.__getitem__, default=None)
-
-
-def _level(name: str, names: Mapping[str, int]) -> int | None:
-    found = names.get(name)
-    if found is None and name.isascii() and name.isdecimal():
-        return int(name[:9])
-    return found
-
-
-@cached(64 * 1024)
-def _levels(text: str) -> Mapping[str, int]:
-    """Return the map of a realm; what cannot be read names no level."""
-    try:
-        found = json.loads(text) if text else {}
-        pairs = found.items() if isinstance(found, dict) else ()
-        return {str(name): int(level) for name, level in pairs}
-    except (ValueError, TypeError, RecursionError):
-        return {}

@@ -1,0 +1,68 @@
+"""The subject (`sub`) by which a client knows a user: the user's id, or one for its sector alone.
+
+A client with the mapper `oidc-sha256-pairwise-sub-mapper` gets a pairwise identifier. It is
+computed and not stored: the salt of the mapper, or else its id, keeps others from finding the
+user's id by trying.
+Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
+"""
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from gateway.domain.clients import Client
+from gateway.domain.errors import FieldError
+
+PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
+SECTOR_URI: Final = "sectorIdentifierUri"
+SALT: Final = "pairwiseSubAlgorithmSalt"
+SUBJECT_TYPES: Final = ("public", "pairwise")
+
+
+def subject_identifier(client: Client, user_id: str) -> str:
+    """Return the `sub` of a user for a client."""
+    for mapper in client.protocol_mappers:
+        if mapper.mapper_type == PAIRWISE:
+            salt = mapper.config.get(SALT) or mapper.id
+            return _pairwise(_sector(client), user_id, salt)
+    return user_id
+
+
+def is_subject(claim: object, client: Client, user_id: str) -> bool:
+    """Tell whether the `sub` of a token names the user, as it does now or did before the mapper."""
+    return claim in {user_id, subject_identifier(client, user_id)}
+
+
+def check_pairwise(config: Mapping[str, str]) -> FieldError | None:
+    """Return what is wrong with the configuration of the mapper."""
+    if config.get(SECTOR_URI):
+        allowed = "nothing: the hosts of the redirect URIs are the sector"
+        return FieldError(f"config.{SECTOR_URI}", "an address, which is not read yet", allowed)
+    return None
+
+
+def _pairwise(sector: str, user_id: str, salt: str) -> str:
+    """Return a UUID made of the hash, as Java makes one of bytes (version 3)."""
+    digest = hashlib.sha256(f"{sector}{user_id}{salt}".encode()).digest()
+    return str(uuid.UUID(bytes=hashlib.md5(digest, usedforsecurity=False).digest(), version=3))
+
+
+def _sector(client: Client) -> str:
+    """Return the host of the redirect URIs.
+
+    Clients of one host share identifiers. Where the hosts differ, the client is a sector of its
+    own, so that it shares none.
+    """
+    root, patterns = client.redirects.root_url, client.redirects.patterns
+    addresses = [f"{root}{each}" if each.startswith("/") else each for each in patterns]
+    hosts = {_host(address) for address in addresses or [root]} - {None}
+    return hosts.pop() or client.id if len(hosts) == 1 else client.id
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None

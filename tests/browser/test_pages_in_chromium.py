@@ -1,0 +1,180 @@
+"""The pages in Debian's Chromium: WCAG 2.2 by axe, the keyboard, with and without JavaScript."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+from gateway.http.pages.samples import SAMPLES
+from scripts.sign_in_pages import FLAGS, PageServer, chromium, demo_realm, serve_samples
+
+AXE: Final = Path(__file__).parents[1] / "clients/npm/node_modules/axe-core/axe.min.js"
+TAGS: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+PHONE: Final = {"width": 390, "height": 844}
+DESKTOP: Final = {"width": 1280, "height": 800}
+OTHERS: Final = "https://*.example.com/**"
+"""Clients of the samples."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium once."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[PageServer]:
+    """Serve the samples, for a realm with a color of its own."""
+    server = serve_samples(demo_realm(**{"realmgate.login.accentColor": "#e4572e"}))
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """Open a page where axe can run; its own script is not needed."""
+    context = _context(browser)
+    yield context.new_page()
+    context.close()
+
+
+def _context(browser: Browser, *, scripts: bool = True) -> BrowserContext:
+    context = browser.new_context(java_script_enabled=scripts, reduced_motion="reduce")
+    context.set_default_timeout(20_000)
+    context.route(OTHERS, _answer)
+    return context
+
+
+def _answer(route: Route) -> None:
+    route.fulfill(status=200, content_type="text/html", body="<title>client</title>")
+
+
+def _violations(page: Page) -> list[str]:
+    options = {"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
+    found: dict[str, Any] = page.evaluate(
+        "(options) => axe.run(document, options)", {**options, "elementRef": False}
+    )
+    return [
+        f"{rule['id']}: {node['target']} {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def _open(page: Page, url: str) -> None:
+    # The two pages with a script would leave at once.
+    page.route("**/proceed.js", lambda route: route.fulfill(body=""))
+    page.goto(url)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_axe_finds_nothing_in_any_scheme_direction_and_width(
+    page: Page, pages: PageServer, name: str
+) -> None:
+    variants = {
+        "en": ((DESKTOP, "light"), (PHONE, "dark")),
+        "ar": ((PHONE, "light"), (DESKTOP, "dark")),
+    }
+    for locale, shown in variants.items():
+        _open(page, f"{pages.url}/{name}?locale={locale}")
+        for size, scheme in shown:
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            assert _violations(page) == [], (locale, scheme, size)
+            wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            assert not wide, (locale, scheme, size)
+
+
+def test_axe_would_find_something(page: Page, pages: PageServer) -> None:
+    _open(page, f"{pages.url}/login")
+    page.evaluate("document.querySelector('label').remove()")
+    assert any(found.startswith("label:") for found in _violations(page))
+
+
+def test_the_keyboard_leads_from_the_name_to_the_button(page: Page, pages: PageServer) -> None:
+    page.goto(f"{pages.url}/login")
+    found = []
+    for _ in range(4):
+        found.append(page.evaluate("document.activeElement.id"))
+        page.keyboard.press("Tab")
+    assert found[:3] == ["username", "password", "rememberMe"]
+    page.focus("#kc-login")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+
+
+def test_nothing_is_blocked_by_the_policies(browser: Browser, pages: PageServer) -> None:
+    context = _context(browser)
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    for name in ("login-failed", "consent", "frontchannel-logout", "form-post"):
+        page.goto(f"{pages.url}/{name}")
+        page.wait_for_load_state("networkidle")
+    context.close()
+    assert said == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with", "without"])
+def test_form_post_reaches_the_client(
+    browser: Browser, pages: PageServer, *, scripts: bool
+) -> None:
+    """A script sends the form; without one the user presses the button."""
+    context = _context(browser, scripts=scripts)
+    page = context.new_page()
+    with page.expect_request("https://portal.example.com/callback") as sent:
+        page.goto(f"{pages.url}/form-post", wait_until="commit")
+        if not scripts:
+            page.click("#continue")
+    assert sent.value.post_data == "code=c&state=s"
+    context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with", "without"])
+def test_a_front_channel_logout_loads_the_frames_and_goes_on(
+    browser: Browser, pages: PageServer, *, scripts: bool
+) -> None:
+    context = _context(browser, scripts=scripts)
+    page = context.new_page()
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    with page.expect_request("https://portal.example.com/"):
+        page.goto(f"{pages.url}/frontchannel-logout", wait_until="commit" if scripts else "load")
+        if not scripts:
+            page.click("#continue")
+    assert "https://portal.example.com/logout?sid=1" in loaded
+    assert "https://mail.example.com/logout?sid=1" in loaded
+    context.close()
+
+
+def test_pages_are_complete_without_javascript(browser: Browser, pages: PageServer) -> None:
+    context = _context(browser, scripts=False)
+    page = context.new_page()
+    page.goto(f"{pages.url}/login?locale=fr")
+    page.click("#kc-current-locale-link")
+    page.click("#language-switch1 a[lang=ar]")
+    assert page.get_attribute("html", "dir") == "rtl"
+    page.fill("#username", "ann")
+    page.fill("#password", "secret")
+    page.check("#rememberMe")
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.click("#kc-login")
+    assert sent.value.post_data == "username=ann&password=secret&rememberMe=on&credentialId=&login="
+    context.close()
+
+
+def test_the_scheme_is_right_from_the_first_paint(browser: Browser, pages: PageServer) -> None:
+    """The style sheet is loaded before anything is shown, and the canvas follows the scheme."""
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(f"{pages.url}/login")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(14, 17, 22)"
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light dark"
+    context.close()
