@@ -51,10 +51,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
             " cannot authenticate yet",
             "consentRequired": "The password grant is refused",
-<<<<<<< HEAD
-=======
             "authenticationFlowBindingOverrides": "`browser` and `direct_grant`",
->>>>>>> browser
         },
     ),
     *stored(
