@@ -209,7 +209,8 @@ async def test_two_tabs_of_a_browser_sign_in_on_their_own(
     assert shown(await other.log_in(password="wrong")) == (LOGIN, INVALID)
     assert isinstance(await one.log_in(), SignedIn)
     await one.sign_in.end(first)
-    assert await other.sign_in.find(REALM.id, second.id, second.tab_id) is None
+    assert await one.sign_in.find(REALM.id, first.id, first.tab_id) is None
+    assert isinstance(await other.log_in(), SignedIn)
 
 
 async def test_a_user_with_a_device_is_asked_for_its_code(

@@ -16,7 +16,7 @@ from gateway.authentication.errors import (
     SessionLimitExceeded,
     SignInRefused,
 )
-from gateway.domain.authentication import new_authentication_session
+from gateway.domain.authentication import session_of_one_request
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import needs_username
@@ -73,7 +73,7 @@ class Password:
             certificate=request.certificate,
             form=_credentials(request, needs_name=needs_username(flow)),
         )
-        session = new_authentication_session(
+        session = session_of_one_request(
             realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
         )
         step = await self._engine.begin(context, session)

@@ -143,7 +143,7 @@ class SignInOfAlice:
         return asyncio.run(self.runner.run(self.sign_in, _checks()))
 
     def submit(self, answer: str = "right") -> Progress:
-        path = self.flow.path(self.sign_in.session.execution)
+        path = self.flow.path(self.sign_in.execution)
         form = {"answer": answer}
         return asyncio.run(self.runner.submit(self.sign_in, _checks(), path, form))
 
