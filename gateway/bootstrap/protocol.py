@@ -10,6 +10,7 @@ from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
@@ -42,6 +43,7 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,
+        device_authorizations=services.device_authorizations,
         consents=Consents(database),
     )
 
@@ -70,4 +72,5 @@ def protocol_endpoints(
         userinfo=UserinfoEndpoint(access_tokens),
         logout=LogoutEndpoint(clients, grants.sessions),
         pushed_requests=PushedRequestEndpoint(clients, checks),
+        devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )

@@ -23,11 +23,19 @@ from gateway.http.oidc.discovery import (
     get_openid_configuration,
     get_realm_information,
 )
-from gateway.http.oidc.endpoints import introspect, log_out, push_request, revoke, userinfo
+from gateway.http.oidc.endpoints import (
+    authorize_device,
+    introspect,
+    log_out,
+    push_request,
+    revoke,
+    userinfo,
+)
 from gateway.http.oidc.token import TokenHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
-from gateway.http.replies import NO_STORE, Headers
+from gateway.http.replies import NO_STORE, NOT_KEPT, Headers
 from gateway.protocol.authorization import PushedRequestEndpoint
+from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
@@ -88,6 +96,7 @@ class ProtocolEndpoints:
     userinfo: UserinfoEndpoint
     logout: LogoutEndpoint
     pushed_requests: PushedRequestEndpoint
+    devices: DeviceAuthorizationEndpoint
 
 
 def build_routes(
@@ -134,6 +143,13 @@ def build_routes(
             partial(push_request, each.pushed_requests),
             post,
             NO_STORE,
+            cross_origin=FOR_CLIENTS,
+        ),
+        _Row(
+            f"{_PROTOCOL}/auth/device",
+            partial(authorize_device, each.devices),
+            post,
+            NOT_KEPT,
             cross_origin=FOR_CLIENTS,
         ),
         _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC, cross_origin=PUBLIC_METADATA),

@@ -67,6 +67,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "request_parameter_supported": True,
         "request_object_signing_alg_values_supported": [*ALGORITHMS_OF_CLIENTS, UNSIGNED],
         "request_uri_parameter_supported": False,
+        "device_authorization_endpoint": endpoints["device_authorization_endpoint"],
         "require_pushed_authorization_requests": False,
         "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
     }
@@ -86,6 +87,7 @@ def _endpoints(issuer: str) -> dict[str, str]:
         "token_endpoint": f"{protocol}/token",
         "revocation_endpoint": f"{protocol}/revoke",
         "introspection_endpoint": f"{protocol}/token/introspect",
+        "device_authorization_endpoint": f"{protocol}/auth/device",
         "registration_endpoint": f"{issuer}/clients-registrations/openid-connect",
         "userinfo_endpoint": f"{protocol}/userinfo",
         "pushed_authorization_request_endpoint": f"{protocol}/ext/par/request",

@@ -29,6 +29,11 @@ class PageMessage(StrEnum):
     registrationNotAllowedMessage = "Registration not allowed"  # noqa: N815
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
 
+    oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
+        "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."
+        " The flow is disabled for the client."
+    )
+
     @property
     def key(self) -> str:
         return self.name
