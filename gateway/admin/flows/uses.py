@@ -53,7 +53,7 @@ def _roots(states: tuple[Flows, Flows], changed: Iterable[str]) -> set[str]:
         for flow_id in changed
         for flows in states
         if flows.find(flow_id) is not None
-        for root in flows.roots(flow_id)
+        for root in flows.containing(flow_id)
     }
 
 
