@@ -45,6 +45,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import EventFailure
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_results.completion import (
@@ -237,7 +238,7 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: _Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if asked.hinted_user is not None and step.user.id != asked.hinted_user:
+        if not _is_hinted(asked, step.user.id):
             failure = EventFailure(EventError.DIFFERENT_USER_AUTHENTICATED)
             raise RedirectError("login_required", None, asked.target, event=failure)
         user = await self._user(visit, step)
@@ -289,6 +290,12 @@ class BrowserSignIn:
     async def _user(self, visit: _Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""
         return await self._directory.user(visit.request.realm.realm.id, step.user.id)
+
+
+def _is_hinted(asked: AuthorizationRequest, user_id: str) -> bool:
+    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
+    hint = asked.hinted_user
+    return hint is None or is_subject(hint, asked.client.client, user_id)
 
 
 def _challenged(visit: _Visit, step: Challenged) -> AskUser:
