@@ -7,6 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import (
     Challenged,
     PageExpired,
@@ -15,8 +17,11 @@ from gateway.authentication.engine import (
     RequestedAuthentication,
     SignedIn,
 )
-from gateway.authentication.errors import AccountNotSetUp
+from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
+from gateway.authentication.engine.sign_in import SecretCheck, SignIn
+from gateway.authentication.errors import AccountNotSetUp, InvalidUserCredentials
 from gateway.domain.authentication import AuthenticationSession, FormName
+from gateway.domain.flows import SignInFlow
 from gateway.domain.realm import LoginSettings, TokenLifespans
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.one_time_devices import KEY, code, device
@@ -155,13 +160,44 @@ async def test_one_form_sent_twice_at_once_is_taken_once(
 ) -> None:
     await store_user(database)
     browser = Browser(open_gateway(), open_gateway(), realm=REALM)
-    page = (await browser.begin()).session
+    await browser.begin()
+    page, context = await _stored(browser), browser.context()
     form = {"username": "alice", "password": WRONG.reveal()}
-    steps = await asyncio.gather(*(browser.resend(page, **form) for _ in range(6)))
+    steps = await asyncio.gather(
+        *(
+            browser.sign_in.submit(context, page, page.execution, form, page.session_code)
+            for _ in range(6)
+        )
+    )
     kinds = sorted(type(step).__name__ for step in steps)
     assert kinds == ["Challenged", *["Replayed"] * 5]
     record = await browser.gateways[0].failures.record(REALM.id, "alice-uuid")
     assert record.failures == 1
+
+
+async def test_an_authenticator_cannot_prove_a_user_who_is_locked_out(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    """Whatever it answers: the engine decides about the attempt."""
+    await store_user(database)
+    for _ in range(RULES.failure_factor):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(REALM, password=WRONG)
+    browser = Browser(gateway, realm=REALM)
+    session = (await browser.begin()).session
+    sign_in = SignIn(browser.context(), session, SignInFlow("any"))
+    account = await Accounts(database).named(REALM, "alice")
+
+    async def always(admitted: bool) -> bool:  # noqa: FBT001 - a callback
+        del admitted
+        return True
+
+    guard = BruteForceGuard(gateway.failures, gateway.metrics)
+    lockouts = PermanentLockouts(database, gateway.invalidation)
+    async with GuardedChecks(guard, lockouts) as checks:
+        with pytest.raises(InvalidUserCredentials, match="user_temporarily_disabled"):
+            await checks.require_proven(sign_in, account, SecretCheck("any", always))
+    assert not sign_in.used
 
 
 async def test_a_page_of_an_earlier_step_has_expired_and_a_form_sent_again_is_not_taken(
@@ -375,7 +411,7 @@ async def test_a_known_user_signs_in_again_under_the_same_name(
     browser = Browser(gateway, realm=REALM)
     await browser.begin()
     browser.remember(await browser.log_in())
-    gateway.clock.advance(timedelta(minutes=5))
+    gateway.clock.advance(timedelta(minutes=5) if requested.max_age else timedelta(0))
     step = await browser.begin(requested)
     assert shown(step) == (LOGIN, "reauthenticate")
     assert isinstance(step, Challenged)
