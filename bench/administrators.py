@@ -1,49 +1,68 @@
 """A service account that administers every realm, and its requests to the admin API."""
 
 import json
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from bench.load import Requests, one_request
-from bench.people import token_path
-from bench.stack import Site, import_realms
+from bench.people import PEOPLE, token_path
+from bench.stack import TOKEN_LIFESPAN, Site, import_realms
 
-_MASTER = "master"
-_CLIENT = "administrator"
-_SECRET = "of nobody, in no place but a measurement"  # noqa: S105 - it says so
-_LIFESPAN = 36_000
+MASTER = "master"
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """The credentials of the service account."""
+
+    client: str
+    secret: str = field(repr=False)
+
+
+ADMINISTRATOR = Administrator("administrator", "of nobody, in no place but a measurement")
+ADMIN_PASSWORD = "The Administrator's word of 1 measurement!"  # noqa: S105 - of nobody
+"""Of the user `admin` of the realm master."""
+_WRITES = 1_000_000
+"""More than any round makes: no name twice."""
 
 
 def add_administrator(site: Site) -> None:
     """Import the client into the realm `master`."""
     account = {
-        "username": f"service-account-{_CLIENT}",
-        "serviceAccountClientId": _CLIENT,
+        "username": f"service-account-{ADMINISTRATOR.client}",
+        "serviceAccountClientId": ADMINISTRATOR.client,
         "realmRoles": ["admin"],
     }
     client = {
-        "clientId": _CLIENT,
-        "secret": _SECRET,
+        "clientId": ADMINISTRATOR.client,
+        "secret": ADMINISTRATOR.secret,
         "serviceAccountsEnabled": True,
         "standardFlowEnabled": False,
     }
     master = {
-        "realm": _MASTER,
+        "realm": MASTER,
         "enabled": True,
-        "accessTokenLifespan": _LIFESPAN,
+        "sslRequired": "none",  # a server is measured without nginx, too
+        "accessTokenLifespan": TOKEN_LIFESPAN,
         "clients": [client],
         "users": [account],
     }
     import_realms(site, [master])
 
 
-def administrator_token(port: int) -> str:
-    """Return an access token that outlives the measurement."""
+def administrator_form() -> str:
+    """Return the form that asks for the administrator's token."""
     form = {
         "grant_type": "client_credentials",
-        "client_id": _CLIENT,
-        "client_secret": _SECRET,
+        "client_id": ADMINISTRATOR.client,
+        "client_secret": ADMINISTRATOR.secret,
     }
-    answer = one_request(port, Requests(token_path(_MASTER), urlencode(form)))
+    return urlencode(form)
+
+
+def administrator_token(port: int) -> str:
+    """Return an access token that outlives the measurement."""
+    answer = one_request(port, Requests(token_path(MASTER), administrator_form()))
     return str(json.loads(answer)["access_token"])
 
 
@@ -61,3 +80,24 @@ def admin_requests(
         content_type="application/json",
         token=token,
     )
+
+
+def kinds_of_requests(token: str, writes: str = PEOPLE) -> dict[str, Requests]:
+    """Return what an administrator asks of the realm of people; new things go to `writes`.
+
+    `ROUND` in a body stands for something that no other round has.
+    """
+    user = {"username": "made-ROUND-%d", "enabled": True, "email": "made-ROUND-%d@example.test"}
+    return {
+        "one realm": admin_requests(token, "GET", PEOPLE),
+        "a user by name": admin_requests(
+            token, "GET", f"{PEOPLE}/users?username=person-%d&exact=true", numbers=500
+        ),
+        "a page of 20 users": admin_requests(token, "GET", f"{PEOPLE}/users?max=20"),
+        "a page of 100 users": admin_requests(token, "GET", f"{PEOPLE}/users"),
+        "clients": admin_requests(token, "GET", f"{PEOPLE}/clients?clientId=app"),
+        "a new user": admin_requests(token, "POST", f"{writes}/users", user, numbers=_WRITES),
+        "a new role": admin_requests(
+            token, "POST", f"{writes}/roles", {"name": "made-ROUND-%d"}, numbers=_WRITES
+        ),
+    }

@@ -20,6 +20,12 @@ from bench.stack import CLIENT, REALM, Stack
 from bench.workspace import BENCH, free_port
 
 CONNECTIONS = 32
+
+
+class NoResponses(BenchError):
+    """No request was answered in the time of a run."""
+
+
 _FORM = "grant_type=client_credentials&client_id={client}"
 
 
@@ -149,8 +155,10 @@ def wrk(
     command += [requests.token] if requests.token else []
     text = output_of(command, cores=cores, seconds=seconds + 30)
     found = json.loads(text.rpartition("RESULT ")[2])
-    if found["refused"] or found["broken"] or not found["requests"]:
+    if found["refused"] or found["broken"]:
         raise BenchError(f"{requests.path}: {found}")
+    if not found["requests"]:
+        raise NoResponses(f"{requests.path}: no response in {seconds} s")
     return Load(
         rate=found["requests"] / found["microseconds"] * 1e6,
         requests=found["requests"],

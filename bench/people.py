@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 
 from bench.load import Requests
 from bench.processes import BenchError
-from bench.stack import Site, import_realms
+from bench.stack import TOKEN_LIFESPAN, Site, import_realms
 
 PEOPLE = "people"
 COSTLY_PEOPLE = "people-at-todays-cost"
@@ -40,7 +40,6 @@ APP = "app"
 PASSWORD = "a-Password-Of-16-Characters-1"  # noqa: S105 - of nobody
 REFUSED = (HTTPStatus.BAD_REQUEST, "Invalid user credentials")
 """The answer to a wrong password: status and description."""
-_LIFESPAN = 36_000
 
 
 def add_people(site: Site) -> None:
@@ -50,7 +49,7 @@ def add_people(site: Site) -> None:
 
 def import_people(site: Site, *realms: str, **settings: object) -> None:
     """Import some of the realms, perhaps into another database than the state folder's."""
-    import_realms(site, [_realm(name) for name in realms], **settings)
+    import_realms(site, [people_document(name) for name in realms], **settings)
 
 
 def refresh(port: int, realm: str, token: str) -> dict[str, str]:
@@ -108,7 +107,8 @@ def _login(username: str) -> dict[str, str]:
     }
 
 
-def _realm(name: str) -> dict[str, object]:
+def people_document(name: str) -> dict[str, object]:
+    """Return a realm with its users."""
     hashed = _hashed(ROUNDS[name])
     timed = name == TIMED_PEOPLE
     kinds = ("person", "locked", "disabled") if timed else ("person",)
@@ -116,9 +116,9 @@ def _realm(name: str) -> dict[str, object]:
         "realm": name,
         "enabled": True,
         "sslRequired": "all",
-        "accessTokenLifespan": _LIFESPAN,
-        "ssoSessionIdleTimeout": _LIFESPAN,
-        "ssoSessionMaxLifespan": _LIFESPAN,
+        "accessTokenLifespan": TOKEN_LIFESPAN,
+        "ssoSessionIdleTimeout": TOKEN_LIFESPAN,
+        "ssoSessionMaxLifespan": TOKEN_LIFESPAN,
         "revokeRefreshToken": name == ROTATING_PEOPLE,
         "passwordPolicy": f"hashAlgorithm(pbkdf2-sha256) and hashIterations({ROUNDS[name]})",
         "bruteForceProtected": True,

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SERVER_CORES = "0"
@@ -52,7 +52,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         try:
             process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
-            process.kill()
+            for pid in family(process.pid):  # a script would leave its program behind
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             process.wait()
 
 
@@ -80,9 +82,15 @@ def output_of(
     return done.stdout
 
 
-def until(look: Callable[[], bool], what: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def until(
+    look: Callable[[], bool],
+    what: str,
+    process: subprocess.Popen[bytes],
+    log: Path,
+    seconds: float = _PATIENCE,
+) -> None:
     """Wait until `look` says so; a process that ended or took too long is an error."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + seconds
     while not look():
         if process.poll() is not None or time.monotonic() > end:
             raise BenchError(f"{what} did not come up: {log.read_text(errors='replace')[-1500:]}")

@@ -32,7 +32,8 @@ REALM = "bench"
 ES256_REALM = "bench-es256"
 CLIENT = "device"
 SUBJECT = "CN=device-1,OU=Devices,O=Realmgate Demonstration"
-_LIFESPAN = 36_000
+TOKEN_LIFESPAN = 36_000
+"""Seconds: tokens outlive a run."""
 _REALMGATE = Path(sys.executable).with_name("realmgate")
 
 
@@ -74,6 +75,8 @@ class Stack:
     https_port: int
     management_port: int
     site: Site
+    http_port: int = 0
+    """Where the gateway itself listens on TCP; 0 where it has a unix socket."""
 
     def gateway_seconds(self) -> float:
         """Return the processor time of the gateway's processes."""
@@ -101,6 +104,8 @@ class Start:
     """Where nginx is not to share the gateway's cores."""
     nginx_batch: bool = False
     """Whether nginx, when it has something to do, waits until the gateway pauses."""
+    http_port: int = 0
+    """Where the gateway is to listen on TCP instead of a unix socket."""
     settings: dict[str, object] = field(default_factory=dict)
 
 
@@ -153,7 +158,7 @@ def _realm(name: str, algorithm: str) -> dict[str, object]:
         "realm": name,
         "enabled": True,
         "sslRequired": "all",
-        "accessTokenLifespan": _LIFESPAN,
+        "accessTokenLifespan": TOKEN_LIFESPAN,
         "defaultSignatureAlgorithm": algorithm,
         "browserSecurityHeaders": {"xFrameOptions": "SOMEORIGIN"},
         "clients": [client_document(CLIENT)],
@@ -187,23 +192,27 @@ def client_document(client_id: str) -> dict[str, object]:
 def stack(site: Site, start: Start | None = None) -> Iterator[Stack]:
     """Run a gateway and its nginx, from ready to end."""
     start = start or Start()
-    socket = site.state / "run" / f"gateway-{free_port()}.sock"
+    listen = f"unix:{site.state / 'run' / f'gateway-{free_port()}.sock'}"
+    if start.http_port:
+        listen = f"127.0.0.1:{start.http_port}"
     with (
-        gateway(site, start, socket) as (process, management),
-        nginx(
-            site, f"unix:{socket}", start.nginx_cores or start.cores, batch=start.nginx_batch
-        ) as (server, mtls, https),
+        gateway(site, start, listen) as (process, management),
+        nginx(site, listen, start.nginx_cores or start.cores, batch=start.nginx_batch) as (
+            server,
+            mtls,
+            https,
+        ),
     ):
-        yield Stack(process, server, mtls, https, management, site)
+        yield Stack(process, server, mtls, https, management, site, start.http_port)
 
 
 @contextmanager
-def gateway(
-    site: Site, start: Start, socket: Path
-) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def gateway(site: Site, start: Start, listen: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """Run `realmgate start` until it is ready, and to the end of the block."""
     port = free_port()
-    settings = {"listen": f"unix:{socket}", "management_port": port} | start.settings
+    settings = {"listen": listen, "management_port": port} | start.settings
+    if start.http_port:
+        settings["trusted_proxies"] = "127.0.0.1"
     log = site.state / f"gateway-{port}.log"
     with running(
         [*site.program, "start"],

@@ -32,6 +32,8 @@ class Plan:
     events: int
     timed_logins: int
     """Of each kind of refusal."""
+    configured_users: int
+    """That a configuration tool imports, and a tenth as many clients."""
     hostile_requests: int
     """In which the memory of a worker may hardly grow."""
     hostile_bytes: int
@@ -54,6 +56,7 @@ DEFAULT = Plan(
     imported_users=100_000,
     events=1_000_000,
     timed_logins=2_000,
+    configured_users=1_000,
     hostile_requests=100_000,
     hostile_bytes=32 * 1024 * 1024,
 )
@@ -73,6 +76,7 @@ QUICK = Plan(
     imported_users=20_000,
     events=300_000,
     timed_logins=400,
+    configured_users=100,
     hostile_requests=5_000,
     hostile_bytes=1024 * 1024,
 )
@@ -92,6 +96,7 @@ FULL = Plan(
     imported_users=100_000,
     events=10_000_000,
     timed_logins=2_000,
+    configured_users=1_000,
     hostile_requests=100_000,
     hostile_bytes=32 * 1024 * 1024,
 )

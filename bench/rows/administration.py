@@ -3,11 +3,11 @@
 from dataclasses import replace
 from statistics import median
 
-from bench.administrators import add_administrator, admin_requests, administrator_token
+from bench.administrators import add_administrator, administrator_token, kinds_of_requests
 from bench.context import Bench
 from bench.figures import Figure, Result, at_most
 from bench.load import Load, Requests, drive, lending_nginx
-from bench.people import PEOPLE, add_people
+from bench.people import add_people
 from bench.stack import stack
 
 TITLE = "Admin API, nginx and one worker on one core"
@@ -19,8 +19,6 @@ HOW = (
 )
 _GATES = {"one realm": at_most(700, 350)}
 """Microseconds of the gateway's processor time, on a machine that signs in 200 (RSA-2048)."""
-_WRITES = 1_000_000
-"""More than any round makes: no name twice."""
 
 
 def measure(bench: Bench) -> Result:
@@ -31,7 +29,7 @@ def measure(bench: Bench) -> Result:
     with stack(site) as target, lending_nginx({"a": target.https_port}, None) as ports:
         port = ports["a"]
         token = administrator_token(port)
-        kinds = _kinds(token)
+        kinds = kinds_of_requests(token)
         seen: dict[str, list[Load]] = {name: [] for name in kinds}
         for round_number in range(bench.plan.rounds + 1):
             for name, requests in kinds.items():
@@ -39,23 +37,6 @@ def measure(bench: Bench) -> Result:
                 load = drive(target, port, some, bench.plan.seconds)
                 seen[name] += [load] * (round_number > 0)  # the first one warms up
     return Result(tuple(figure for name in seen for figure in _figures(name, seen[name])), HOW)
-
-
-def _kinds(token: str) -> dict[str, Requests]:
-    user = {"username": "made-ROUND-%d", "enabled": True, "email": "made-ROUND-%d@example.test"}
-    return {
-        "one realm": admin_requests(token, "GET", PEOPLE),
-        "a user by name": admin_requests(
-            token, "GET", f"{PEOPLE}/users?username=person-%d&exact=true", numbers=500
-        ),
-        "a page of 20 users": admin_requests(token, "GET", f"{PEOPLE}/users?max=20"),
-        "a page of 100 users": admin_requests(token, "GET", f"{PEOPLE}/users"),
-        "clients": admin_requests(token, "GET", f"{PEOPLE}/clients?clientId=app"),
-        "a new user": admin_requests(token, "POST", f"{PEOPLE}/users", user, numbers=_WRITES),
-        "a new role": admin_requests(
-            token, "POST", f"{PEOPLE}/roles", {"name": "made-ROUND-%d"}, numbers=_WRITES
-        ),
-    }
 
 
 def _others(requests: Requests, round_number: int) -> Requests:

@@ -5,7 +5,7 @@ Keycloak: 10.4, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -103,13 +103,22 @@ class Changes:
         self._invalidation = invalidation
 
     @asynccontextmanager
-    async def begin(self, acting: Acting, *, alone: bool = False) -> AsyncIterator[Change]:
+    async def begin(
+        self,
+        acting: Acting,
+        *,
+        alone: bool = False,
+        expect: Callable[[Stores], None] | None = None,
+    ) -> AsyncIterator[Change]:
         """Open the transaction of a change to a realm; `alone` locks the realm's row.
 
+        `expect` names what the change will read, so that it comes with the realm.
         Raises NotFound if the realm is gone, Forbidden if an object that the request controls has
         more rights than the caller, and StoreUnavailable.
         """
         async with self._database.write() as stores:
+            if expect is not None:
+                expect(stores)
             find = stores.realms.get_for_update if alone else stores.realms.find_by_name
             realm = await find(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:

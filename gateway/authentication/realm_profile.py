@@ -61,6 +61,12 @@ async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
     return None if stored is None else restored_profile(stored)
 
 
+def expect_profile(stores: Stores, realm: Realm) -> None:
+    """Read the profile together with the next statement of the transaction."""
+    if not has_free_attributes(realm):
+        stores.documents.expect_find(realm.id, DocumentKind.USER_PROFILE, _NAME)
+
+
 async def store_profile(stores: Stores, realm_id: str, profile: StoredProfile | None) -> None:
     """Store another profile, None for the standard one."""
     place = (realm_id, DocumentKind.USER_PROFILE, _NAME)

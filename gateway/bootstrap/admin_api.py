@@ -47,14 +47,17 @@ def admin_operations(
     *,
     context: RealmContext,
     listeners: Collection[str],
+    login_themes: Collection[str],
 ) -> tuple[Operation, ...]:
-    """Return the operations of the admin API; `listeners` are names of event listeners."""
+    """Return the operations of the admin API; names of listeners and themes."""
     database, every_component = services.database, components(services)
     sessions = session_use_cases(services)
     scopes = ClientScopeAdministration(database, services.changes)
     evaluation = ScopeEvaluation(database, services.directory, ClaimsPreview())
     files = realm_file_use_cases(services, clients.administration)
-    information = ServerInformation(every_component, context.clock, listeners)
+    information = ServerInformation(
+        every_component, context.clock, listeners=listeners, login_themes=login_themes
+    )
     return (
         *realm_operations(realm_use_cases(services), files, RealmCaches(services.changes)),
         *session_operations(sessions.realm),

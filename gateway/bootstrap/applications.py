@@ -140,7 +140,12 @@ def _routes(
         clients=administered.administration,
     )
     operations = admin_operations(
-        services, tokens, administered, context=context, listeners=LISTENERS
+        services,
+        tokens,
+        administered,
+        context=context,
+        listeners=LISTENERS,
+        login_themes=designs.themes,
     )
     admin = AdminServices(
         context,

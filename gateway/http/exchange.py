@@ -1,5 +1,6 @@
 """One request on its way through the gateway: the edge's facts, and what is to be logged of it."""
 
+import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,13 +39,24 @@ class Exchange:
     that of a browser which sent the request.
     """
 
-    request_id: str
     edge: EdgeFacts | None = None
     route: str = "unmatched"
     realm: RealmEntry | None = None
     security_headers: SecurityHeaders | None = None
     page: Page = NO_PAGE
     log: LogFields = field(default_factory=LogFields)
+    _request_id: str | None = None
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request: the proxy's, or a random one."""
+        if self._request_id is None:
+            self._request_id = secrets.token_hex(16)
+        return self._request_id
+
+    @request_id.setter
+    def request_id(self, value: str) -> None:
+        self._request_id = value
 
     @property
     def facts(self) -> EdgeFacts:

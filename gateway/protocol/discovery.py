@@ -7,6 +7,7 @@ RFC 9701 §7; Keycloak: 12.1, 12.2
 from datetime import datetime
 from typing import Any, Final
 
+from gateway.domain.clients import UNSIGNED
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
@@ -64,6 +65,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "authorization_response_iss_parameter_supported": True,
         "claims_parameter_supported": True,
         "request_parameter_supported": True,
+        "request_object_signing_alg_values_supported": [*ALGORITHMS_OF_CLIENTS, UNSIGNED],
         "request_uri_parameter_supported": False,
         "require_pushed_authorization_requests": False,
         "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],

@@ -173,9 +173,10 @@ def same_material(before: KeySettings, after: KeySettings) -> bool:
 
 def key_component(key: RealmKey) -> Component:
     """Return the key as a component: what was set of it, and what has become of it since."""
+    standard = key.name is None and key.provider is None  # No settings were given.
     return Component(
         id=key.id,
-        name=key.name or standard_name(key.algorithm, key.made_by),
+        name=standard_name(key.algorithm, key.made_by) if standard else key.name,
         provider_id=key.made_by.value,
         provider_type=KEY_PROVIDER_TYPE,
         parent_id=key.realm_id,

@@ -12,6 +12,7 @@ from gateway.domain.clients import ProtocolMapper
 from gateway.representations.protocol_mappers import render_mapper
 from gateway.representations.provider_properties import Kind, Property
 
+SECTOR_URI: Final = "sectorIdentifierUri"
 _JSON_TYPES: Final = ("String", "long", "int", "boolean", "JSON")
 CLAIM_PATH: Final = Property("claim.name", "Token Claim Name", "Dots make an object of it")
 CLAIM_TYPE: Final = Property(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
+from gateway.domain.clients import ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting, parse_fields
 from gateway.representations.names import Identity
@@ -22,7 +22,7 @@ from gateway.representations.refusals import (
     refused_items,
     repeated,
 )
-from gateway.representations.shapes import Flag, OneOf, Shape, Text, TextMap
+from gateway.representations.shapes import Flag, Shape, Text, TextMap
 
 
 class MapperConfig(TextMap):
@@ -32,12 +32,11 @@ class MapperConfig(TextMap):
         return {name: text for name, text in TextMap.read(self, value, path).items() if text}
 
 
-PROTOCOLS: Final = (OPENID_CONNECT, "saml", "docker-v2")
 MAPPER_TABLE = FieldTable(
     (
         Setting("id", "id", Identity(), public=True),
-        Setting("name", "name", Text(least=1, most=255), public=True),
-        Setting("protocol", "protocol", OneOf(PROTOCOLS)),
+        Setting("name", "name", Text(most=255), public=True),
+        Setting("protocol", "protocol", Text(most=255)),
         Setting("protocolMapper", "mapper_type", Text(least=1, most=255), public=True),
         Setting("config", "config", MapperConfig()),
     ),

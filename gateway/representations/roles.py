@@ -5,7 +5,7 @@ Keycloak: RolesRepresentation, RoleRepresentation
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
@@ -82,8 +82,10 @@ class RoleInput:
 class DefaultRole:
     """The shape of `defaultRole` of a realm: an object with the name of every new user's role.
 
-    Other members are ignored: they stand with the roles.
+    Other members are ignored: they stand with the roles. An empty object is null.
     """
+
+    empty_types: ClassVar[tuple[type, ...]] = (dict,)
 
     def read(self, value: Any, path: str) -> str:
         if not isinstance(value, Mapping):

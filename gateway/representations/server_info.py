@@ -126,9 +126,10 @@ def render_cryptography() -> dict[str, Any]:
     }
 
 
-def render_themes() -> dict[str, Any]:
-    """Return the themes that a realm may name."""
-    return {kind: [{"name": name} for name in names] for kind, names in _THEMES.items()}
+def render_themes(login_themes: Collection[str]) -> dict[str, Any]:
+    """Return the themes that a realm may name; `login_themes` are those of the operator."""
+    every = {**_THEMES, "login": tuple(dict.fromkeys((*_THEMES["login"], *login_themes)))}
+    return {kind: [{"name": name} for name in names] for kind, names in every.items()}
 
 
 def render_providers(

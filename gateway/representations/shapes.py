@@ -138,15 +138,19 @@ class OneOf(Verbatim):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Generic[ChoiceT]):
-    """One of the values of enumerations; `any_case` takes them in capitals as well."""
+    """One of the values of enumerations; `any_case` takes them in capitals as well.
+
+    With `by_number`, its place among them stands for a value, as Keycloak's decoder has it.
+    """
 
     choices: Iterable[ChoiceT]
     any_case: bool = False
+    by_number: bool = False
 
     def read(self, value: Any, path: str) -> ChoiceT:
         text = value.lower() if self.any_case and isinstance(value, str) else value
-        for member in self.choices:
-            if member.value == text:
+        for number, member in enumerate(self.choices):
+            if member.value == text or (self.by_number and type(value) is int and value == number):
                 return member
         raise refused(path, value, "one of " + ", ".join(self.choices))
 
@@ -259,12 +263,14 @@ class TextMap:
         return dict(value)
 
 
+@dataclass(frozen=True, slots=True)
 class TextLists:
-    """`attributes`: lists of texts by name; a single value counts as a list of one.
+    """`attributes`: lists of texts by name; null counts as an empty list.
 
-    A number or a boolean counts as its text, for so kcadm sends what looks like one, and null as
-    nothing.
+    With `singles`, a single value counts as a list of one: Keycloak reads those of users so.
     """
+
+    singles: bool = False
 
     def read(self, value: Any, path: str) -> dict[str, tuple[str, ...]]:
         if not isinstance(value, Mapping) or len(value) > _MAX_ENTRIES:
@@ -275,12 +281,17 @@ class TextLists:
         for name, item in value.items():
             at = join(path, name)
             attempt(errors, "", Text(least=1, most=255).read, name, at)
-            lists[name] = attempt(errors, (), TextList(Text()).read, _listed(item), at)
+            lists[name] = attempt(errors, (), TextList(Text()).read, self._listed(item), at)
         raise_all(errors)
         return lists
 
     def write(self, value: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
         return {name: list(texts) for name, texts in value.items()}
+
+    def _listed(self, item: Any) -> Any:
+        if item is None:
+            return []
+        return [item] if self.singles and isinstance(item, (str, int, float)) else item
 
 
 def is_absent(shape: Shape | None, value: Any) -> bool:
@@ -288,13 +299,9 @@ def is_absent(shape: Shape | None, value: Any) -> bool:
     if value == "" and getattr(shape, "empty_is_null", False):
         return True
     is_zero = value == 0 and not isinstance(value, bool)
+    if value in ([], {}) and type(value) in getattr(shape, "empty_types", ()):
+        return True
     return value is None or (is_zero and getattr(shape, "zero_is_null", False))
-
-
-def _listed(item: Any) -> Any:
-    if item is None:
-        return []
-    return [item] if isinstance(item, (str, int, float)) else item
 
 
 def without_empty(

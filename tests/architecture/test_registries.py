@@ -92,6 +92,8 @@ REGISTRIES = {
         "gateway.protocol.grants",
         GRANTS,
         {
+            "authorization_code": "tests/http/test_authorization_code_grant.py"
+            "::test_a_code_is_exchanged_for_tokens",
             "client_credentials": "tests/http/test_access_tokens.py"
             "::test_the_response_has_keycloaks_members_in_order",
             "password": "tests/http/test_password_grant.py"
@@ -127,11 +129,17 @@ REGISTRIES = {
                 _MAPPER,
             ),
             **dict.fromkeys(("oidc-hardcoded-role-mapper", "oidc-role-name-mapper"), _ROLE_MAPPER),
+            "oidc-claims-param-token-mapper": "tests/unit/protocol/test_requested_claims.py"
+            "::test_what_is_essential_is_added_to_the_document_that_is_named",
+            "oidc-claims-param-value-idtoken-mapper": "tests/unit/protocol/test_requested_claims.py"
+            "::test_the_value_of_one_claim_is_copied_to_the_id_token",
+            "oidc-sha256-pairwise-sub-mapper": "tests/unit/protocol/test_subject_identifiers.py"
+            "::test_the_subject_is_the_one_of_keycloak",
         },
         frozenset(
             {
                 *("subject", "mapper", "plans", "claim_paths", "json_types"),
-                *("mapped_claims", "protocol_claims"),
+                *("mapped_claims", "protocol_claims", "subject_identifiers"),
             }
         ),
     ),

@@ -75,12 +75,6 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
     Deviation(f"PUT {_REALM}/users/{{id}}/send-verify-email", "", Reason.LATER, "Mail"),
     Deviation(f"POST {_REALM}/users/{{id}}/impersonation", "", Reason.LATER, "Sign-in by browser"),
     Deviation(
-        f"* {_REALM}/client-scopes/client-scope-id--ac45b86d-1/protocol-mappers/models*",
-        "",
-        Reason.STRICTER,
-        "A mapper names a protocol that exists",
-    ),
-    Deviation(
         f"POST {_OIDC}/token",
         "",
         Reason.RECORDED,
@@ -213,22 +207,6 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         )
         for request in (f"GET {_REALM}", f"POST {_REALM}/partial-export")
         for name in ("client*Session*", "realmReusableOtpCode", "scimApiEnabled")
-    ),
-    *(
-        Deviation(
-            f"GET {_REALM}/authentication/{path}",
-            member,
-            Reason.LATER,
-            "Keycloak migrates files of earlier versions: required actions, priorities, flows",
-            what,
-        )
-        for path, member, what in (
-            ("flows", "[].authenticationExecutions[]", "missing*Organization*"),
-            ("required-actions", "[]", "missing*idp_link*"),
-            ("required-actions", "[].priority", "10 instead of 54"),
-            ("required-actions", "[].priority", "30 instead of 57"),
-            ("unregistered-required-actions", "[]", "added*idp_link*"),
-        )
     ),
     Deviation(
         f"GET {_REALM}/client-registration-policy/providers",

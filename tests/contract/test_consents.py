@@ -5,11 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from gateway.domain.client_scopes import ClientScope, RoleBoundScope
+from gateway.domain.clients import Client
 from gateway.domain.consents import Consent
 from gateway.domain.errors import InvalidInput
+from gateway.domain.ports.directory import UserEntry
+from gateway.domain.roles import EffectiveRoles
+from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
+from gateway.protocol.sign_in_results.consents import ConsentItem, Consents
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import store_owners
-from tests.support.stored_values import NOW
+from tests.support.stored_values import NOW, client, user
 
 CONSENT = Consent("demo-id", "alice-uuid", "device-uuid", ("email", "profile"), NOW, NOW)
 LATER = NOW + timedelta(minutes=1)
@@ -60,3 +66,63 @@ async def test_a_user_of_another_realm_consents_to_nothing(stored: SqlDatabase) 
     with pytest.raises(InvalidInput):
         async with stored.write() as stores:
             await stores.consents.put(replace(CONSENT, user_id="ghost"))
+
+
+def _scope(name: str, roles: EffectiveRoles | None = None, **attributes: str) -> RoleBoundScope:
+    named = {key.replace("_", "."): text for key, text in attributes.items()}
+    scope = ClientScope(f"{name}-uuid", "demo-id", name, attributes=named)
+    return RoleBoundScope(scope, roles or EffectiveRoles())
+
+
+SCOPES = (
+    _scope("email", consent_screen_text="${emailScopeConsentText}"),
+    _scope("plain"),
+    _scope("hidden", display_on_consent_screen="false"),
+    _scope("of-others", EffectiveRoles(("others",))),
+)
+GRANTED = GrantedScopes(
+    RealmScopes(SCOPES).chosen(("email", "plain", "hidden", "of-others"), ()), openid=True
+)
+EMAIL, PLAIN = ConsentItem("email", "${emailScopeConsentText}"), ConsentItem("plain", "plain")
+ALICE = UserEntry(user("alice"), EffectiveRoles(("user",)))
+
+
+def _asking() -> Client:
+    return replace(client("browser"), consent_required=True)
+
+
+async def test_a_client_that_requires_consent_asks_for_what_is_displayed(
+    stored: SqlDatabase,
+) -> None:
+    """Not for hidden scopes, nor for those that the user does not get."""
+    consents = Consents(stored)
+    assert await consents.missing(_asking(), ALICE, GRANTED) == (EMAIL, PLAIN)
+    assert not await consents.holds(_asking(), ALICE, GRANTED)
+    assert await consents.missing(client("browser"), ALICE, GRANTED) == ()
+    assert await consents.holds(client("browser"), ALICE, GRANTED)
+
+
+async def test_what_was_granted_is_not_asked_for_again_unless_the_request_says_so(
+    stored: SqlDatabase,
+) -> None:
+    consents = Consents(stored)
+    await consents.grant(_asking(), ALICE, GRANTED, NOW)
+    assert await consents.missing(_asking(), ALICE, GRANTED) == ()
+    assert await consents.holds(_asking(), ALICE, GRANTED)
+    assert await consents.missing(_asking(), ALICE, GRANTED, ask_again=True) == (EMAIL, PLAIN)
+    bob = UserEntry(user("bob"), EffectiveRoles())
+    assert await consents.missing(_asking(), bob, GRANTED) == (EMAIL, PLAIN)
+
+
+async def test_a_new_scope_alone_is_asked_for_and_joins_what_was_granted(
+    stored: SqlDatabase,
+) -> None:
+    consents = Consents(stored)
+    first = GrantedScopes(RealmScopes(SCOPES).chosen(("email",), ()), openid=True)
+    await consents.grant(_asking(), ALICE, first, NOW)
+    assert await consents.missing(_asking(), ALICE, GRANTED) == (PLAIN,)
+    await consents.grant(_asking(), ALICE, GRANTED, LATER)
+    async with stored.read() as stores:
+        found = await stores.consents.find("demo-id", "alice-uuid", "browser-uuid")
+    assert found is not None
+    assert (found.scopes, found.created_at, found.updated_at) == (("email", "plain"), NOW, LATER)

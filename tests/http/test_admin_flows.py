@@ -217,11 +217,36 @@ def test_a_flow_gets_another_name_and_description_and_nothing_else(realm: OwnRea
         {**renamed, "alias": "browser"},
         {**renamed, "builtIn": True},
         {**renamed, "providerId": "client-flow"},
-        {**renamed, "topLevel": False},
+        {**renamed, "providerId": None},
         {**renamed, "unknown": 1},
     ):
         assert realm.ask("PUT", f"{FLOWS}/{flow_id}", refused).status_code in {400, 409}
     assert realm.get(f"{FLOWS}/{flow_id}") == renamed
+    realm.done("PUT", f"{FLOWS}/{flow_id}", {"alias": "yours", "providerId": "basic-flow"})
+    assert "description" not in realm.get(f"{FLOWS}/{flow_id}")
+    assert "yours" not in [flow["alias"] for flow in realm.get(FLOWS)]
+    realm.done("PUT", f"{FLOWS}/{flow_id}", renamed)
+
+
+def test_a_flow_becomes_part_of_another_once(realm: OwnRealm) -> None:
+    parent = copied(realm, "direct grant", "mine")
+    flow = {"alias": "inner", "providerId": "basic-flow"}
+    inner, whole = (
+        realm.created(FLOWS, flow | other) for other in ({}, {"alias": "whole", "topLevel": True})
+    )
+    step = {"parentFlow": parent, "requirement": "REQUIRED", "authenticatorFlow": True}
+    made = realm.created("authentication/executions", {**step, "flowId": inner, "id": "own-id"})
+    assert (made, steps(realm, "mine")[-1]["flowId"]) == ("own-id", inner)
+    again = realm.ask("POST", "authentication/executions", {**step, "flowId": inner, "id": made})
+    assert again.status_code == 409
+    unusable: tuple[dict[str, object], ...] = (
+        {**step, "flowId": "nothing"},
+        {**step, "flowId": whole},
+        {**step, "flowId": inner, "parentFlow": inner},
+        {**step, "flowId": inner, "authenticatorFlow": False, "authenticator": "auth-cookie"},
+    )
+    for each in unusable:
+        assert realm.ask("POST", "authentication/executions", each).status_code == 400
 
 
 def test_whoever_uses_a_flow_goes_on_to_when_it_gets_another_name(realm: OwnRealm) -> None:
@@ -713,7 +738,7 @@ def test_what_a_flow_may_consist_of_is_told(realm: OwnRealm) -> None:
 def test_who_knew_another_state_of_a_flow_changes_nothing(realm: OwnRealm) -> None:
     flow_id = copied(realm, "direct grant", "mine")
     known = realm.ask("GET", f"{FLOWS}/{flow_id}").headers["etag"]
-    renamed = {"alias": "yours"}
+    renamed = {"alias": "yours", "providerId": "basic-flow"}
     for method, document in (("PUT", renamed), ("DELETE", None)):
         stale = realm.ask(method, f"{FLOWS}/{flow_id}", document, headers={"If-Match": '"other"'})
         assert stale.status_code == 412

@@ -26,7 +26,7 @@ def parts(administration: Administration) -> Iterator[str]:
         name,
         enabled=True,
         sslRequired="none",
-        smtpServer={"host": "h", "password": "mail-canary"},
+        smtpServer={"host": "h", "from": "a@mail.test", "password": "mail-canary"},
         clients=[
             {"clientId": "manager", "secret": SECRET, "serviceAccountsEnabled": True},
             {"clientId": "nc", "secret": SECRET, "serviceAccountsEnabled": True},

@@ -57,12 +57,18 @@ def last(administration: Administration, realm: str = NAME) -> tuple[str, str, s
         (
             "PUT",
             "",
-            {"displayName": "x", "smtpServer": {"host": "h", "password": "mail-canary"}},
+            {
+                "displayName": "x",
+                "smtpServer": {"host": "h", "from": "a@mail.test", "password": "mail-canary"},
+            },
             (
                 "UPDATE",
                 "REALM",
                 None,
-                {"displayName": "x", "smtpServer": {"host": "h", "password": "**********"}},
+                {
+                    "displayName": "x",
+                    "smtpServer": {"host": "h", "from": "a@mail.test", "password": "**********"},
+                },
             ),
         ),
     ],

@@ -72,12 +72,10 @@ def test_what_is_not_sent_of_an_action_is_off(realm: OwnRealm) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        {"alias": "OTHER"},
         {"enabled": "perhaps"},
         {"priority": -1},
         {"priority": "first"},
         {"config": []},
-        {"config": {"unknown": "1"}},
         {"config": {"max_auth_age": "long"}},
         {"name": "x" * 256},
         {"unknown": 1},
@@ -87,6 +85,19 @@ def test_what_makes_no_action_is_refused(realm: OwnRealm, document: dict[str, An
     before = realm.get(ACTIONS)
     assert realm.ask("PUT", UPDATE, {**realm.get(UPDATE), **document}).status_code == 400
     assert realm.get(ACTIONS) == before
+
+
+def test_an_action_is_found_by_its_new_alias_and_no_other_action_may_have_it(
+    realm: OwnRealm,
+) -> None:
+    action = realm.get(UPDATE)
+    taken = realm.ask("PUT", UPDATE, {**action, "alias": "VERIFY_EMAIL"})
+    assert taken.status_code == 409
+    realm.done("PUT", UPDATE, {**action, "alias": "OTHER", "config": {"unknown": "1"}})
+    assert realm.get(f"{ACTIONS}/OTHER")["config"] == {"unknown": "1"}
+    assert realm.ask("GET", UPDATE).status_code == 404
+    realm.done("PUT", f"{ACTIONS}/OTHER", action)
+    assert realm.get(UPDATE) == action
 
 
 def test_actions_change_places(realm: OwnRealm) -> None:

@@ -13,7 +13,7 @@ import pytest
 from gateway.protocol.authorization import CodeChallenge
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
-from tests.support.browser_sign_ins import REDIRECT_URI, Finished, sign_in
+from tests.support.browser_sign_ins import REDIRECT_URI, Finished, seconds_left, sign_in
 from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.wire import claims_of
 
@@ -282,6 +282,27 @@ def test_offline_tokens_outlive_the_session_of_the_browser(coded: Recorded) -> N
     assert refreshed.status_code == 200, refreshed.text
     first, second = (claims_of(found.json()["id_token"]) for found in (refreshed, refreshed))
     assert first["auth_time"] == second["auth_time"] == claims_of(tokens["id_token"])["auth_time"]
+
+
+def test_a_code_lasts_as_long_as_the_realm_says(coded: Recorded) -> None:
+    coded.realm.change("PUT", "", {"realm": "coded", "accessCodeLifespan": 600})
+    done = _sign_in(coded)
+    coded.realm.change("PUT", "", {"realm": "coded", "accessCodeLifespan": 60})
+    assert 540 < seconds_left(coded.realm.administration.gateway, done) <= 600
+
+
+def test_a_client_without_the_standard_flow_redeems_nothing(coded: Recorded) -> None:
+    code = _sign_in(coded, client_id="no-account").code
+    path = f"clients/{_identity(coded, 'no-account')}"
+    coded.realm.change("PUT", path, {"standardFlowEnabled": False})
+    text = "Client not allowed to exchange code"
+    form = {"client_id": "no-account"}
+    assert _refused(_redeem(coded, code, **form)) == (400, "invalid_grant", text)
+    assert coded.one()["error"] == "not_allowed"
+
+
+def _identity(coded: Recorded, client_id: str) -> str:
+    return str(coded.realm.get(f"clients?clientId={client_id}")[0]["id"])
 
 
 def test_a_code_ends_with_its_session(coded: Recorded) -> None:

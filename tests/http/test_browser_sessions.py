@@ -43,6 +43,11 @@ def _pairwise(name: str) -> dict[str, Any]:
     }
 
 
+def _with_levels() -> dict[str, Any]:
+    levels = {"acr.loa.map": '{"gold":3,"copper":1}'}
+    return {"clientId": "levels", "secret": SECRET, "attributes": levels}
+
+
 @pytest.fixture(scope="module")
 def browsers(administration: Administration) -> Iterator[Recorded]:
     """Make a realm whose sessions are remembered for longer."""
@@ -53,7 +58,8 @@ def browsers(administration: Administration) -> Iterator[Recorded]:
         "ssoSessionMaxLifespan": 36_000,
         "ssoSessionMaxLifespanRememberMe": 72_000,
         "accessTokenLifespanForImplicitFlow": 777,
-        "clients": [*RECORDED["clients"], _pairwise("one"), _pairwise("two")],
+        "attributes": {**RECORDED.get("attributes", {}), "acr.loa.map": '{"silver":2}'},
+        "clients": [*RECORDED["clients"], _pairwise("one"), _pairwise("two"), _with_levels()],
         "users": [*RECORDED["users"], person("blocked")],
     }
     with administered_realm(administration, "browsers", {}, **settings) as realm:
@@ -87,22 +93,12 @@ def _half_hash(text: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def test_the_session_has_the_id_of_the_authentication_session(browsers: Recorded) -> None:
-    identity = "a" * 24
-    done = _sign_in(browsers, finished={"session_id": identity})
-    assert done.session.id == done.parameters["session_state"] == identity
-    assert done.code.split(".")[1] == identity
-
-
-def test_no_sign_in_takes_over_a_session_that_another_has_begun(browsers: Recorded) -> None:
-    """Session fixation: the id of an authentication session may be known to somebody else."""
-    first = _sign_in(browsers, finished={"session_id": "b" * 24})
-    second = _sign_in(browsers, username="jane", finished={"session_id": "b" * 24})
-    assert second.session.id != first.session.id
-    assert len(second.session.id) == 24
-    found = _identity(browsers, first.cookies.identity)
-    assert found is not None
-    assert found.session.username == "john"
+def test_each_sign_in_has_a_session_of_a_new_id(browsers: Recorded) -> None:
+    """Session fixation: nobody can have known the id before."""
+    first, second = _sign_in(browsers), _sign_in(browsers)
+    assert first.session.id != second.session.id
+    assert len(first.session.id) == 24
+    assert first.session.id == first.parameters["session_state"] == first.code.split(".")[1]
 
 
 def test_the_cookie_shows_who_is_signed_in(browsers: Recorded) -> None:
@@ -294,3 +290,21 @@ def test_each_sector_knows_a_user_by_a_subject_of_its_own(browsers: Recorded) ->
         subjects |= found
     assert len(subjects) == 2
     assert browsers.user_id("john") not in subjects
+
+
+@pytest.mark.parametrize(
+    ("client_id", "level", "acr"),
+    [("svc", 2, "silver"), ("svc", 1, "1"), ("levels", 3, "gold"), ("levels", 2, "copper")],
+)
+def test_the_level_of_a_sign_in_has_the_name_of_client_or_realm(
+    browsers: Recorded, client_id: str, level: int, acr: str
+) -> None:
+    done = _sign_in(browsers, client_id=client_id, finished={"level": level})
+    assert claims_of(_tokens(browsers, done, client_id)["id_token"])["acr"] == acr
+
+
+def test_the_names_of_levels_are_in_the_metadata(browsers: Recorded) -> None:
+    path = "/realms/browsers/.well-known/openid-configuration"
+    document = browsers.realm.administration.http.get(path).json()
+    assert document["acr_values_supported"] == ["silver", "0", "1"]
+    assert document["subject_types_supported"] == ["public", "pairwise"]

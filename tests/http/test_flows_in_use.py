@@ -163,35 +163,44 @@ def test_a_step_for_codes_without_a_condition_asks_everybody(realm: OwnRealm) ->
 
 
 @pytest.mark.parametrize("requirement", ["DISABLED", "ALTERNATIVE"])
-def test_a_flow_in_use_that_asks_for_no_password_is_refused_with_its_reason(
+def test_nobody_signs_in_by_a_flow_that_asks_for_no_password(
     realm: OwnRealm, requirement: str
 ) -> None:
-    status, text = requiring(realm, "direct grant", "Password", requirement)
-    assert (status, "password" in text) == (400, True)
-    assert realm.get(_of("direct grant"))[1]["requirement"] == "REQUIRED"
-    assert signed_in(realm, "plain", password="wrong") == WRONG
-    copied(realm, "direct grant", "mine")
-    assert requiring(realm, "mine", "Password", requirement)[0] == 204
-    assert realm.told("PUT", "", {"directGrantFlow": "mine"})[0] == 400
-    assert realm.get("")["directGrantFlow"] == "direct grant"
+    assert requiring(realm, "direct grant", "Password", requirement) == (204, "")
+    assert signed_in(realm, "plain") == signed_in(realm, "plain", password="wrong") == WRONG
+    assert requiring(realm, "direct grant", "Password", "REQUIRED") == (204, "")
+    assert signed_in(realm, "plain") == RIGHT
 
 
-@pytest.mark.parametrize(
-    ("binding", "alias"),
-    [
-        ("directGrantFlow", "browser"),
-        ("directGrantFlow", "clients"),
-        ("directGrantFlow", "forms"),
-        ("directGrantFlow", "none"),
-        ("directGrantFlow", ""),
-        ("clientAuthenticationFlow", "direct grant"),
-        ("clientAuthenticationFlow", "none"),
-        ("browserFlow", "none"),
-    ],
-)
-def test_a_flow_is_not_used_for_what_it_cannot_do(
-    realm: OwnRealm, binding: str, alias: str
+@pytest.mark.parametrize("alias", ["browser", "clients", "forms"])
+def test_nobody_signs_in_by_a_flow_that_begins_no_password_grant(
+    realm: OwnRealm, alias: str
 ) -> None:
+    realm.done("PUT", "", {"directGrantFlow": alias})
+    assert realm.get("")["directGrantFlow"] == alias
+    assert signed_in(realm, "plain") == WRONG
+
+
+def test_no_client_authenticates_by_a_flow_of_something_else(realm: OwnRealm) -> None:
+    realm.done("PUT", "", {"clientAuthenticationFlow": "direct grant"})
+    assert proven(realm) == signed_in(realm, "plain") == NO_METHOD
+
+
+def test_a_flow_is_bound_before_its_steps_are_made(realm: OwnRealm) -> None:
+    empty = {"alias": "made", "providerId": "basic-flow", "topLevel": True, "builtIn": False}
+    realm.created(FLOWS, empty)
+    realm.done("PUT", "", {"directGrantFlow": "made"})
+    for provider in ("direct-grant-validate-username", "direct-grant-validate-password"):
+        assert signed_in(realm, "plain") == WRONG
+        realm.created(f"{_of('made')}/execution", {"provider": provider})
+        step = realm.get(_of("made"))[-1]
+        realm.done("PUT", _of("made"), {**step, "requirement": "REQUIRED"})
+    assert signed_in(realm, "plain") == RIGHT
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+@pytest.mark.parametrize("alias", ["none", ""])
+def test_a_flow_that_does_not_exist_is_not_bound(realm: OwnRealm, binding: str, alias: str) -> None:
     before = realm.get("")[binding]
     assert realm.told("PUT", "", {binding: alias})[0] == 400
     assert realm.get("")[binding] == before
@@ -218,7 +227,11 @@ def test_a_flow_in_use_keeps_working_under_another_name(realm: OwnRealm) -> None
     flow_id = copied(realm, "direct grant", "mine")
     assert requiring(realm, "mine", CODES, "DISABLED")[0] == 204
     realm.done("PUT", "", {"directGrantFlow": "mine"})
-    realm.done("PUT", f"{FLOWS}/{flow_id}", {"alias": "yours"})
+    realm.done(
+        "PUT",
+        f"{FLOWS}/{flow_id}",
+        {"alias": "yours", "providerId": "basic-flow", "topLevel": True},
+    )
     assert realm.get("")["directGrantFlow"] == "yours"
     assert signed_in(realm, "coded") == RIGHT
 
@@ -230,20 +243,23 @@ def test_a_client_may_have_a_flow_of_its_own(realm: OwnRealm) -> None:
     assert signed_in(realm, "coded", CLIENT) == RIGHT
     assert signed_in(realm, "coded") == WRONG
     assert realm.told("DELETE", f"{FLOWS}/{flow_id}")[0] == 400
-    assert requiring(realm, "mine", "Password", "DISABLED")[0] == 400
+    assert requiring(realm, "mine", "Password", "DISABLED") == (204, "")
+    assert signed_in(realm, "coded", CLIENT) == WRONG
     assert _override(realm, direct_grant="")[0] == 204
     assert signed_in(realm, "coded", CLIENT) == WRONG
 
 
-def test_a_client_has_no_flow_of_the_password_grant_that_could_not_act(realm: OwnRealm) -> None:
-    flows = {flow["alias"]: flow["id"] for flow in realm.get(FLOWS)}
-    for refused in (
-        {"direct_grant": "none"},
-        {"direct_grant": flows["browser"]},
-        {"browser": "none"},
-    ):
+def test_a_client_has_no_flow_that_does_not_exist(realm: OwnRealm) -> None:
+    for refused in ({"direct_grant": "none"}, {"browser": "none"}):
         assert _override(realm, **refused)[0] == 400, refused
     assert realm.get(f"clients?clientId={CLIENT}")[0]["authenticationFlowBindingOverrides"] == {}
+
+
+def test_nobody_signs_in_by_a_flow_of_pages_without_pages(realm: OwnRealm) -> None:
+    flows = {flow["alias"]: flow["id"] for flow in realm.get(FLOWS)}
+    assert _override(realm, direct_grant=flows["browser"])[0] == 204
+    assert signed_in(realm, "plain", CLIENT) == WRONG
+    assert signed_in(realm, "plain") == RIGHT
 
 
 @pytest.mark.parametrize("alias", ["browser", "direct grant"])
@@ -255,7 +271,7 @@ def test_a_client_may_have_any_flow_for_pages(realm: OwnRealm, alias: str) -> No
     assert signed_in(realm, "plain", CLIENT) == RIGHT
 
 
-def test_a_new_client_has_no_flow_that_could_not_act(realm: OwnRealm) -> None:
+def test_a_new_client_has_no_flow_that_does_not_exist(realm: OwnRealm) -> None:
     sent = {"clientId": "new", "authenticationFlowBindingOverrides": {"direct_grant": "none"}}
     assert realm.ask("POST", "clients", sent).status_code == 400
     assert realm.get("clients?clientId=new") == []

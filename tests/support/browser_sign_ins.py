@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
-from gateway.bootstrap.services import Services
+from gateway.bootstrap.services import Services, redis_url
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
@@ -28,6 +28,7 @@ from gateway.protocol.sign_in_results.identity_cookie import (
     issue_identity,
 )
 from gateway.settings import Settings
+from gateway.storage.redis.connection import create_client
 from tests.support.gateway_process import Gateway
 from tests.support.wire import PUBLIC_URL
 
@@ -88,10 +89,26 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> Identity
     return _run(gateway, find)
 
 
+def seconds_left(gateway: Gateway, done: Finished) -> int:
+    """Return how long the code of a sign-in may still be redeemed."""
+
+    async def read(_: Services) -> int:
+        redis = create_client(redis_url(_settings(gateway)))
+        key = f"rg:authorization-code:{done.session.realm_id}:{done.code}"
+        found = int(await redis.ttl(key))
+        await redis.aclose()
+        return found
+
+    return _run(gateway, read)
+
+
+def _settings(gateway: Gateway) -> Settings:
+    return Settings(state_dir=gateway.state_dir, public_url=PUBLIC_URL)
+
+
 def _run(gateway: Gateway, work: Callable[[Services], Awaitable[T]]) -> T:
     async def run() -> T:
-        settings = Settings(state_dir=gateway.state_dir, public_url=PUBLIC_URL)
-        async with open_services(settings) as services:
+        async with open_services(_settings(gateway)) as services:
             return await work(services)
 
     return asyncio.run(run())

@@ -2,32 +2,42 @@
 
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from tests.support.empty_values import Answer
 
 
+class Reason(StrEnum):
+    """Why an answer may differ."""
+
+    WEAKENS = "it would weaken security"
+    FAULT = "a fault of Keycloak"
+    IDLE = "a setting that could not act"
+
+
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """`field` and `operation` are patterns of the shell; `values` are JSON texts in a row.
+    """`field` is a pattern of the shell, `value` a JSON text; `status` is the gateway's.
 
-    `answer` is the gateway's.
+    Empty, `operation` stands for all.
     """
 
     subject: str
+    operation: str
     field: str
-    values: str
+    value: str
     status: int
+    reason: Reason
     why: str
-    operation: str = "*"
 
     def explains(self, operation: str, name: str, value: Any) -> bool:
         """Tell whether this is about that field with that value."""
         return (
-            fnmatchcase(operation, self.operation)
+            self.operation in {"", operation}
             and fnmatchcase(name, self.field)
-            and json.dumps(value) in self.values.split()
+            and json.dumps(value) == self.value
         )
 
     def permits(self, answer: Answer) -> bool:
@@ -35,124 +45,116 @@ class Deviation:
         return int(answer[0]) == self.status
 
 
-def _both(
-    subject: str, name: str, values: str, why: str, *, refused: bool = False
+def _refused(  # noqa: PLR0917 - a row of the table
+    subject: str, operations: str, name: str, values: str, reason: Reason, why: str
 ) -> tuple[Deviation, ...]:
-    """Return the deviation of new and of changed objects."""
-    created, changed = (400, 400) if refused else (201, 204)
-    return (
-        Deviation(subject, name, values, created, why, "create"),
-        Deviation(subject, name, values, changed, why, "update"),
+    """Return what is answered with 400, a deviation for each operation and value."""
+    return tuple(
+        Deviation(subject, operation, name, value, 400, reason, why)
+        for operation in operations.split()
+        for value in values.split()
     )
 
 
-_FLAG: Final = "a flag that is neither true nor false is refused: it would protect nothing"
-_ID: Final = "an object always gets an id of its own"
-_NAMELESS: Final = "an object without a name could not be addressed"
-_NEVER_VALID: Final = "a token, code or session of no duration would never be valid"
-_STAYS: Final = "what is not sent stays"
-_MAIL: Final = "a mail server may be set in parts; no mail is sent yet"
-_POLICIES: Final = "policies of another type are refused, or the realm would lose those it has"
-_NO_CHOICE: Final = "an unknown choice is refused, since nothing would follow from it"
-_AS_SENT: Final = "stored as it was sent; nothing depends on it"
-_ONE_TEXT: Final = "one value is a list of one: kcadm sends it so"
-_PROTOCOL: Final = "an unknown protocol would have no effect"
-_AUTHENTICATOR: Final = "with an unknown authenticator no client could authenticate"
-_UNKNOWN_SETTING: Final = "a setting without an effect is refused"
-_FLOW: Final = "a flow or an execution of no known kind could not run"
+def _taken(  # noqa: PLR0917 - a row of the table
+    subject: str, operation: str, name: str, values: str, reason: Reason, why: str
+) -> tuple[Deviation, ...]:
+    """Return what succeeds, and is shown with another value than by Keycloak."""
+    status = 201 if operation == "create" else 204
+    return tuple(
+        Deviation(subject, operation, name, value, status, reason, why) for value in values.split()
+    )
+
+
+_ADDRESS: Final = "an object with an empty id has no address; it gets an id of its own"
+_ALGORITHM: Final = "nothing is signed with an unknown algorithm"
+_OTP: Final = "Keycloak passes over a policy without its type; codes would be easier to guess"
+_KIND: Final = "a flow of no known kind cannot run"
+_PARENT: Final = "a component of another parent than its realm is not used"
+_SUBTYPE: Final = "no key has a subtype; the empty text is none"
+_RESET: Final = "an update without the field resets it; a shorter time would be lost unnoticed"
+_NULL_FLAG: Final = "null stops the recording here, while it means 'unchanged' for other fields"
+_PROTOCOL: Final = "no client has such a protocol; Keycloak refuses it too for a new scope"
 
 DEVIATIONS: Final[tuple[Deviation, ...]] = (
-    Deviation("client", "id", '""', 201, _ID, operation="create"),
-    Deviation("client", "secret", '""', 201, "an empty secret is no secret", operation="create"),
-    Deviation("client", "secret", '""', 204, "an empty secret is no secret", operation="update"),
-    Deviation("client", "clientAuthenticatorType", "0", 400, _AUTHENTICATOR),
-    Deviation("client", "attributes.use.refresh.tokens", "0", 400, _FLAG),
-    Deviation(
-        "client", "attributes.id.token.signed.response.alg", "0", 400, "it would sign nothing"
+    *_refused("realm", "create update", "defaultSignatureAlgorithm", "0", Reason.IDLE, _ALGORITHM),
+    *_refused(
+        *("realm", "create update", "otpPolicy[TA]*", "0", Reason.IDLE),
+        "no code is made by an unknown type or algorithm",
     ),
-    Deviation("client-scope", "id", '""', 201, _ID, operation="create"),
-    Deviation("client-scope", "protocol", '"" 0', 400, _PROTOCOL, operation="update"),
-    Deviation("protocol-mapper", "id", '""', 201, _ID, operation="create"),
-    Deviation("protocol-mapper", "name", 'null ""', 400, _NAMELESS, operation="create"),
-    Deviation("protocol-mapper", "protocol", '"" 0', 400, _PROTOCOL, operation="create"),
-    Deviation(
-        "protocol-mapper",
-        "protocol",
-        "null",
-        201,
-        "openid-connect is meant; Keycloak calls it a conflict",
-        operation="create",
+    *_refused(
+        *("realm", "create update", "attributes.frontendUrl", "0", Reason.IDLE),
+        "the issuer of tokens does not follow it",
     ),
-    Deviation(
-        "user", "federationLink", '""', 201, "users come from the realm alone", operation="create"
+    *_taken("realm", "create", "otpPolicyLookAheadWindow", "0", Reason.WEAKENS, _OTP),
+    *_taken("realm", "update", "otpPolicy[!TA]*", "0", Reason.WEAKENS, _OTP),
+    *_taken(
+        *("realm", "create", "defaultRole", "{}", Reason.FAULT),
+        "the role that every user has would be without a name",
     ),
-    Deviation(
-        "user", "federationLink", '""', 204, "users come from the realm alone", operation="update"
+    *_taken("realm", "update", "oauth2Device*", 'null ""', Reason.FAULT, _RESET),
+    *_taken("realm", "update", "attributes", "null {}", Reason.FAULT, _RESET),
+    *_taken("realm", "update", "eventsE[nx]*", 'null ""', Reason.FAULT, _NULL_FLAG),
+    *_taken("client", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_refused(
+        *("client", "create update", "secret", '""', Reason.WEAKENS),
+        "whoever knows the client id would be the client",
     ),
-    Deviation("credential", "value", '""', 400, "an empty password protects nothing", "create"),
-    Deviation("group", "attributes.purpose", '"" 0', 201, _ONE_TEXT, operation="create"),
-    Deviation("group", "attributes.purpose", '"" 0', 204, _ONE_TEXT, operation="update"),
-    Deviation("role", "attributes.purpose", '"" 0', 201, _ONE_TEXT, operation="create"),
-    Deviation("role", "attributes.purpose", '"" 0', 204, _ONE_TEXT, operation="update"),
-    Deviation("role", "name", '""', 400, _NAMELESS, operation="create"),
-    Deviation("component", "name", 'null ""', 201, _NAMELESS, operation="create"),
-    Deviation("component", "name", '""', 204, _NAMELESS, operation="update"),
-    Deviation("component", "id", '""', 201, _ID, operation="create"),
-    Deviation("component", "parentId", '"" 0', 400, "the parent is the realm"),
-    Deviation("component", "subType", '"" 0', 201, "no kind has subtypes", operation="create"),
-    Deviation("component", "subType", '"" 0', 204, "no kind has subtypes", operation="update"),
-    Deviation("required-action", "name", "null", 204, "the name stays, or is the provider's"),
-    Deviation("required-action", "alias", "null", 204, "the alias stays", operation="update"),
-    Deviation("required-action", "alias", '"" 0', 400, "the alias stays", operation="update"),
-    Deviation(
-        "required-action", "config.max_auth_age", '""', 204, "empty is not set", operation="update"
+    *_refused(
+        *("client", "create update", "clientAuthenticatorType", "0", Reason.IDLE),
+        "no client can authenticate by an unknown method",
     ),
-    Deviation("required-action", "config.purpose", '""', 204, "empty is not set", "update"),
-    Deviation("required-action", "config.purpose", "0", 400, _UNKNOWN_SETTING, "update"),
-    Deviation("flow", "topLevel", 'null ""', 204, "it stays", operation="update"),
-    Deviation("flow", "topLevel", "0", 400, "it cannot be changed", operation="update"),
-    Deviation("flow", "providerId", "null", 201, "basic-flow is meant", operation="create"),
-    Deviation("flow", "providerId", "null", 204, "it stays", operation="update"),
-    Deviation("flow", "providerId", '""', 400, _FLOW),
-    Deviation("flow", "providerId", "0", 400, _FLOW),
-    Deviation("flow", "id", '""', 201, _ID, operation="create"),
-    Deviation("flow", "description", "null", 204, "it stays", operation="update"),
-    Deviation("execution", "id", '"" 0', 201, _ID),
-    Deviation("execution", "flowId", '"" 0', 400, _FLOW),
-    Deviation(
-        "execution-change", "authenticationFlow", "0", 204, "the execution exists; 404 is wrong"
+    *_refused(
+        *("client", "create update", "attributes.use.refresh.tokens", "0", Reason.IDLE),
+        "a flag that is neither true nor false may promise a protection that is not given",
     ),
-    Deviation("authenticator-config", "id", '"" 0', 201, _ID, operation="create"),
-    *_both("realm", "smtpServer.*", 'null "" 0', _MAIL),
-    *_both("realm", "otpPolicyType", '""', "an empty type is not set"),
-    *_both("realm", "otpPolicy*Window", "0", "zero is a setting: no tolerance"),
-    *_both("realm", "*Lifespan*", "0", _NEVER_VALID, refused=True),
-    *_both("realm", "*Idle*", "0", _NEVER_VALID, refused=True),
-    *_both("realm", "oauth2DevicePollingInterval", "0", _NEVER_VALID, refused=True),
-    *_both("realm", "client[PC]*", '"" 0 []', _POLICIES, refused=True),
-    *_both("realm", "client[PC]*", "{}", _AS_SENT),
-    *_both("realm", "defaultSignatureAlgorithm", "0", _NO_CHOICE, refused=True),
-    *_both("realm", "bruteForceStrategy", "0", _NO_CHOICE, refused=True),
-    *_both("realm", "otpPolicy[TA]*", "0", _NO_CHOICE, refused=True),
-    *_both("realm", "attributes.frontendUrl", "0", _UNKNOWN_SETTING, refused=True),
-    *_both("realm", "requiredCredentials", "[]", _AS_SENT),
-    *_both("realm", "webAuthn*SignatureAlgorithms", "[]", _AS_SENT),
-    Deviation("realm", "id", '""', 201, "an id that is not sent is the name", "create"),
-    Deviation("realm", "realm", "0", 400, _NAMELESS, "create"),
-    Deviation("realm", "defaultRole", "{}", 400, _NAMELESS, "create"),
-    Deviation("realm", "*xFrameOptions", "null", 201, "a header is not lost", "create"),
-    Deviation("realm", "oauth2Device*", 'null ""', 204, _STAYS, "update"),
-    Deviation("realm", "events*", 'null ""', 204, _STAYS, "update"),
-    Deviation("realm", "attributes", "null {}", 204, "other attributes are derived", "update"),
-    Deviation("realm", "certificate", '"" 0', 204, "no key is set with the realm", "update"),
-    Deviation("realm", "otpPolicyInitialCounter", "0", 204, "zero is a setting", "update"),
-    Deviation("realm", "otpPolicyCodeReusable", "0", 204, "false is a setting", "update"),
-    Deviation("realm", "webAuthn*", '"" 0 []', 204, _AS_SENT, "update"),
-    Deviation(
-        "execution",
-        "priority",
-        'null ""',
-        201,
-        "the last of its flow, which had another execution there",
+    *_refused(
+        *("client", "create update", "attributes.id.token.signed.response.alg", "0"),
+        *(Reason.IDLE, _ALGORITHM),
     ),
+    *_taken("client-scope", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_refused("client-scope", "update", "protocol", '"" 0', Reason.IDLE, _PROTOCOL),
+    *_taken("protocol-mapper", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_taken(
+        *("user", "create", "federationLink", '""', Reason.FAULT),
+        "a link to no provider; with any other text the user cannot be read any more",
+    ),
+    *_taken(
+        *("user", "update", "federationLink", '""', Reason.FAULT),
+        "a link to no provider; with any other text the user cannot be read any more",
+    ),
+    *_refused(
+        *("credential", "create", "value", '""', Reason.WEAKENS),
+        "an empty password protects nothing",
+    ),
+    *_refused(
+        *("role", "create", "name", '""', Reason.FAULT),
+        "the address of a role is its name: this one has none",
+    ),
+    *_taken("component", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_refused("component", "create update", "parentId", '"" 0', Reason.IDLE, _PARENT),
+    *_refused("component", "create update", "subType", "0", Reason.IDLE, _SUBTYPE),
+    *_taken("component", "create", "subType", '""', Reason.IDLE, _SUBTYPE),
+    *_taken("component", "update", "subType", '""', Reason.IDLE, _SUBTYPE),
+    *_taken(
+        *("required-action", "update", "alias", 'null ""', Reason.FAULT),
+        "the address of a required action is its alias: it stays",
+    ),
+    *_taken("flow", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_refused("flow", "create update", "providerId", '"" 0', Reason.IDLE, _KIND),
+    *_taken("execution", "create", "id", '""', Reason.FAULT, _ADDRESS),
+    *_taken(
+        *("execution", "create", "priority", 'null ""', Reason.FAULT),
+        "the execution with an empty id cannot be removed, and counts",
+    ),
+    *_taken(
+        *("execution", "create", "flowId", '""', Reason.FAULT),
+        "an execution that is no flow keeps a reference to none",
+    ),
+    *_refused(
+        *("execution", "create", "flowId", "0", Reason.IDLE),
+        "an execution that is no flow does not use it; of one that is, Keycloak answers 500 later",
+    ),
+    *_taken("authenticator-config", "create", "id", '""', Reason.FAULT, _ADDRESS),
 )
+"""A deviation for each operation and value that is answered otherwise."""

@@ -5,9 +5,8 @@ An answer is a list: the status, and, where a later GET shows the field, its val
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final
 
 from tests.support.empty_value_subjects import Subject, World
@@ -26,16 +25,6 @@ _GENERATED: Final = (
 _MAYBE_OFF: Final = "organization"
 """The client scope of a feature that is not always enabled."""
 _EARLIEST: Final = 1_500_000_000
-_IDENTIFYING: Final = frozenset(
-    {
-        *("id", "realm", "clientId", "name", "alias", "username", "email", "providerId"),
-        *("providerType", "parentId", "protocol", "protocolMapper", "type", "value"),
-        *("authenticator", "parentFlow", "flowId", "secretData", "credentialData", "attributes"),
-        *("config", "redirectUris", "webOrigins", "protocolMappers", "credentials"),
-    }
-)
-"""Fields that are sent alone: others depend on them."""
-
 Answer = list[Any]
 
 
@@ -127,37 +116,11 @@ class Probe:
 
 
 def measured(world: World, subject: Subject, operation: str) -> Iterator[Row]:
-    """Yield every row of an operation as a server answers it."""
+    """Yield every row of an operation as a server answers it, each field sent alone."""
     probe = Probe(subject, world)
-    answers = [dict(_answers(probe, operation, value)) for value in VALUES]
     for name in subject.fields:
-        yield Row(subject.name, operation, name, tuple(each[name] for each in answers))
-
-
-def _answers(probe: Probe, operation: str, value: Any) -> Iterator[tuple[str, Answer]]:
-    """Yield the answer to each field. Names go alone, and most fields refuse [] and {}."""
-    fields = probe.subject.fields
-    alone = fields if isinstance(value, list | dict) else _IDENTIFYING & {*fields}
-    for name in alone:
-        yield name, probe.ask(operation, [name], value)[name]
-    together = [name for name in fields if name not in alone]
-    for names in ([n for n in together if "." not in n], [n for n in together if "." in n]):
-        yield from _answers_to(probe, operation, names, value)
-
-
-def _answers_to(
-    probe: Probe, operation: str, names: Sequence[str], value: Any
-) -> Iterator[tuple[str, Answer]]:
-    """Yield the answers to fields that are sent at once, or in two parts if that is refused."""
-    if not names:
-        return
-    answers = probe.ask(operation, names, value)
-    if len(names) == 1 or all(answer[0] < HTTPStatus.BAD_REQUEST for answer in answers.values()):
-        yield from answers.items()
-        return
-    middle = len(names) // 2
-    yield from _answers_to(probe, operation, names[:middle], value)
-    yield from _answers_to(probe, operation, names[middle:], value)
+        answers = (probe.ask(operation, [name], value)[name] for value in VALUES)
+        yield Row(subject.name, operation, name, tuple(answers))
 
 
 def _fields(names: Iterable[str], value: Any) -> dict[str, Any]:

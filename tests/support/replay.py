@@ -3,12 +3,11 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
-from tests.support.administered_server import AdministeredServer
 from tests.support.recorded_exchanges import RECORDED_SERVER, Exchange
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -27,6 +26,40 @@ _LONG = 16
 MASK = "**********"
 
 
+class HttpResponse(Protocol):
+    """What the replay reads of a response."""
+
+    @property
+    def status_code(self) -> int: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def content(self) -> bytes: ...
+    @property
+    def text(self) -> str: ...
+    def json(self) -> Any:
+        """Return the document; ValueError where the body is none."""
+
+
+class HttpClient(Protocol):
+    """Whatever sends requests: httpx2 in the tests, a client that takes the time in the bench."""
+
+    def request(
+        self, method: str, url: str, *, headers: dict[str, str], content: bytes | None
+    ) -> HttpResponse: ...
+
+
+class ReplayServer(Protocol):
+    """A server whose administrator `admin` has this password."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def password(self) -> str: ...
+    @property
+    def http(self) -> HttpClient: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the server under test answered; ids in it are written as in the recording."""
@@ -40,9 +73,11 @@ class Answer:
 class Replay:
     """One run of a recording."""
 
-    server: AdministeredServer
+    server: ReplayServer
     known: dict[str, str] = field(default_factory=dict)
     """Ids and generated values of the recording, with those of the server."""
+    generated: dict[str, str] = field(default_factory=dict)
+    """Those of them that may stand anywhere in a text, since they are no ids."""
     tokens: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def run(self, recording: tuple[Exchange, ...]) -> Iterator[tuple[Exchange, Answer]]:
@@ -123,9 +158,8 @@ class Replay:
         """Return a path or JSON of the recording with the server's ids, secrets and URL."""
         for pattern in (ID, _SESSION):
             text = pattern.sub(lambda found: self.known.get(found[0], found[0]), text)
-        for recorded, own in self.known.items():
-            if len(recorded) >= _LONG and not ID.fullmatch(recorded):
-                text = text.replace(recorded, own)
+        for recorded, own in self.generated.items():
+            text = text.replace(recorded, own)
         return text.replace(RECORDED_SERVER, self.server.url)
 
     def _learn(self, recorded: Any, own: Any, name: str = "") -> None:
@@ -141,7 +175,7 @@ class Replay:
                 for one, other in zip(ids, others, strict=True):
                     self.known.setdefault(one, other)
             elif name in _GENERATED and len(recorded) >= _LONG and MASK not in recorded:
-                self.known.setdefault(recorded, own)
+                self.generated[recorded] = self.known.setdefault(recorded, own)
 
     def _learn_members(self, recorded: dict[str, Any], own: dict[str, Any]) -> None:
         if "clientId" in recorded and isinstance(own.get("secret"), str):

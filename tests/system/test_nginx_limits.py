@@ -4,6 +4,8 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from gateway.cli.nginx import PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
@@ -80,3 +82,13 @@ def test_bodies_of_the_admin_api_may_be_large_and_no_others(edge: Edge) -> None:
             assert (client.post(url, content=larger).status_code == 413) is not allowed
             if allowed:
                 assert client.post(url, content=too_large).status_code == 413
+
+
+@pytest.mark.parametrize(("size", "allowed"), [(60_000, True), (70_000, False)])
+def test_the_token_of_an_administrator_of_many_realms_passes(
+    edge: Edge, size: int, *, allowed: bool
+) -> None:
+    with edge.nginx.client() as client:
+        headers = {"Authorization": f"Bearer {'x' * size}"}
+        answer = client.get(f"{edge.nginx.https}/quick", headers=headers)
+    assert (answer.status_code < 400) is allowed

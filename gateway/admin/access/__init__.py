@@ -77,5 +77,6 @@ from gateway.admin.access.role_index import (
     RoleIndex,
     default_role,
     default_role_ids,
+    expect_default_role,
     load_roles,
 )

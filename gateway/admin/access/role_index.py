@@ -28,6 +28,11 @@ async def default_role_ids(stores: Stores, realm: Realm) -> tuple[str, ...]:
     return () if role is None else (role.id,)
 
 
+def expect_default_role(stores: Stores, realm: Realm) -> None:
+    """Read the default role together with the next statement of the transaction."""
+    stores.roles.expect_find(realm.id, default_role(realm).name)
+
+
 class RoleIndex:
     """The roles of one realm by name, within one transaction."""
 

@@ -36,7 +36,7 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.clients.session_limits import require_within_session
-from gateway.admin.flows import require_usable_overrides
+from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
@@ -122,7 +122,7 @@ class ClientAdministration:
         if not report_ineffective:
             require_within_session(client.session_limits, realm.session_limits)
         self._require_mappers(client, ())
-        await require_usable_overrides(stores, realm, client)
+        await require_existing_overrides(stores, realm, client)
         client = prepared_client(chosen_from(scopes, client), self.clock)
         client = with_rotation_applied(realm, client, self.clock)
         await stores.clients.add(client)
@@ -173,7 +173,7 @@ class ClientAdministration:
             return after
         if after.session_limits != before.session_limits:
             require_within_session(after.session_limits, change.realm.session_limits)
-        await require_usable_overrides(change.stores, change.realm, after, before)
+        await require_existing_overrides(change.stores, change.realm, after, before)
         try:
             await change.stores.clients.replace(after)
         except AlreadyExists as error:

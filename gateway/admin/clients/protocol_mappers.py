@@ -14,6 +14,7 @@ from gateway.admin.access import (
     InvalidRequest,
     NotFound,
     WireFamily,
+    duplicate_resource,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import get_client_scope
@@ -142,6 +143,8 @@ class ProtocolMapperAdministration:
         require_mapper_fields(document, path)
         if not document.get("protocolMapper"):
             raise NotFound("ProtocolMapper provider not found")
+        if document.get("name") is None or document.get("protocol") is None:
+            raise duplicate_resource()  # Keycloak's answer, though nothing is there twice.
         mapper = parse_mapper(document, path, of_scope=owner.kind is OwnerKind.CLIENT_SCOPE)
         self.check(mapper)
         return mapper if mapper.id else replace(mapper, id=str(uuid4()))

@@ -12,6 +12,7 @@ from gateway.admin.access import (
     Acting,
     InvalidRequest,
     WireFamily,
+    duplicate_resource,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
@@ -75,14 +76,18 @@ class FlowAdministration:
         )
         async with changing_flows(self._changes, acting) as (change, work):
             require_alias(work, flow.alias, "create", f"Flow {flow.alias} already exists")
-            if work.flows.find(flow.id) is not None:
-                raise AlreadyExists("Duplicate resource error")
+            if draft.kind is None or work.flows.find(flow.id) is not None:
+                raise duplicate_resource()
             work.put(flow)
             _record(change, OperationType.CREATE, f"{_PATH}/{flow.id}", document)
         return flow.id
 
     async def replace(self, acting: Acting, flow_id: str, document: Mapping[str, Any]) -> None:
-        """Change alias and description of a flow; what uses it goes on to."""
+        """Change alias, description and level of a flow; what uses it goes on to.
+
+        As in Keycloak, a description that is not sent is none, and a flow that is not said to be of
+        the top level is no flow of the realm's list.
+        """
         draft = parse_flow(document)
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id)
@@ -92,11 +97,14 @@ class FlowAdministration:
                 raise AlreadyExists("Failed to update flow with empty alias name")
             if draft.alias != flow.alias:
                 require_alias(work, draft.alias, "update", "Flow alias name already exists")
-            for name in ("providerId", "topLevel", "builtIn"):
+            if draft.kind is None:
+                raise duplicate_resource()
+            for name in ("providerId", "builtIn"):
                 if document.get(name) not in (None, "", shown[name]):
                     raise InvalidRequest(f"{name} of a flow cannot be changed in this way")
-            description = flow.description if draft.description is None else draft.description
-            work.put(replace(flow, alias=draft.alias, description=description))
+            top_level = draft.top_level is True
+            changed = replace(flow, description=draft.description, top_level=top_level)
+            work.put(replace(changed, alias=draft.alias))
             await _rename_in_use(change, flow.alias, draft.alias)
             _record(change, OperationType.UPDATE, f"{_PATH}/{flow_id}", document)
 

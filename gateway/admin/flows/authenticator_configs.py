@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from uuid import uuid4
 
-from gateway.admin.access import Acting, NotFound
+from gateway.admin.access import Acting, NotFound, duplicate_resource
 from gateway.admin.changes import Changes
 from gateway.admin.flows.administration import require_plain
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
@@ -33,15 +32,9 @@ class AuthenticatorConfigs:
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a configuration that no execution has; raises InvalidRequest, AlreadyExists."""
-        config = parse_config(document, document.get("id") or str(uuid4()))
+        config = parse_config(document)
         async with changing_flows(self._changes, acting) as (change, work):
-            _require_alias(config)
-            if any(each.alias == config.alias for each in work.configs.values()):
-                raise AlreadyExists(
-                    f"Authentication execution configuration {config.alias} already exists"
-                )
-            if config.id in work.configs:
-                raise AlreadyExists("Duplicate resource error")
+            _require_new(work, config)
             work.configs[config.id] = config
             change.record(OperationType.CREATE, _KIND, f"{_PATH}/{config.id}", document)
         return config.id
@@ -50,11 +43,11 @@ class AuthenticatorConfigs:
         self, acting: Acting, execution_id: str, document: Mapping[str, Any]
     ) -> str:
         """Configure an execution; raises NotFound, InvalidRequest or AlreadyExists."""
-        config = parse_config(document, str(uuid4()))
+        config = parse_config(document)
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
-            _require_alias(config)
             work.configs.pop(step.config or "", None)
+            _require_new(work, config)
             work.configs[config.id] = config
             work.put(parent.exchanging(replace(step, config=config.id)))
             path = f"authentication/executions/{execution_id}/config"
@@ -87,12 +80,16 @@ def _one(work: FlowUnitOfWork, config_id: str) -> AuthenticatorConfig:
     return config
 
 
-def _require_alias(config: AuthenticatorConfig) -> None:
+def _require_new(work: FlowUnitOfWork, config: AuthenticatorConfig) -> None:
     if not config.alias:
         raise AlreadyExists(
             "Failed to create authentication execution configuration with empty alias name"
         )
     require_plain(config.alias)
+    if any(each.alias == config.alias for each in work.configs.values()):
+        raise AlreadyExists(f"Authentication execution configuration {config.alias} already exists")
+    if config.id in work.configs:
+        raise duplicate_resource()
 
 
 def _render(work: FlowUnitOfWork, config_id: str) -> dict[str, Any]:

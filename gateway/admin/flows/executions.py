@@ -12,7 +12,9 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     InvalidRequest,
+    NotFound,
     WireFamily,
+    duplicate_resource,
 )
 from gateway.admin.changes import Changes
 from gateway.admin.flows.administration import require_alias
@@ -25,6 +27,7 @@ from gateway.representations.flows import (
     AUTHENTICATORS,
     ROLES,
     ExecutionChange,
+    ExecutionDraft,
     Role,
     parse_change,
     parse_execution,
@@ -88,8 +91,6 @@ class ExecutionAdministration:
     async def insert(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Add an execution with all its fields; return its id."""
         draft = parse_execution(document)
-        if draft.flow is not None:
-            raise InvalidRequest("Add a sub-flow with authentication/flows/{alias}")
         async with changing_flows(self._changes, acting) as (change, work):
             if draft.parent is None:
                 raise InvalidRequest("parent flow not set on new execution", WireFamily.PROSE)
@@ -97,9 +98,13 @@ class ExecutionAdministration:
             if parent is None:
                 raise InvalidRequest("execution parent flow does not exist", WireFamily.PROSE)
             _require_open(parent, "It is illegal to add execution to a built in flow")
-            provider = _known(parent, draft.authenticator)
+            _require_part(work, parent, draft)
+            known = draft.authenticator if draft.is_flow else _known(parent, draft.authenticator)
             priority = _next_priority(parent) if draft.priority is None else draft.priority
-            step = Execution(str(uuid4()), draft.requirement, priority, provider)
+            step_id = draft.id or str(uuid4())
+            if work.flows.holding(step_id) is not None:
+                raise duplicate_resource()
+            step = Execution(step_id, draft.requirement, priority, known, draft.flow)
             work.put(parent.with_executions((*parent.executions, step)))
             change.record(OperationType.CREATE, _STEP, f"{_EXECUTIONS}/{step.id}", document)
         return step.id
@@ -107,7 +112,8 @@ class ExecutionAdministration:
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
         """Change requirement and priority of an execution, and the name of its sub-flow.
 
-        A priority that is not sent is 0, as in Keycloak.
+        A priority that is not sent is 0, as in Keycloak. Raises NotFound where nothing is changed
+        of an execution that is said to be, or not to be, a flow, and is none.
         """
         given = parse_change(document)
         async with changing_flows(self._changes, acting) as (change, work):
@@ -121,6 +127,8 @@ class ExecutionAdministration:
             )
             if part is not None:
                 _rename(work, part, given)
+            elif changed == step and given.names_part:
+                raise NotFound("Illegal execution")
             if changed != step:
                 work.put(work.get(parent.id).exchanging(changed))
             path = f"{_FLOWS}/{alias}/executions"
@@ -160,6 +168,22 @@ def _open_parent(work: FlowUnitOfWork, alias: str, what: str, family: WireFamily
 def _require_open(flow: Flow, text: str) -> None:
     if flow.built_in:
         raise InvalidRequest(text, WireFamily.PROSE)
+
+
+def _require_part(work: FlowUnitOfWork, parent: Flow, draft: ExecutionDraft) -> None:
+    """Raise InvalidRequest for a sub-flow that could not run, or that the execution would ignore.
+
+    A flow of the top level stays one: what a realm is bound to is never a part of something else.
+    """
+    if not draft.is_flow and draft.flow is None:
+        return
+    part = work.flows.find(draft.flow)
+    if not draft.is_flow:
+        raise InvalidRequest("flowId has an effect only where authenticatorFlow is true")
+    if part is None or part.top_level:
+        raise InvalidRequest("flowId must be the id of a flow that is not of the top level")
+    if parent in work.flows.below(part.id):
+        raise InvalidRequest("A flow cannot contain itself")
 
 
 def _known(parent: Flow, provider: str | None) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from gateway.admin.flows.unit_of_work import excess_of, remove_document
-from gateway.admin.flows.uses import EFFECTS, realm_flows
+from gateway.admin.flows.uses import realm_flows
 from gateway.domain.clients import Client
-from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
+from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.flows import (
     DIRECT_GRANT,
     AuthenticatorConfig,
@@ -78,15 +78,16 @@ async def store_sign_in(
 
 
 async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
-    """Raise InvalidInput for flow overrides of clients that could not take effect."""
+    """Raise InvalidInput for clients whose own flow of the password grant does not exist."""
     own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
     if not own:
         return
     flows = await realm_flows(stores, realm)
     for client in own:
         flow_id = client.flow_overrides[DIRECT_GRANT]
-        path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
-        _require_effect(flows, flows.find(flow_id), DIRECT_GRANT, path, flow_id)
+        if flows.find(flow_id) is None:
+            path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
+            raise refused(path, flow_id, "a flow")
 
 
 async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new: bool) -> bool:
@@ -296,16 +297,3 @@ async def _check_bindings(stores: Stores, realm: Realm) -> None:
     for name, alias in bound.items():
         if flows.named(alias) is None:
             raise refused(f"{camel_case(name)}Flow", alias, "the alias of a flow")
-    for name in EFFECTS:
-        flow = flows.named(bound[name])
-        _require_effect(flows, flow, name, f"{camel_case(name)}Flow", bound[name])
-
-
-def _require_effect(flows: Flows, flow: Flow | None, use: str, path: str, name: str) -> None:
-    if flow is None:
-        raise refused(path, name, "a flow")
-    try:
-        EFFECTS[use](flows, flow)
-    except UnusableSetting as error:
-        given = f"{describe(name)} ({error})"
-        raise InvalidInput((FieldError(path, given, "a flow that acts"),)) from error

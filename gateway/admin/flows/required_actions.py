@@ -17,6 +17,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
+from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
@@ -33,6 +34,7 @@ from gateway.representations.flows import (
     known_config,
     parse_action,
     render_action,
+    require_settings,
 )
 from gateway.representations.refusals import describe_name
 from gateway.representations.shapes import Text, TextMap
@@ -49,6 +51,11 @@ _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, ...]:
     """Return the required actions of a realm, in their order."""
     return actions_in(await stores.documents.list(realm_id, _KIND))
+
+
+def expect_actions(stores: Stores, realm_id: str) -> None:
+    """Read the required actions together with the next statement of the transaction."""
+    stores.documents.expect_list(realm_id, _KIND)
 
 
 async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:
@@ -96,18 +103,21 @@ class RequiredActions:
                 taken = "A Required Action Provider with given alias already exists."
                 raise InvalidRequest(taken, WireFamily.OAUTH, code="conflict", conflict=True)
             last = max((each.priority for each in actions), default=0)
-            name = given.get("name", ACTION_NAMES[provider])
-            await _put(change, RequiredAction(provider, name, provider, priority=last + 1))
+            action = RequiredAction(provider, given.get("name"), provider, priority=last + 1)
+            await _put(change, action)
             path = "authentication/register-required-action"
             change.record(OperationType.CREATE, _ACTION, path, document)
 
     async def replace(self, acting: Acting, alias: str, document: Mapping[str, Any]) -> None:
         async with self._changes.begin(acting, alone=True) as change:
-            before = _one(await realm_actions(change.stores, change.realm.id), alias, _NOT_FOUND)
+            actions = await realm_actions(change.stores, change.realm.id)
+            before = _one(actions, alias, _NOT_FOUND)
             change.require_match(render_action(before))
             after = parse_action(document, before)
             if after.alias != alias:
-                raise InvalidRequest("The alias of a required action cannot be changed")
+                if any(each.alias == after.alias for each in actions):
+                    raise AlreadyExists(f"A required action {after.alias} already exists")
+                await _drop(change, alias)
             await _put(change, after)
             change.record(OperationType.UPDATE, _ACTION, f"{_PATH}/{alias}", document)
 
@@ -116,10 +126,7 @@ class RequiredActions:
             actions = await realm_actions(change.stores, change.realm.id)
             before = _one(actions, alias, f"{_NOT_FOUND}.")
             change.require_match(render_action(before))
-            is_default = alias in {each.alias for each in DEFAULT_ACTIONS}
-            realm_id = change.realm.id
-            await remove_document(change.stores, realm_id, _KIND, alias, is_default=is_default)
-            change.invalidate(realm_topic(change.realm.id))
+            await _drop(change, alias)
             change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
 
     async def move(self, acting: Acting, alias: str, *, up: bool) -> None:
@@ -150,6 +157,7 @@ class RequiredActions:
         fields = {"config": TextMap(longest=1000)}
         given = parse_strictly(document or {}, fields, "RequiredActionConfigRepresentation")
         config = known_config(given.get("config", {}))
+        require_settings(config)
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             await _put(change, replace(_configurable(actions, alias), config=config))
@@ -168,6 +176,12 @@ class RequiredActions:
 
 async def _put(change: Change, action: RequiredAction) -> None:
     await change.stores.documents.put(change.realm.id, _KIND, action.alias, action_document(action))
+    change.invalidate(realm_topic(change.realm.id))
+
+
+async def _drop(change: Change, alias: str) -> None:
+    is_default = alias in {each.alias for each in DEFAULT_ACTIONS}
+    await remove_document(change.stores, change.realm.id, _KIND, alias, is_default=is_default)
     change.invalidate(realm_topic(change.realm.id))
 
 

@@ -1,6 +1,6 @@
 """A realm's flows within one transaction: read, changed, and checked before they are stored.
 
-A flow in use may only be changed to what takes effect; a flow that is not in use may be anything.
+A flow in use is not removed.
 """
 
 from collections.abc import AsyncIterator, Container, Iterable, Mapping
@@ -13,7 +13,7 @@ from gateway.admin.access import (
     NotFound,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.flows.uses import realm_flows, require_effective
+from gateway.admin.flows.uses import realm_flows, require_unused
 from gateway.domain.flows import PATTERNS, AuthenticatorConfig, Execution, Flow, Flows
 from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
 from gateway.domain.ports.invalidation import realm_topic
@@ -93,11 +93,10 @@ class FlowUnitOfWork:
     async def store(self, change: Change) -> None:
         """Check and store what has changed; raises InvalidRequest."""
         changed = {flow.id for flow in self._flows.values() if self._before.find(flow.id) != flow}
-        changed |= {flow.id for flow in self._before if flow.id not in self._flows}
+        removed = [flow for flow in self._before if flow.id not in self._flows]
+        changed |= {flow.id for flow in removed}
         stores, realm_id = change.stores, self.realm.id
-        await require_effective(
-            stores, self.realm, (self._before, self.flows), changed, self._reconfigured()
-        )
+        await require_unused(stores, self.realm, removed)
         flows = {name: flow_document(flow) for name, flow in self._flows.items()}
         await _store(
             stores, realm_id, _FLOW, changed, documents=flows, defaults=default_flows(realm_id)
@@ -119,19 +118,6 @@ class FlowUnitOfWork:
     def _changed_configs(self) -> set[str]:
         names = self.configs.keys() | self._configs_before.keys()
         return {name for name in names if self.configs.get(name) != self._configs_before.get(name)}
-
-    def _is_renamed(self, config_id: str) -> bool:
-        before, after = self._configs_before.get(config_id), self.configs.get(config_id)
-        return before is not None and after is not None and before.config == after.config
-
-    def _reconfigured(self) -> set[str]:
-        """Return the flows with executions whose configuration has other values."""
-        changed = {name for name in self._changed_configs() if not self._is_renamed(name)}
-        return {
-            flow.id
-            for flow in self._flows.values()
-            if any(execution.config in changed for execution in flow.executions)
-        }
 
 
 def excess_of(configs: Iterable[AuthenticatorConfig]) -> tuple[str, str] | None:

@@ -20,7 +20,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, component_path
-from gateway.admin.keys.maker import KeyMaker
+from gateway.admin.keys.maker import KeyMaker, require_no_subtype
 from gateway.admin.keys.signing import ensure_fallback
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
@@ -123,6 +123,7 @@ class KeyComponents:
         """Return the changed key; raises InvalidRequest, UnusableSetting, Forbidden."""
         if given.provider_id not in {None, before.made_by.value}:
             raise InvalidRequest("The provider of a key cannot be changed: add another key")
+        require_no_subtype(given)
         provider, shown = before.made_by, key_component(before).config
         was = parse_key_settings(provider, shown)
         settings = parse_key_settings(provider, merged(shown, given.config))
@@ -132,7 +133,7 @@ class KeyComponents:
             key = await self._with_new_material(acting.realm, before, was, settings)
         if (settings.priority, settings.status) != (was.priority, was.status):
             key = replace(key, status=settings.status, retire_at=None)
-        name = given.name or key_component(before).name
+        name = key_component(before).name if given.name is None else given.name
         key = replace(key, name=name, provider=provider, priority=settings.priority)
         return replace(key, config=self._maker.kept(settings, key))
 

@@ -27,6 +27,12 @@ _UNSUPPORTED: Final = {
 """Providers of Keycloak that could have no effect here, and why."""
 
 
+def require_no_subtype(given: Component) -> None:
+    """Raise InvalidRequest for a subtype: keys have none, so nothing would follow from it."""
+    if given.sub_type:
+        raise InvalidRequest("A key has no subtype")
+
+
 @dataclass(frozen=True, slots=True)
 class KeyMaker:
     """Generates and imports keys."""
@@ -40,6 +46,7 @@ class KeyMaker:
             raise InvalidRequest(
                 f"'{given.provider_id}' is not offered: {_UNSUPPORTED[given.provider_id]}"
             )
+        require_no_subtype(given)
         if given.provider_id not in set(KeyProvider):
             raise InvalidRequest(NO_SUCH_PROVIDER, WireFamily.PROSE)
         provider = KeyProvider(given.provider_id)
@@ -53,7 +60,7 @@ class KeyMaker:
         key = replace(
             made,
             id=given.id or made.id,
-            name=given.name or provider.value,
+            name=given.name,
             provider=provider,
             priority=settings.priority,
             status=settings.status,

@@ -30,6 +30,7 @@ from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_re
 from gateway.admin.keys import ensure_keys, signing_algorithms
 from gateway.admin.realm_files.component_import import store_keys, store_policies
 from gateway.admin.realm_files.files import embedded
+from gateway.admin.realm_files.migration import migrated
 from gateway.admin.realm_files.user_inputs import (
     UserInput,
     UserPreparation,
@@ -149,6 +150,8 @@ class RealmPlanner:
         Settings that do not protect as the document says are wrong unless the caller reports them.
         """
         errors: list[FieldError] = []
+        if before is None:
+            document = await asyncio.to_thread(migrated, document)
         # A whole realm takes seconds to check: other requests go on meanwhile.
         plan = await asyncio.to_thread(_read_parts, document, before, path, self.clock, errors)
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes

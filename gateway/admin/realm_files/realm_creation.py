@@ -23,6 +23,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
+from gateway.admin.realms import require_sender
 from gateway.admin.users import NewPasswords, PrecomputedHashes
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
@@ -56,9 +57,10 @@ class RealmCreation:
         if not may_create_realms(acting):
             raise Forbidden(f"not {CREATE_REALM} in {MASTER}")
         await asyncio.to_thread(require_known_realm_fields, document)
-        if not document.get("realm"):
+        if document.get("realm") in (None, ""):
             raise InvalidRequest("Realm name cannot be empty")
-        if document.get("id") is None:
+        require_sender(document)
+        if document.get("id") in (None, ""):
             document = {**document, "id": str(uuid4())}
         hashes = PrecomputedHashes(self.passwords)
         planner = RealmPlanner(keys=self.keys, passwords=hashes, gate=self.gate, clock=self.clock)

@@ -13,6 +13,7 @@ from gateway.admin.realms.defaults import (
 from gateway.admin.realms.documents import RealmDocuments, realm_document
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing
 from gateway.admin.realms.localization import Localizations
+from gateway.admin.realms.mail_sender import require_sender
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Keycloak: 7.1 (PUT and DELETE of a realm), 8.6 (rename, removal)
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -22,6 +23,7 @@ from gateway.admin.flows import require_bindable
 from gateway.admin.groups import GivenGroups, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_keys
 from gateway.admin.realms.documents import realm_document
+from gateway.admin.realms.mail_sender import require_sender
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
@@ -107,6 +109,9 @@ class RealmChanges:
 def _validate(document: Mapping[str, Any]) -> None:
     if "realm" in document and document["realm"] == "":
         raise InvalidRequest("Realm name cannot be empty")
+    if document.get("certificate") in ("", 0):
+        raise InvalidRequest("Failed to decode certificate")
+    require_sender(document)
     sent = [name for name in _KEYS if document.get(name)]
     if sent:
         raise InvalidRequest(
@@ -115,11 +120,14 @@ def _validate(document: Mapping[str, Any]) -> None:
 
 
 def _require_within_session(limits: SessionLimits) -> None:
-    """Raise InvalidRequest where clients' parts last longer than sessions, as Keycloak (26.7)."""
-    if limits.client_idle > limits.idle:
+    """Raise InvalidRequest where clients' parts last longer than sessions, as Keycloak (26.7).
+
+    A limit of zero is the usual one.
+    """
+    if limits.client_idle > limits.idle > timedelta():
         text = "Client Session Idle Timeout cannot be greater than Realm SSO Idle Timeout."
         raise InvalidRequest(text)
-    if limits.client_max_lifespan > limits.max_lifespan:
+    if limits.client_max_lifespan > limits.max_lifespan > timedelta():
         text = "Client session max lifespan cannot exceed realm SSO session max lifespan."
         raise InvalidRequest(text)
 

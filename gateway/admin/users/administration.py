@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from gateway.admin.access import (
@@ -17,16 +17,24 @@ from gateway.admin.access import (
     InvalidRequest,
     default_role_ids,
     existing,
+    expect_default_role,
     get_user,
     get_user_for_update,
     require_may_join,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.flows import expect_actions
 from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
-from gateway.admin.users.storing import NewUser, require_free_names, store_new_user
+from gateway.admin.users.storing import (
+    NewUser,
+    expect_free_names,
+    require_free_names,
+    store_new_users,
+)
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
+from gateway.authentication.realm_profile import expect_profile
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
@@ -34,10 +42,14 @@ from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
+from gateway.domain.user_profile.profile import EMAIL, USERNAME
 from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.users import PASSWORD, NewPassword, UserInput, parse_user_input
+
+_NAMES: Final = (USERNAME, EMAIL)
 
 
 class UserCreation:
@@ -69,7 +81,8 @@ class UserCreation:
         matches: PatternMatches,
     ) -> str:
         prepared = await self._prepared(acting, given, matches)
-        async with self._changes.begin(acting) as change:
+        expected = partial(_expect, acting.realm, given)
+        async with self._changes.begin(acting, expect=expected) as change:
             user = await new_user(change.stores, change.realm, given, change.now, matches)
             if prepared is not None:
                 prepared.require_current(change.realm, user, ())
@@ -103,7 +116,19 @@ async def _store(
     role_ids = await default_role_ids(stores, realm)
     groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
     credentials = _credentials(user, given, prepared)
-    await store_new_user(stores, NewUser(user, credentials, role_ids, tuple(groups)))
+    await store_new_users(stores, [NewUser(user, credentials, role_ids, tuple(groups))])
+
+
+def _expect(realm: Realm, given: UserInput, stores: Stores) -> None:
+    """Name what creating a user reads; only a realm or a name that differs is read apart."""
+    expect_profile(stores, realm)
+    expect_actions(stores, realm.id)
+    expect_default_role(stores, realm)
+    stores.groups.expect_default(realm.id)
+    username, email = (next(iter(given.sent.values.get(name, ())), None) for name in _NAMES)
+    if realm.login.registration_email_as_username:
+        username = email
+    expect_free_names(stores, realm, username, email)
 
 
 def _new_password(given: UserInput) -> Secret | None:

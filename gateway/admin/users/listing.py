@@ -22,7 +22,12 @@ from gateway.admin.access import (
 )
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
-from gateway.authentication.realm_profile import profile_document, profile_rules, rules_in
+from gateway.authentication.realm_profile import (
+    expect_profile,
+    profile_document,
+    profile_rules,
+    rules_in,
+)
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
@@ -114,6 +119,8 @@ class UserListing:
         if not rights.has(*VIEW_USERS):
             return []
         async with self._database.read() as stores:
+            if not brief:
+                expect_profile(stores, realm)
             with _costly_refused():
                 users = await _matching(stores, realm, query, page.first, page.limit)
             shown = await shown_users(stores, realm, users, brief=brief)

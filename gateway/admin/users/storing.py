@@ -68,11 +68,7 @@ async def require_free_names(
     if not name and not address:
         return
     by_address = _signs_in_by_address(realm)
-    names, addresses = (
-        (name or "", address or ""),
-        (address or "", (name or "") if by_address else ""),
-    )
-    holding = await stores.users.holding(realm.id, names, addresses)
+    holding = await stores.users.holding(realm.id, *_sought(realm, name, address))
     others = [other for other in holding if other.id != user.id]
     if address and any(address in {other.username, other.email} for other in others):
         raise AlreadyExists(_ADDRESS)
@@ -80,6 +76,22 @@ async def require_free_names(
         name == other.username or (by_address and name == other.email) for other in others
     ):
         raise AlreadyExists(_NAME)
+
+
+def expect_free_names(
+    stores: Stores, realm: Realm, username: str | None, email: str | None
+) -> None:
+    """Read what `require_free_names` will, together with the next statement of the transaction."""
+    address = None if realm.login.duplicate_emails_allowed else email
+    stores.users.expect_holding(realm.id, *_sought(realm, username, address))
+
+
+def _sought(
+    realm: Realm, name: str | None, address: str | None
+) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the user names and the addresses that no other user may have."""
+    by_address = _signs_in_by_address(realm)
+    return (name or "", address or ""), (address or "", (name or "") if by_address else "")
 
 
 def _signs_in_by_address(realm: Realm) -> bool:

@@ -164,17 +164,6 @@ class Flows:
         """Tell whether any flow contains this one."""
         return bool(self._parents.get(flow_id))
 
-    def roots(self, flow_id: str) -> set[str]:
-        """Return the ids of the flows that contain this one and are no parts; itself if none."""
-        seen: set[str] = set()
-        waiting = [flow_id]
-        while waiting:
-            found = waiting.pop()
-            if found not in seen:
-                seen.add(found)
-                waiting += self._parents.get(found, ())
-        return {found for found in seen if not self.is_part(found)} or {flow_id}
-
     def below(self, flow_id: str) -> tuple[Flow, ...]:
         """Return the flow and all that it consists of."""
         found: dict[str, Flow] = {}

@@ -48,7 +48,7 @@ class RequiredAction:
     """An action that users may have to perform. Keycloak: RequiredActionProviderModel."""
 
     alias: str
-    name: str
+    name: str | None
     provider: str
     enabled: bool = True
     is_default: bool = False

@@ -80,8 +80,8 @@ class OtpPolicy:
     reuse rule are the realm's at verification.
     """
 
-    type: OtpType = OtpType.TOTP
-    """`otpPolicyType`."""
+    type: OtpType | None = OtpType.TOTP
+    """`otpPolicyType`; None is the empty text, and means time-based codes."""
     algorithm: OtpAlgorithm = OtpAlgorithm.HMAC_SHA1
     """`otpPolicyAlgorithm`."""
     initial_counter: int = 0

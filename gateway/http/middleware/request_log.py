@@ -4,7 +4,6 @@ The line contains realm, client, certificate thumbprint and token id, never a se
 certificate or the query. The outermost layer: it also logs requests that raise.
 """
 
-import secrets
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,7 +32,7 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        exchange = Exchange(request_id=secrets.token_hex(16))
+        exchange = Exchange()
         attach(scope, exchange)
         trace = self._tracer.begin(scope["method"], _traceparent(scope))
         status = 0

@@ -75,11 +75,6 @@ def contrast(first: Color, second: Color) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def text_on(color: Color) -> Color:
-    """Return white or nearly black, whichever is read better on the color."""
-    return max((WHITE, _DARK_TEXT), key=lambda text: contrast(text, color))
-
-
 def readable(color: Color, backgrounds: tuple[Color, ...]) -> Color:
     """Return the color, lightened or darkened until text in it is readable on the backgrounds."""
     dark = backgrounds[0].luminance < contrast(WHITE, BLACK) / 100
@@ -94,17 +89,15 @@ def accent_style_sheet(color: Color) -> bytes:
     """Return the style sheet that sets the accent, for light and dark pages."""
     light, dark = readable(color, _LIGHT_BACKGROUNDS), readable(color, _DARK_BACKGROUNDS)
     return (
-        f":root{{{_properties(light, BLACK)}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root:not(.light){{{_properties(dark, WHITE)}}}}}\n"
+        f":root{{{_properties(light, BLACK, WHITE)}}}\n"
+        "@media (prefers-color-scheme:dark){:root:not(.light)"
+        f"{{{_properties(dark, WHITE, _DARK_TEXT)}}}}}\n"
     ).encode("ascii")
 
 
-def _properties(accent: Color, hover: Color) -> str:
-    text = text_on(accent)
-    # Towards the end of the scale that is away from the text: the contrast can only grow.
-    strong = accent.mixed(hover if text != hover else WHITE, 0.14)
-    if contrast(strong, text) < _READABLE:
-        strong = accent
+def _properties(accent: Color, away: Color, text: Color) -> str:
+    """Return the properties; a color that is readable on the page is so below its opposite."""
+    strong = accent.mixed(away, 0.14)
     return f"--accent:{accent};--accent-strong:{strong};--on-accent:{text}"
 
 

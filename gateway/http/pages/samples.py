@@ -121,9 +121,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         error_id="7f3c1e5a9b2d4c60",
         client=_CLIENT,
     ),
-    "info": InfoPage(
-        title=Text("requiredAction.VERIFY_EMAIL"), message=Text("loginTimeout"), client=_CLIENT
-    ),
+    "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
     "required-action": RequiredActionPage(
         actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP", "own-action"), restart_url=_RESTART
     ),

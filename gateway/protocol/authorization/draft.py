@@ -84,7 +84,13 @@ class AuthorizationDraft:
         """Return where an error goes; None until client and redirect URI were verified."""
         if self.entry is None or self.redirect_uri is None:
             return None
-        return ResponseTarget(self.entry.client, self.redirect_uri, self.response_mode, self.state)
+        mode = self.response_mode if self.response_type else self._requested_mode()
+        return ResponseTarget(self.entry.client, self.redirect_uri, mode, self.state)
+
+    def _requested_mode(self) -> ResponseMode:
+        """Return the mode for the refusal of a response type, which no mode was checked with."""
+        named = self.get("response_mode")
+        return ResponseMode(named) if named in set(ResponseMode) else ResponseMode.QUERY
 
     def finished(self) -> AuthorizationRequest:
         """Return the verified request; raises LookupError before the checks have run."""

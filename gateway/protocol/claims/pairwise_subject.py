@@ -3,8 +3,8 @@
 from typing import Final
 
 from gateway.protocol.claims.mapper import EVERYWHERE, ClaimMapper
-from gateway.protocol.claims.subject_identifiers import PAIRWISE, SALT, SECTOR_URI, check_pairwise
-from gateway.representations.protocol_mapper_types import MapperType
+from gateway.protocol.claims.subject_identifiers import PAIRWISE, SALT, check_pairwise
+from gateway.representations.protocol_mapper_types import SECTOR_URI, MapperType
 from gateway.representations.provider_properties import Property
 
 PAIRWISE_SUBJECT: Final = ClaimMapper(

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
+from gateway.representations.protocol_mapper_types import SECTOR_URI
 
 PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
-SECTOR_URI: Final = "sectorIdentifierUri"
 SALT: Final = "pairwiseSubAlgorithmSalt"
 SUBJECT_TYPES: Final = ("public", "pairwise")
 

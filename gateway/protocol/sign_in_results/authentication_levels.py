@@ -1,7 +1,8 @@
 """The class of a sign-in (`acr`) that tokens name, by the level of authentication it reached.
 
-Keycloak: `acr.loa.map` of the client, else of the realm; without levels `1` stands for a sign-in
-with credentials, `0` for one by cookie. Spec: OpenID Connect Core §2 (`acr`)
+`acr.loa.map` of the client, or else of the realm, names levels. Without levels `1` stands for a
+sign-in with credentials, `0` for one by cookie.
+Spec: OpenID Connect Core §2 (`acr`); Keycloak: AcrUtils
 """
 
 from collections.abc import Collection, Mapping

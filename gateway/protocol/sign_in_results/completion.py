@@ -66,7 +66,7 @@ class CompletedSignIn:
 class DifferentUser(OAuthError):
     """Another user is signed in in this browser: nobody is signed in in that one's place.
 
-    Answered with a page. Keycloak: differentUserAuthenticated
+    Answered with a page. Keycloak: OIDCLoginProtocol
     """
 
     def __init__(self) -> None:

@@ -163,6 +163,7 @@ def parse_client(
     attributes_at, _ = given.get("attributes", (join(path, "attributes"), None))
     raise_all(attribute_errors(client, attributes_at))
     if not report_ineffective:
+        _require_secret(given)
         raise_all(ineffective_of_client(client, base, path))
     mappers = client.protocol_mappers
     if base is None:
@@ -285,6 +286,13 @@ def _derived(
 def _overrides(before: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
     """Return flows by use: what is not named stays, what is empty goes."""
     return {use: flow for use, flow in {**before, **given}.items() if flow}
+
+
+def _require_secret(given: Given) -> None:
+    """Refuse the empty secret, with which Keycloak lets anyone be the client."""
+    at, text = given.get("secret", ("", None))
+    if text == "":
+        raise refused_secret(at, "text that is not empty")
 
 
 def _read_secret(given: Given, before: Client) -> Secret | None:

@@ -17,6 +17,7 @@ from gateway.representations.flows.flow import (
     FLOW_FIELDS,
     PRIORITY,
     ExecutionChange,
+    ExecutionDraft,
     known_settings,
     parse_change,
     parse_config,
@@ -38,6 +39,7 @@ from gateway.representations.flows.required_action import (
     known_config,
     parse_action,
     render_action,
+    require_settings,
 )
 from gateway.representations.flows.stored_flows import (
     GONE,

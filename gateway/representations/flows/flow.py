@@ -7,6 +7,7 @@ AuthenticationExecutionRepresentation, AuthenticatorConfigRepresentation: strict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
+from uuid import uuid4
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Flows, Requirement
@@ -54,12 +55,12 @@ EXECUTION_CHANGE_FIELDS: Final[Mapping[str, Shape]] = {
 }
 """What an execution is shown with; a part of it may be changed."""
 EXECUTION_FIELDS: Final[Mapping[str, Shape]] = {
-    "id": _TEXT,
+    "id": Identity(),
     "authenticator": _TEXT,
     "requirement": Choice(Requirement),
     "priority": PRIORITY,
     "parentFlow": _TEXT,
-    "flowId": _TEXT,
+    "flowId": Identity(),
     "authenticatorConfig": _TEXT,
     **dict.fromkeys(("authenticatorFlow", "autheticatorFlow"), Flag()),
 }
@@ -93,17 +94,21 @@ class ExecutionChange:
     priority: int | None
     name: str | None
     description: str | None
+    names_part: bool = False
+    """Whether it says that the execution is, or is not, a flow."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDraft:
-    """What was sent of a new execution."""
+    """What was sent of a new execution; `flow` is the id of the sub-flow of one that `is_flow`."""
 
+    id: str | None
     authenticator: str | None
     requirement: Requirement
     priority: int | None
     parent: str | None
     flow: str | None
+    is_flow: bool
 
 
 def parse_flow(document: Mapping[str, Any]) -> FlowDraft:
@@ -117,10 +122,14 @@ def parse_change(document: Mapping[str, Any]) -> ExecutionChange:
     values = parse_strictly(
         document, EXECUTION_CHANGE_FIELDS, "AuthenticationExecutionInfoRepresentation"
     )
-    of_flow = values.get("authenticationFlow") is True
-    texts = (values.get(name) if of_flow else None for name in ("displayName", "description"))
+    of_flow = values.get("authenticationFlow")
     return ExecutionChange(
-        values.get("id"), values.get("requirement"), values.get("priority"), *texts
+        values.get("id"),
+        values.get("requirement"),
+        values.get("priority"),
+        values.get("displayName") if of_flow else None,
+        values.get("description") if of_flow else None,
+        of_flow is not None,
     )
 
 
@@ -128,19 +137,24 @@ def parse_execution(document: Mapping[str, Any]) -> ExecutionDraft:
     """Return what was sent; raises InvalidInput."""
     values = parse_strictly(document, EXECUTION_FIELDS, "AuthenticationExecutionRepresentation")
     return ExecutionDraft(
+        values.get("id"),
         values.get("authenticator"),
         values.get("requirement", Requirement.DISABLED),
         values.get("priority"),
         values.get("parentFlow"),
         values.get("flowId"),
+        bool(values.get("authenticatorFlow") or values.get("autheticatorFlow")),
     )
 
 
-def parse_config(document: Mapping[str, Any], config_id: str) -> AuthenticatorConfig:
-    """Return what was sent under that id; raises InvalidInput."""
+def parse_config(document: Mapping[str, Any], config_id: str | None = None) -> AuthenticatorConfig:
+    """Return what was sent, under that id, the one that was sent or a new one.
+
+    Raises InvalidInput.
+    """
     values = parse_strictly(document, CONFIG_FIELDS, "AuthenticatorConfigRepresentation")
     return AuthenticatorConfig(
-        config_id,
+        config_id or values.get("id") or str(uuid4()),
         values.get("alias"),
         known_settings({n: text for n, text in values.get("config", {}).items() if text}),
     )

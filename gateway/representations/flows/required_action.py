@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows import RequiredAction
 from gateway.representations.field_table import parse_strictly
+from gateway.representations.names import Identity
 from gateway.representations.provider_properties import Kind, Property
 from gateway.representations.shapes import Count, Flag, Shape, Text, TextMap
 
@@ -41,13 +42,14 @@ DEFAULT_ACTIONS: Final = tuple(
         ("update_user_locale", "Update User Locale", True, 1000),
     )
 )
-ACTION_NAMES: Final[Mapping[str, str]] = {each.provider: each.name for each in DEFAULT_ACTIONS}
+ACTION_NAMES: Final[Mapping[str, str]] = {
+    each.provider: each.name or each.alias for each in DEFAULT_ACTIONS
+}
 """What there is to be registered, and its name."""
 _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
-_NAME: Final = Text(least=1, most=255)
 ACTION_FIELDS: Final[Mapping[str, Shape]] = {
-    "alias": _NAME,
+    "alias": Identity(),
     "name": Text(most=255),
     "providerId": Text(most=255),
     "enabled": Flag(),
@@ -63,15 +65,15 @@ def is_configurable(provider: str) -> bool:
 
 
 def parse_action(document: Mapping[str, Any], before: RequiredAction) -> RequiredAction:
-    """Return the action as it is to be: what is absent is off, and zero; names stay.
+    """Return the action as it is to be: what is absent is off, zero or none.
 
-    Raises InvalidInput.
+    The alias stays where none is sent, for it is the address of the action. Raises InvalidInput.
     """
     values = parse_strictly(document, ACTION_FIELDS, "RequiredActionProviderRepresentation")
     return replace(
         before,
         alias=values.get("alias", before.alias),
-        name=values.get("name", before.name),
+        name=values.get("name"),
         enabled=values.get("enabled", False),
         is_default=values.get("defaultAction", False),
         priority=values.get("priority", 0),
@@ -80,18 +82,25 @@ def parse_action(document: Mapping[str, Any], before: RequiredAction) -> Require
 
 
 def known_config(config: Mapping[str, str]) -> dict[str, str]:
-    """Return a configuration without what is empty; raises UnusableSetting."""
+    """Return a configuration; raises InvalidInput for an age that is no number of seconds."""
+    age = config.get(MAXIMUM_AGE.name)
+    checked = {MAXIMUM_AGE.name: str(MAXIMUM_AGE.read((age,)))} if age else {}
+    return {**config, **checked}
+
+
+def require_settings(config: Mapping[str, str]) -> None:
+    """Raise UnusableSetting for what is no setting of a required action."""
     for name, text in config.items():
         if text and name != MAXIMUM_AGE.name:
             raise UnusableSetting(f"'{name}' could have no effect: there is no page for it")
-    return {name: str(MAXIMUM_AGE.read((text,))) for name, text in config.items() if text}
 
 
 def render_action(action: RequiredAction) -> dict[str, Any]:
     """Return the JSON object."""
+    named = {} if action.name is None else {"name": action.name}
     return {
         "alias": action.alias,
-        "name": action.name,
+        **named,
         "providerId": action.provider,
         "enabled": action.enabled,
         "defaultAction": action.is_default,

@@ -109,7 +109,9 @@ def check_text(value: str, path: str) -> None:
 
 def is_plain_text(value: str) -> bool:
     """Tell whether every store and encoding can hold `value`."""
-    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    if "\0" in value:
+        return False
+    return value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def check_json(value: Any, path: str, depth: int = MAX_DEPTH) -> None:

@@ -4,8 +4,9 @@ The order is that of Keycloak's answer. Keycloak: RealmRepresentation, creation 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
@@ -36,12 +37,33 @@ from gateway.representations.shapes import (
 _NAME = Text(most=255)
 _FILLED = TextOrNull(most=255)
 _LONGEST_WINDOW = 100
-_SESSION = Duration(least=1)
 _DAY = 86_400
 
 
+class _ListOrNull(VerbatimList):
+    """A list of any JSON; the empty one is null."""
+
+    empty_types: ClassVar[tuple[type, ...]] = (list,)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRules(VerbatimObject):
+    """Client profiles or policies: an object with one list. An empty value of another type is null.
+
+    Keycloak decodes the member by itself, and passes over what is no object.
+    """
+
+    member: str
+    empty_is_null: ClassVar[bool] = True
+    zero_is_null: ClassVar[bool] = True
+    empty_types: ClassVar[tuple[type, ...]] = (list,)
+
+    def read(self, value: Any, path: str) -> dict[str, Any]:
+        return VerbatimObject.read(self, value, path) or {self.member: []}
+
+
 def _token(name: str, attribute: str) -> Setting:
-    return Setting(name, attribute, Duration(least=1), group="token_lifespans")
+    return Setting(name, attribute, Duration(), group="token_lifespans")
 
 
 def _session(name: str, attribute: str, shape: Shape) -> Setting:
@@ -72,7 +94,7 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
     prefix = f"webAuthnPolicy{kind}"
     return (
         StoredOnly(f"{prefix}RpEntityName", "keycloak", _FILLED, public=True),
-        StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], _ListOrNull(), public=True),
         StoredOnly(f"{prefix}RpId", "", _NAME, public=True),
         StoredOnly(
             f"{prefix}AttestationConveyancePreference", "not specified", _FILLED, public=True
@@ -102,11 +124,11 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting("refreshTokenMaxReuse", "max_reuse", Count(), group="refresh_tokens"),
     _token("accessTokenLifespan", "access_token"),
     _token("accessTokenLifespanForImplicitFlow", "access_token_for_implicit_flow"),
-    _session("ssoSessionIdleTimeout", "idle", _SESSION),
-    _session("ssoSessionMaxLifespan", "max_lifespan", _SESSION),
+    _session("ssoSessionIdleTimeout", "idle", Duration()),
+    _session("ssoSessionMaxLifespan", "max_lifespan", Duration()),
     _session("ssoSessionIdleTimeoutRememberMe", "idle_remember_me", Duration()),
     _session("ssoSessionMaxLifespanRememberMe", "max_lifespan_remember_me", Duration()),
-    _session("offlineSessionIdleTimeout", "offline_idle", _SESSION),
+    _session("offlineSessionIdleTimeout", "offline_idle", Duration()),
     _session("offlineSessionMaxLifespanEnabled", "offline_max_lifespan_enabled", Flag()),
     _session("offlineSessionMaxLifespan", "offline_max_lifespan", Duration()),
     _session("clientSessionIdleTimeout", "client_idle", Duration()),
@@ -133,7 +155,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     _guard("bruteForceProtected", "protected", Flag()),
     _guard("permanentLockout", "permanent_lockout", Flag()),
     _guard("maxTemporaryLockouts", "max_temporary_lockouts", Count()),
-    _guard("bruteForceStrategy", "strategy", Choice(BruteForceStrategy)),
+    _guard("bruteForceStrategy", "strategy", Choice(BruteForceStrategy, by_number=True)),
     _guard("maxFailureWaitSeconds", "max_failure_wait", Duration()),
     _guard("minimumQuickLoginWaitSeconds", "minimum_quick_login_wait", Duration()),
     _guard("waitIncrementSeconds", "wait_increment", Duration()),
@@ -148,7 +170,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting(
         "passwordPolicy", "password_policy", PasswordPolicyText(), omit_empty=True, public=True
     ),
-    _otp("otpPolicyType", "type", ChoiceOrNull(OtpType)),
+    _otp("otpPolicyType", "type", OptionalChoice(OtpType)),
     _otp("otpPolicyAlgorithm", "algorithm", ChoiceOrNull(OtpAlgorithm)),
     _otp("otpPolicyInitialCounter", "initial_counter", Count()),
     _otp("otpPolicyDigits", "digits", OneOfOrNull((6, 8))),
@@ -192,10 +214,21 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     StoredOnly("verifiableCredentialsEnabled", default=False, shape=Flag()),
     StoredOnly("adminPermissionsEnabled", default=False, shape=Flag()),
     StoredOnly("scimApiEnabled", default=False, shape=Flag()),
-    StoredOnly("clientProfiles", {"profiles": []}, VerbatimObject()),
-    StoredOnly("clientPolicies", {"policies": []}, VerbatimObject()),
+    StoredOnly("clientProfiles", {"profiles": []}, ClientRules("profiles")),
+    StoredOnly("clientPolicies", {"policies": []}, ClientRules("policies")),
 )
 """Every setting that is answered, in the order of the answer."""
+
+WEB_AUTHN_POLICIES: Final = tuple(
+    tuple(
+        field.name
+        for field in REALM_FIELDS
+        if field.name.startswith("webAuthnPolicy")
+        and field.name.startswith("webAuthnPolicyPasswordless") is passwordless
+    )
+    for passwordless in (False, True)
+)
+"""The fields of both WebAuthn policies, the name of the relying party first."""
 
 COMPUTED: Final[Mapping[str, Shape]] = {
     "keycloakVersion": Text(),

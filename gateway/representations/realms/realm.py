@@ -15,7 +15,7 @@ from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.component_files import carries_unread_components
-from gateway.representations.field_table import FieldTable, Given, parse_fields
+from gateway.representations.field_table import FieldTable, Given, StoredOnly, parse_fields
 from gateway.representations.realms.fields import (
     COMPUTED,
     IMPORTED,
@@ -23,6 +23,7 @@ from gateway.representations.realms.fields import (
     REALM_FIELDS,
     RESOURCES,
     UNREAD,
+    WEB_AUTHN_POLICIES,
 )
 from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
@@ -32,6 +33,7 @@ from gateway.representations.refusals import describe_name, join, mistyped, rais
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
     ineffective_of_realm,
+    with_listed,
     with_mirrored,
     with_written,
 )
@@ -112,9 +114,12 @@ def create_realm(
     )
     _check_written(realm, None, path)
     realm = _with_one_use_of_addresses(realm, REALM_TABLE.collect(document, path, []))
-    default = Realm(id=realm.id, name=realm.name).security_headers
+    default = _default_of(realm).security_headers
     headers = dict(default.values) | dict(realm.security_headers.values)
-    return replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
+    for name in _taken_away(document):
+        headers.pop(name, None)
+    realm = replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
+    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
 
 
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
@@ -124,7 +129,9 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
     """
     realm = parse_realm(document, base=before, path=path, report_ineffective=True)
     _check_written(realm, before, path)
-    return realm if realm.attributes == before.attributes else _with_default_attributes(realm)
+    if realm.attributes != before.attributes:
+        realm = _with_default_attributes(realm)
+    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
 
 
 def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
@@ -151,8 +158,12 @@ def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
     return realm if login == realm.login else replace(realm, login=login)
 
 
+def _default_of(realm: Realm) -> Realm:
+    return Realm(id=realm.id, name=realm.name)
+
+
 def _with_default_attributes(realm: Realm) -> Realm:
-    defaults = Realm(id=realm.id, name=realm.name).attributes
+    defaults = _default_of(realm).attributes
     return with_written(replace(realm, attributes={**defaults, **realm.attributes}), _answer(realm))
 
 
@@ -166,16 +177,48 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     errors: list[FieldError] = []
     parse_fields(document, RESOURCES, "", errors)
     raise_all(errors)
-    realm = parse_realm(document, base=before)
+    realm = parse_realm(_with_whole_policies(document), base=before)
     _check_written(realm, before, "")
-    if realm.attributes is before.attributes or realm.attributes == before.attributes:
+    realm = with_listed(realm, _answer(realm), _answer(before))
+    if realm.attributes == before.attributes:
         return realm
-    defaults = Realm(id=realm.id, name=realm.name).attributes
+    defaults = _default_of(realm).attributes
     lasting = {name: text for name, text in defaults.items() if name not in realm.attributes}
     if "otpPolicyType" not in REALM_TABLE.collect(document, "", []):
         lasting.pop(_REUSABLE_CODE, None)
     kept = replace(realm, attributes={**lasting, **realm.attributes})
     return with_written(kept, _answer(kept))
+
+
+def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an update without parts of WebAuthn policies, which it replaces as a whole or not.
+
+    Raises InvalidInput.
+    It reads a policy where its `RpEntityName` is sent; what else is not sent is the default.
+    Keycloak: RealmRepresentation, PUT of a realm
+    """
+    errors: list[FieldError] = []
+    given = REALM_TABLE.collect(document, "", [])
+    defaults = {
+        entry.name: entry.default for entry in REALM_FIELDS if isinstance(entry, StoredOnly)
+    }
+    wanted = dict(document)
+    for names in WEB_AUTHN_POLICIES:
+        if names[0] in given:
+            wanted |= {name: defaults[name] for name in names if name not in given}
+        else:
+            ignored = {name: given[name] for name in names if name in given}
+            REALM_TABLE.read_kept(ignored, {}, errors)
+            for at, _ in ignored.values():
+                del wanted[at]
+    raise_all(errors)
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _taken_away(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the security headers that a new realm is to be without."""
+    _, headers = REALM_TABLE.collect(document, "", []).get(_HEADERS, ("", {}))
+    return tuple(name for name, text in headers.items() if text is None)
 
 
 def render_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
@@ -203,7 +246,8 @@ def full_realm(
                 answer["defaultRole"] = default_role
             if default_groups:
                 answer["defaultGroups"] = list(default_groups)
-        answer[name] = value
+        if name != _AFTER_DEFAULTS or value:
+            answer[name] = value
     return answer
 
 

@@ -14,7 +14,6 @@ from gateway.domain.flows import AuthenticatorConfig, FlowKind, Flows, RequiredA
 from gateway.representations.field_table import parse_fields
 from gateway.representations.flows import (
     ACTION_NAMES,
-    MAXIMUM_AGE,
     PRIORITY,
     SECRETS,
     known_settings,
@@ -204,7 +203,7 @@ def _read_action(item: Mapping[str, Any], at: str) -> RequiredAction | None:
         enabled=values.get("enabled", False),
         is_default=values.get("defaultAction", False),
         priority=values.get("priority", 0),
-        config={name: text for name, text in config.items() if name == MAXIMUM_AGE.name and text},
+        config=config,
     )
 
 

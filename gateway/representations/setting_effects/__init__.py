@@ -16,7 +16,11 @@ from gateway.representations.setting_effects.enforcement import (
     ineffective_of_scope,
 )
 from gateway.representations.setting_effects.policies import EXECUTOR_ROWS, GLOBAL_PROFILES
-from gateway.representations.setting_effects.realm_attributes import with_mirrored, with_written
+from gateway.representations.setting_effects.realm_attributes import (
+    with_listed,
+    with_mirrored,
+    with_written,
+)
 from gateway.representations.setting_effects.realm_rows import (
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,

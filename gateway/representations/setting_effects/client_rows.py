@@ -50,7 +50,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
             " cannot authenticate yet",
-            "consentRequired": "The password grant is refused",
+            "consentRequired": "Users are asked in a browser; the password grant is refused",
             "authenticationFlowBindingOverrides": "`browser` and `direct_grant`",
         },
     ),
@@ -88,6 +88,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_scope_mappings.py": (
                 "client.use.lightweight.access.token.enabled"
             ),
+            "tests/http/test_browser_sessions.py": "acr.loa.map",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -143,7 +144,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             "No logout leads anywhere yet": "post.logout.redirect.uris",
             _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
-            "Names levels; no level is enforced": "acr.loa.map acr.uri.map",
+            "Names levels by addresses; none is read": "acr.uri.map",
             _NO_LOGOUT_NOTICE: "backchannel.logout.url backchannel.logout.session.required"
             " backchannel.logout.revoke.offline.tokens frontchannel.logout.url"
             " frontchannel.logout.session.required logout.confirmation.enabled",
@@ -196,17 +197,18 @@ SCOPE_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         Place.SCOPE_ATTRIBUTE,
         {
             "tests/http/test_admin_client_scopes.py": "include.in.token.scope"
-            " include.in.openid.provider.metadata"
+            " include.in.openid.provider.metadata",
+            "tests/contract/test_consents.py": "display.on.consent.screen consent.screen.text",
         },
     ),
     refused_flag(
         *(Place.SCOPE_ATTRIBUTE, "always.display.consent"),
-        "consent is not asked for yet, so the scope would be granted without it",
+        "a consent that was given is not asked for again, so the scope would not be displayed",
     ),
     *stored(
         Place.SCOPE_ATTRIBUTE,
         {
-            _DISPLAY: "display.on.consent.screen consent.screen.text gui.order",
+            _DISPLAY: "gui.order",
             "A scope with a parameter is unknown and refused": "is.parameterized.scope"
             " is.dynamic.scope parameterized.scope.* dynamic.scope.regexp",
             "There is no endpoint of verifiable credentials": "vc.*",

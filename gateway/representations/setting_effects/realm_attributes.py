@@ -33,6 +33,15 @@ MIRRORED: Final[Mapping[str, str]] = {
     **{name: name for name in _STORED_AS_ATTRIBUTES.split()},
 }
 """The attribute's name, and the field's."""
+_LISTED_ONCE_SET: Final = tuple(
+    name for name in MIRRORED if re.fullmatch("client(Offline)?Session[A-Z].*", name)
+)
+"""Fields that stand among the attributes as well from when they have another value than before."""
+_LISTS: Final = {
+    "webAuthnPolicyExtraOrigins": "webAuthnPolicyExtraOrigins",
+    "webAuthnPolicyExtraOriginsPasswordless": "webAuthnPolicyPasswordlessExtraOrigins",
+}
+"""The same of lists, by the attribute's name: their items stand there with commas between."""
 
 
 def with_mirrored(
@@ -61,6 +70,20 @@ def with_written(realm: Realm, answer: Mapping[str, Any]) -> Realm:
         name: _text(answer[MIRRORED[name]]) if name in MIRRORED else text
         for name, text in realm.attributes.items()
     }
+    return replace(realm, attributes=attributes)
+
+
+def with_listed(realm: Realm, answer: Mapping[str, Any], before: Mapping[str, Any]) -> Realm:
+    """Return the realm with the attributes of the fields that `answer` has other than `before`."""
+    attributes = dict(realm.attributes)
+    for name in _LISTED_ONCE_SET:
+        if answer[name] != before[name]:
+            attributes[name] = _text(answer[name])
+    for name, field in _LISTS.items():
+        if answer[field] != before[field]:
+            attributes[name] = ",".join(answer[field])
+            if not answer[field]:
+                del attributes[name]
     return replace(realm, attributes=attributes)
 
 

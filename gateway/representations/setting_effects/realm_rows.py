@@ -42,7 +42,6 @@ _WAITING: Final[Mapping[str, str]] = {
     "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
     " registrationFlow resetCredentialsFlow",
-    "the authorization endpoint": "accessTokenLifespanForImplicitFlow accessCodeLifespan",
     "mail": "smtpServer actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
     "the device grant": "oauth2DeviceCodeLifespan oauth2DevicePollingInterval",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
@@ -101,6 +100,8 @@ REALM_FIELD_ROWS: Final = (
             " maxTemporaryLockouts bruteForceStrategy maxFailureWaitSeconds waitIncrementSeconds"
             " minimumQuickLoginWaitSeconds quickLoginCheckMilliSeconds maxDeltaTimeSeconds"
             " failureFactor maxSecondaryAuthFailures",
+            "tests/http/test_browser_sessions.py": "accessTokenLifespanForImplicitFlow",
+            "tests/http/test_authorization_code_grant.py": "accessCodeLifespan",
             "tests/http/test_admin_roles.py": "defaultRole",
             "tests/contract/test_new_passwords.py": "passwordPolicy",
             "tests/contract/test_one_time_password_login.py": "otpPolicyLookAheadWindow"
@@ -134,6 +135,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/contract/test_event_expiration.py": "adminEventsExpiration",
             "tests/unit/http/pages/test_pages.py": "darkMode",
             "tests/http/test_pushed_authorization_requests.py": "parRequestUriLifespan",
+            "tests/http/test_browser_sessions.py": "acr.loa.map",
         },
     ),
     *(
@@ -184,7 +186,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _ATTRIBUTE,
         {
-            "Names levels; no level is enforced": "acr.loa.map acr.uri.map",
+            "Names levels by addresses; none is read": "acr.uri.map",
             "The grant does not exist: the token endpoint refuses it": (
                 "cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
                 " cibaAuthRequestedUserHint shortVerificationUri"

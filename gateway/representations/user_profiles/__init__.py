@@ -5,6 +5,7 @@ from gateway.representations.user_profiles.component import (
     PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
+    allowing_unmanaged_attributes,
     parse_profile_component,
     parse_profile_text,
     profile_component,

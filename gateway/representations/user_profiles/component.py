@@ -13,7 +13,10 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.representations.component import Component
 from gateway.representations.json_input import parse_json
 from gateway.representations.refusals import join, refused
-from gateway.representations.user_profiles.profile import parse_user_profile
+from gateway.representations.user_profiles.profile import (
+    parse_user_profile,
+    standard_user_profile,
+)
 
 PROFILE_TYPE: Final = "org.keycloak.userprofile.UserProfileProvider"
 PROFILE_PROVIDER: Final = "declarative-user-profile"
@@ -76,6 +79,28 @@ def parse_profile_component(document: Mapping[str, Any], path: str) -> StoredPro
             return None
         case other:
             raise refused(at, other, f"one component, and in its config {PROFILE_CONFIG}")
+
+
+def allowing_unmanaged_attributes(components: Any) -> Any:
+    """Return the components of a realm file with a profile that other attributes may stand beside.
+
+    What cannot be read is left as it is.
+    """
+    if components is not None and not isinstance(components, Mapping):
+        return components
+    match (components or {}).get(PROFILE_TYPE):
+        case None | []:
+            before, profile = {}, standard_user_profile()
+        case [{"config": {"kc.user.profile.config": [str(text)]}} as component]:
+            try:
+                before, profile = component, parse_profile_text(text)
+            except InvalidInput:
+                return components
+        case _:
+            return components
+    config = {PROFILE_CONFIG: [_text({**profile, "unmanagedAttributePolicy": "ENABLED"})]}
+    changed = {"providerId": PROFILE_PROVIDER, **before, "config": config}
+    return {**(components or {}), PROFILE_TYPE: [changed]}
 
 
 def profile_component(realm_id: str, profile: StoredProfile) -> Component:

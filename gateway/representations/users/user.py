@@ -51,7 +51,7 @@ _NAMES: Final = (USERNAME, EMAIL)
 """What counts where it stands in the user itself alone, not among its attributes."""
 _TEXTS: Final = (*_NAMES, FIRST_NAME, LAST_NAME)
 _SHAPES: Final[Mapping[str, Shape]] = {
-    "attributes": UserAttributes(),
+    "attributes": UserAttributes(singles=True),
     "createdTimestamp": Milliseconds(),
     "emailVerified": Flag(),
     "enabled": Flag(),
@@ -129,7 +129,7 @@ USER_TABLE = FieldTable(
         Setting("lastName", "last_name", Text(most=255), public=True),
         Setting("email", "email", EmailAddress(), public=True),
         Setting("emailVerified", "email_verified", Flag()),
-        Setting("attributes", "attributes", TextLists(), omit_empty=True),
+        Setting("attributes", "attributes", TextLists(singles=True), omit_empty=True),
         Setting("enabled", "enabled", Flag()),
         Setting("createdTimestamp", "created_at", Milliseconds(), public=True),
         StoredOnly("federationLink", None, Text(most=255), public=True),

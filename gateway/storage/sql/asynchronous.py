@@ -7,7 +7,15 @@ kept here (three cases of tests/contract/test_sql_engine.py).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+import sqlite3
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -23,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.util import greenlet_spawn
 
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement
-from gateway.storage.sql.sqlite_connection import SqliteConnection
+from gateway.storage.sql.sqlite_connection import DeferredInsert, SqliteConnection
 
 Result = TypeVar("Result")
 Rows = Sequence[Mapping[str, Any]]
@@ -34,6 +42,8 @@ class AsyncConnection:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._driver: SqliteConnection | None = None
+        """Within a transaction of SQLite, once it has begun."""
 
     @property
     def dialect(self) -> Dialect:
@@ -57,16 +67,42 @@ class AsyncConnection:
         if driver is None:
             return (await self.execute(query.statement, given)).all()
         prepared = query.prepared(self.dialect)
-        result = await driver.run("execute", prepared.text, prepared.arguments(**given))
-        return [prepared.read(row) for row in result.rows]
+        rows = await driver.fetch(prepared.text, prepared.arguments(**given))
+        return [prepared.read(row) for row in rows]
+
+    def read_ahead(self, query: FixedQuery, given: Mapping[str, Any]) -> None:
+        """On SQLite, execute a query together with the next one, for a later `fetch` of it."""
+        driver = self._sqlite()
+        if driver is not None:
+            prepared = query.prepared(self.dialect)
+            driver.read_ahead(prepared.text, prepared.arguments(**given))
+
+    async def insert_later(
+        self,
+        statement: Callable[[], Insert],
+        prepared: Callable[[], PreparedStatement],
+        rows: Rows,
+        failure: Callable[[sqlite3.Error], Exception],
+    ) -> None:
+        """Insert rows; on SQLite with the next statement or COMMIT, which raises `failure`."""
+        driver = self._sqlite()
+        if driver is None:
+            await self.execute(statement(), rows)
+            return
+        insert = prepared()
+        arguments = [insert.arguments(**row) for row in rows]
+        driver.defer(DeferredInsert(insert.text, arguments, failure))
 
     async def insert(
-        self, statement: Insert, prepared: Callable[[], PreparedStatement], rows: Rows
+        self,
+        statement: Callable[[], Insert],
+        prepared: Callable[[], PreparedStatement],
+        rows: Rows,
     ) -> None:
         """Insert rows with the same columns; on SQLite as `prepared` says, as for `fetch`."""
         driver = self._sqlite()
         if driver is None:
-            await self.execute(statement, rows)
+            await self.execute(statement(), rows)
             return
         insert = prepared()
         arguments = [insert.arguments(**row) for row in rows]
@@ -77,12 +113,12 @@ class AsyncConnection:
 
     def _sqlite(self) -> SqliteConnection | None:
         """Return the driver's connection within a transaction, None for another database."""
-        driver = self._connection.connection.driver_connection
-        if not isinstance(driver, SqliteConnection):
-            return None
-        if not self._connection.in_transaction():
-            self._connection.begin()
-        return driver
+        if self._driver is not None or self.dialect.name != "sqlite":
+            return self._driver
+        self._driver = _sqlite_driver(self._connection)
+        if self._driver is not None:
+            self._driver.begin()
+        return self._driver
 
     async def run_sync(self, work: Callable[[Connection], Result]) -> Result:
         """Run code for a connection without asyncio."""
@@ -118,6 +154,22 @@ class AsyncEngine:
             # An exception does not get here: closing the connection rolls back.
             await greenlet_spawn(transaction.commit)
 
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """Open a transaction as `begin` does; on SQLite the driver begins and commits it itself.
+
+        SQLAlchemy's own transactions take as long as a statement.
+        """
+        async with self._connected() as connection:
+            driver = _sqlite_driver(connection)
+            transaction = await greenlet_spawn(connection.begin) if driver is None else None
+            yield AsyncConnection(connection)
+            # An exception does not get here: closing the connection rolls back.
+            if driver is not None:
+                await driver.commit()
+            elif transaction is not None:
+                await greenlet_spawn(transaction.commit)
+
     async def dispose(self) -> None:
         await greenlet_spawn(self.sync_engine.dispose)
 
@@ -128,6 +180,11 @@ class AsyncEngine:
             yield connection
         finally:
             await _completed(greenlet_spawn(connection.close))
+
+
+def _sqlite_driver(connection: Connection) -> SqliteConnection | None:
+    driver = connection.connection.driver_connection
+    return driver if isinstance(driver, SqliteConnection) else None
 
 
 def create_async_engine(

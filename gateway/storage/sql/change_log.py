@@ -23,7 +23,7 @@ class SqlChangeLog:
     async def record(self, topics: Sequence[str]) -> None:
         if topics:
             values = {"topics": tuple(dict.fromkeys(topics))}
-            await self._transaction.insert(change_log, [values])
+            await self._transaction.insert_later(change_log, [values])
 
     async def purge(self) -> int:
         newest = select(func.max(change_log.c.id)).scalar_subquery()

@@ -17,6 +17,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 ContainerT = TypeVar("ContainerT")
 
 _LONGEST_NAME = 255
+_EMPTY = "{}"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -28,6 +29,15 @@ def is_name(value: str) -> bool:
         and "\0" not in value
         and (value.isascii() or not any(map(_is_surrogate, value)))
     )
+
+
+def checked_name(value: str | None) -> str | None:
+    """Return the value; raises InvalidInput where only one of the databases would accept it."""
+    if value is None or is_name(value):
+        return value
+    given = "a name that cannot be stored"
+    allowed = f"at most {_LONGEST_NAME} characters of Unicode without NUL"
+    raise InvalidInput((FieldError("name", given, allowed),))
 
 
 def instant_of(microseconds: int) -> datetime:
@@ -52,11 +62,7 @@ class Name(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Refuse what only one of the databases would accept."""
-        if value is None or is_name(value):
-            return value
-        given = "a name that cannot be stored"
-        allowed = f"at most {_LONGEST_NAME} characters of Unicode without NUL"
-        raise InvalidInput((FieldError("name", given, allowed),))
+        return checked_name(value)
 
 
 class Instant(TypeDecorator[datetime]):
@@ -85,7 +91,10 @@ class _Json(TypeDecorator[ContainerT]):
         return None if value is None else json.dumps(self.container(value), separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> ContainerT | None:
-        return None if value is None else self.container(json.loads(value))
+        if value is None:
+            return None
+        found: ContainerT = self.container(() if value == _EMPTY else json.loads(value))
+        return found
 
 
 class Document(_Json[Mapping[str, Any]]):

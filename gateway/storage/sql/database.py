@@ -71,7 +71,7 @@ class SqlDatabase:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqlStores]:
         with named_failures():
-            async with self._engines.writer.begin() as connection:
+            async with self._engines.writer.write() as connection:
                 stores = self._stores(Transaction(connection))
                 yield stores
                 stores.transaction.check()

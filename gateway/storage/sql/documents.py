@@ -41,6 +41,12 @@ class SqlDocuments:
         rows = await self._transaction.fetch(_OF_KIND, realm_id=realm_id, kind=kind)
         return dict(rows)
 
+    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+        self._transaction.read_ahead(_ONE, realm_id=realm_id, kind=kind, name=name)
+
+    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
+        self._transaction.read_ahead(_OF_KIND, realm_id=realm_id, kind=kind)
+
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:

@@ -5,11 +5,15 @@ Its execution costs many times what the database needs for one row (decision 000
 
 import hashlib
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import ClauseElement, Dialect, Select
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+from sqlalchemy.types import TypeEngine
+
+from gateway.storage.sql.column_types import Document, Instant, Name, checked_name
 
 Values = tuple[Any, ...]
 
@@ -24,19 +28,33 @@ class PreparedStatement:
         keys = None if columns is None else list(columns)
         compiled: Any = statement.compile(dialect=dialect, column_keys=keys)
         self.text = str(compiled)
-        self._names = tuple(compiled.positiontup or ())
-        self._writers = {
-            name: parameter.type.dialect_impl(dialect).bind_processor(dialect)
-            for name, parameter in compiled.binds.items()
+        writers = {
+            name: _writer(parameter.type, dialect) for name, parameter in compiled.binds.items()
         }
+        self._places = tuple((name, writers[name]) for name in compiled.positiontup or ())
 
     def arguments(self, **given: Any) -> Values:
         """Return the parameters in the order of the statement, as the driver takes them."""
-        written = {
-            name: given[name] if write is None else write(given[name])
-            for name, write in self._writers.items()
-        }
-        return tuple(written[name] for name in self._names)
+        return tuple(
+            [given[name] if write is None else write(given[name]) for name, write in self._places]
+        )
+
+
+def _writer(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | None:
+    """Return what turns a value into the driver's; most are names, of which a check is enough."""
+    if isinstance(kind, Name):
+        return checked_name
+    return kind.dialect_impl(dialect).bind_processor(dialect)
+
+
+def _reader(kind: TypeEngine[Any], dialect: Dialect) -> Callable[[Any], Any] | None:
+    """Return what turns the driver's value into ours; a name is the driver's text."""
+    if isinstance(kind, Name):
+        return None
+    reader = kind.dialect_impl(dialect).result_processor(dialect, None)
+    if isinstance(kind, Document | Instant) and reader is not None:
+        return partial(kind.process_result_value, dialect=dialect)  # without a way around
+    return reader
 
 
 class PreparedQuery(PreparedStatement):
@@ -50,16 +68,17 @@ class PreparedQuery(PreparedStatement):
         super().__init__(statement, dialect)
         columns = statement.exported_columns
         self._row: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the statement
+        readers = [_reader(column.type, dialect) for column in columns]
         self._readers = [
-            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns
+            (place, reader) for place, reader in enumerate(readers) if reader is not None
         ]
 
     def read(self, values: Values) -> Any:
         """Return a row with the names and types of the statement's columns."""
-        return self._row._make(
-            value if reader is None else reader(value)
-            for reader, value in zip(self._readers, values, strict=True)
-        )
+        converted = list(values)
+        for place, reader in self._readers:
+            converted[place] = reader(converted[place])
+        return self._row._make(converted)
 
 
 class FixedQuery:

@@ -41,7 +41,7 @@ def _engine(
 ) -> AsyncEngine:
     async def connect() -> SqliteConnection:
         connection = SqliteConnection(
-            lambda: _open(file, limits, pragmas), read_only=pragmas == _READ_ONLY
+            lambda: _open(file, limits, pragmas), begin=begin, read_only=pragmas == _READ_ONLY
         )
         thread = connection._thread  # noqa: SLF001 - as SQLAlchemy's own connect does
         try:
@@ -55,7 +55,7 @@ def _engine(
     engine = create_async_engine("sqlite+aiosqlite:///file", connect, **limits.pool(connections))
 
     def begin_transaction(connection: Connection) -> None:
-        connection.connection.driver_connection.begin_with(begin)  # type: ignore[union-attr] # ours
+        connection.connection.driver_connection.begin()  # type: ignore[union-attr] # ours
 
     event.listen(engine.sync_engine, "begin", begin_transaction)
     return engine

@@ -1,13 +1,15 @@
-"""SQLite's connection for SQLAlchemy: one switch to its thread for each statement.
+"""SQLite's connection for SQLAlchemy: one switch to its thread for each statement, or fewer.
 
 aiosqlite switches for the cursor, the execution, the rows, and the end of the cursor, and BEGIN is
-a statement of its own; a switch takes longer than most statements.
+a statement of its own; a switch takes longer than most statements. So statements go together where
+their order allows it: inserts whose failure may come later wait for the next statement or for
+COMMIT, and queries that are known beforehand go with the one before them.
 """
 
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import aiosqlite
 
@@ -23,49 +25,114 @@ class _Result(NamedTuple):
 
 
 _NO_RESULT: Final = _Result(None, -1, None, [])
+_Query = tuple[str, Any]
+"""Text and parameters."""
+_ResultT = TypeVar("_ResultT")
+
+
+class DeferredInsert(NamedTuple):
+    """Rows of one table; `failure` turns an error of the driver into the exception to raise."""
+
+    text: str
+    rows: Sequence[Any]
+    failure: Callable[[sqlite3.Error], Exception]
+
+
+class _Due(NamedTuple):
+    """What goes before the next statement: BEGIN, and inserts that waited for it."""
+
+    beginning: str | None
+    inserts: Sequence[DeferredInsert]
 
 
 class SqliteConnection(aiosqlite.Connection):
-    """A connection that begins a transaction together with its first statement.
+    """A connection that begins a transaction, by `begin`, together with its first statement.
 
     A `read_only` one does not wait for the end of a transaction: there is nothing to lose.
     """
 
-    def __init__(self, connector: Callable[[], sqlite3.Connection], *, read_only: bool) -> None:
+    def __init__(
+        self, connector: Callable[[], sqlite3.Connection], *, begin: str, read_only: bool
+    ) -> None:
         super().__init__(connector, _UNUSED_CHUNK)
         # The connection of a cancelled task must not keep the process from ending.
         self._thread.daemon = True
+        self._begin = begin
         self._read_only = read_only
         self._beginning: str | None = None
         self._in_transaction = False
+        self._deferred: list[DeferredInsert] = []
+        self._ahead: dict[_Query, None] = {}
+        self._known: dict[_Query, list[Any]] = {}
 
-    def begin_with(self, statement: str) -> None:
-        """Begin a transaction by `statement` when the next one is executed."""
-        self._beginning = statement
+    def begin(self) -> None:
+        """Begin a transaction when the next statement is executed, unless one has begun."""
+        if not self._in_transaction:
+            self._beginning = self._begin
 
     def cursor(self) -> "_Cursor":  # type: ignore[override] # what SQLAlchemy needs of one
         return _Cursor(self)
 
     async def commit(self) -> None:
+        """Execute the deferred inserts and commit, in one switch; a failure undoes everything.
+
+        SQLAlchemy does not roll back after a commit that failed.
+        """
+        if self._in_transaction or self._deferred:
+            due, self._in_transaction = self._due(), False
+            await self._switch(partial(_commit, self._conn, due))
         self._beginning = None
-        if self._in_transaction:
-            await super().commit()
-            self._in_transaction = False
+        self._forget()
 
     async def rollback(self) -> None:
         self._beginning = None
+        self._forget()
         if self._in_transaction and self._read_only:
             self._tx.put_nowait((None, self._conn.rollback))
         elif self._in_transaction:
             await super().rollback()
         self._in_transaction = False
 
+    def defer(self, insert: DeferredInsert) -> None:
+        """Execute an insert before the next statement; at the latest, before COMMIT."""
+        self._known.clear()
+        self._deferred.append(insert)
+
+    def read_ahead(self, text: str, parameters: Any) -> None:
+        """Execute a query together with the next statement, for `fetch` of the transaction."""
+        self._ahead[text, parameters] = None
+
+    async def fetch(self, text: str, parameters: Any) -> list[Any]:
+        """Return the rows of a query, those of `read_ahead` if nothing was written since."""
+        known = self._known.get((text, parameters))
+        if known is not None:
+            return known
+        ahead, self._ahead = self._ahead, {}
+        queries = [(text, parameters), *ahead]
+        self._in_transaction = self._in_transaction or self._beginning is not None
+        found = await self._switch(partial(_fetch, self._conn, self._due(), queries))
+        self._known.update(zip(ahead, found[1:], strict=True))
+        return found[0]
+
     async def run(self, method: str, text: str, parameters: Any) -> _Result:
         """Call a method of a new cursor in the thread; return all that is known of its result."""
-        beginning, self._beginning = self._beginning, None
-        self._in_transaction = self._in_transaction or beginning is not None
-        work = partial(_run, self._conn, beginning, method, text, parameters)
-        result: _Result = await self._execute(work)  # type: ignore[no-untyped-call] # the library
+        self._known.clear()
+        self._in_transaction = self._in_transaction or self._beginning is not None
+        work = partial(_run, self._conn, self._due(), method, text, parameters)
+        return await self._switch(work)
+
+    def _due(self) -> _Due:
+        due = _Due(self._beginning, self._deferred)
+        self._beginning, self._deferred = None, []
+        return due
+
+    def _forget(self) -> None:
+        self._deferred.clear()
+        self._ahead.clear()
+        self._known.clear()
+
+    async def _switch(self, work: Callable[[], _ResultT]) -> _ResultT:
+        result: _ResultT = await self._execute(work)  # type: ignore[no-untyped-call] # the library
         return result
 
 
@@ -107,10 +174,9 @@ class _Cursor:
 
 
 def _run(
-    connection: sqlite3.Connection, beginning: str | None, method: str, text: str, parameters: Any
+    connection: sqlite3.Connection, due: _Due, method: str, text: str, parameters: Any
 ) -> _Result:
-    if beginning is not None:
-        connection.execute(beginning)
+    _prepare(connection, due)
     cursor = connection.cursor()
     try:
         getattr(cursor, method)(text, parameters)
@@ -118,3 +184,27 @@ def _run(
         return _Result(cursor.description, cursor.rowcount, cursor.lastrowid, rows)
     finally:
         cursor.close()
+
+
+def _fetch(connection: sqlite3.Connection, due: _Due, queries: Sequence[_Query]) -> list[list[Any]]:
+    _prepare(connection, due)
+    return [connection.execute(*query).fetchall() for query in queries]
+
+
+def _commit(connection: sqlite3.Connection, due: _Due) -> None:
+    try:
+        _prepare(connection, due)
+        connection.commit()
+    finally:
+        if connection.in_transaction:
+            connection.rollback()
+
+
+def _prepare(connection: sqlite3.Connection, due: _Due) -> None:
+    if due.beginning is not None:
+        connection.execute(due.beginning)
+    for insert in due.inserts:
+        try:
+            connection.executemany(insert.text, insert.rows)
+        except sqlite3.Error as error:
+            raise insert.failure(error) from error

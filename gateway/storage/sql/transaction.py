@@ -8,7 +8,8 @@ and raises it again when it ends, even where the caller swallowed it.
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import partial
+from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import (
@@ -72,6 +73,14 @@ class Transaction:
         except RealmgateError as failure:
             self._failure = failure
             raise
+
+    def read_ahead(self, query: FixedQuery, **given: Any) -> None:
+        """Let a later `fetch` of this query cost nothing if nothing is written before it.
+
+        The rows are those of the transaction at its next statement. Only SQLite does it, where
+        nobody else writes while a transaction does.
+        """
+        self._connection.read_ahead(query, given)
 
     async def fetch(self, query: FixedQuery, **given: Any) -> Sequence[Any]:
         """Return the rows of a query that is compiled once."""
@@ -137,7 +146,7 @@ class Transaction:
         """Insert rows with the same columns; `taken` as for `execute`."""
         await self._insert(table, rows, taken=taken)
 
-    async def _insert(
+    async def insert_later(
         self,
         table: Table,
         rows: Sequence[Mapping[str, Any]],
@@ -145,19 +154,37 @@ class Transaction:
         missing: bool = False,
         taken: str = "",
     ) -> None:
+        """Insert rows with the next statement, or with the commit: that one raises a failure.
+
+        `missing` as in `insert_missing`.
+        """
+        await self._insert(table, rows, missing=missing, taken=taken, later=True)
+
+    async def _insert(
+        self,
+        table: Table,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        missing: bool = False,
+        taken: str = "",
+        later: bool = False,
+    ) -> None:
         if not rows:
             return
         self.check()
-        insert = insert_into(table, self.dialect)
-        statement: Insert = insert.on_conflict_do_nothing() if missing else insert
         dialect = self._connection.dialect
-
-        def prepared() -> PreparedStatement:
-            return _prepared_insert(table, tuple(rows[0]), statement, dialect, missing=missing)
+        statement = partial(_insert_statement, table, dialect.name, missing=missing)
+        prepared = partial(
+            _prepared_insert, table, tuple(rows[0]), statement, dialect, missing=missing
+        )
 
         try:
             with named_failures(taken):
-                await self._connection.insert(statement, prepared, rows)
+                if later:
+                    failure = partial(_named, taken=taken)
+                    await self._connection.insert_later(statement, prepared, rows, failure)
+                else:
+                    await self._connection.insert(statement, prepared, rows)
         except RealmgateError as failure:
             self._failure = failure
             raise
@@ -181,13 +208,23 @@ _INSERTS: Final[dict[tuple[str, tuple[str, ...], bool], PreparedStatement]] = {}
 """On SQLite, by table, columns and whether existing rows stay; code decides about all three."""
 
 
+def _insert_statement(table: Table, dialect: str, *, missing: bool) -> Insert:
+    insert = insert_into(table, dialect)
+    return insert.on_conflict_do_nothing() if missing else insert
+
+
 def _prepared_insert(
-    table: Table, columns: tuple[str, ...], statement: Insert, dialect: Dialect, *, missing: bool
+    table: Table,
+    columns: tuple[str, ...],
+    statement: Callable[[], Insert],
+    dialect: Dialect,
+    *,
+    missing: bool,
 ) -> PreparedStatement:
     key = (table.name, columns, missing)
     found = _INSERTS.get(key)
     if found is None:
-        found = _INSERTS[key] = PreparedStatement(statement, dialect, columns)
+        found = _INSERTS[key] = PreparedStatement(statement(), dialect, columns)
     return found
 
 
@@ -242,13 +279,26 @@ def insert_into(table: Table, dialect: str) -> postgresql.Insert | sqlite.Insert
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
-@contextmanager
-def named_failures(taken: str = "") -> Iterator[None]:
-    """Turn exceptions of drivers into those of the gateway."""
-    try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error, UnicodeEncodeError, OSError) as error:
-        raise _named(error, taken) from error
+class named_failures:  # noqa: N801 - a context manager, written as a function is
+    """Turns exceptions of drivers into those of the gateway."""
+
+    # A class: each statement passes here, and `contextmanager` costs several times as much.
+    __slots__ = ("_taken",)
+
+    def __init__(self, taken: str = "") -> None:
+        self._taken = taken
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, SQLAlchemyError | sqlite3.Error | UnicodeEncodeError | OSError):
+            raise _named(error, self._taken) from error
 
 
 def _named(error: Exception, taken: str) -> RealmgateError:

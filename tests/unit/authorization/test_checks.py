@@ -352,3 +352,19 @@ async def test_an_action_may_have_a_parameter() -> None:
 async def test_the_only_redirect_uri_may_be_left_out_without_openid() -> None:
     request = await checked(changed={"redirect_uri": None, "scope": None})
     assert (request.redirect_uri, request.redirect_uri_sent) == (URI, False)
+
+
+@pytest.mark.parametrize(
+    ("mode", "answered_by"),
+    [("form_post", ResponseMode.FORM_POST), ("fragment", ResponseMode.FRAGMENT), ("x", "query")],
+)
+async def test_a_refused_response_type_is_answered_in_the_requested_mode(
+    mode: str, answered_by: str
+) -> None:
+    """OAuth 2.0 Form Post Response Mode §2: errors are posted too."""
+    asked = draft(client_entry(), {"response_type": None, "response_mode": mode})
+    with pytest.raises(OAuthError):
+        await run_checks(asked)
+    target = asked.target()
+    assert target is not None
+    assert target.mode == answered_by

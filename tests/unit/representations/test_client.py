@@ -18,6 +18,7 @@ from gateway.representations.clients.client import (
     render_client,
     restore_client,
 )
+from gateway.representations.clients.settings import client_settings
 from gateway.representations.clients.uris import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 
@@ -51,10 +52,14 @@ clients = st.builds(
         json_values.filter(lambda value: value is not None),
         max_size=2,
     )
-    | st.just({"redirectUris": ["https://a/*"], "standardFlowEnabled": False, "name": "A"}),
+    | st.just({"redirectUris": ["https://a/*"], "rootUrl": "https://a", "name": "A"}),
+    standard_flow_enabled=st.booleans(),
+    implicit_flow_enabled=st.booleans(),
 ).map(
     lambda client: replace(
-        client, allowed_origins=allowed_origins(client.web_origins, client.document)
+        client,
+        allowed_origins=allowed_origins(client.web_origins, client.document),
+        **client_settings(client.attributes, client.document),
     )
 )
 
@@ -147,10 +152,12 @@ def test_snake_case_is_read_too_and_both_spellings_are_refused() -> None:
 
 def test_id_and_secret_stay_unless_a_new_secret_is_given() -> None:
     before = replace(parse_client({"clientId": "x"}, "realm-1"), secret=Secret("old"))
-    for same in ({}, {"secret": None}, {"secret": ""}, {"secret": "**********"}):
+    for same in ({}, {"secret": None}, {"secret": "**********"}):
         after = parse_client({"id": "other", **same}, "realm-1", base=before)
         assert (after.id, after.secret) == (before.id, Secret("old"))
     assert parse_client({"secret": "new"}, "realm-1", base=before).secret == Secret("new")
+    with pytest.raises(InvalidInput, match="secret"):
+        parse_client({"secret": ""}, "realm-1", base=before)
 
 
 def test_the_secret_is_masked_and_stands_where_keycloak_puts_it() -> None:
@@ -184,7 +191,7 @@ def test_a_mapper_without_an_id_keeps_the_one_of_its_name() -> None:
     [
         ({"protocolMapper": "t"}, "[0].name"),
         ({"name": "a"}, "[0].protocolMapper"),
-        ({"name": "a", "protocolMapper": "t", "protocol": "soap"}, "[0].protocol"),
+        ({"name": "a", "protocolMapper": "t", "protocol": {}}, "[0].protocol"),
         ({"name": "a", "protocolMapper": "t", "config": {"x": [1]}}, "[0].config.x"),
         ({"name": "a", "protocolMapper": "t", "confg": {}}, "[0].confg"),
         ("text", "[0]"),

@@ -148,7 +148,7 @@ def test_a_token_names_the_scope_unless_its_attribute_says_no(
         {"name": "x", "protocolMappers": [{}]},
         {"name": "x", "protocolMappers": [DOCUMENT["protocolMappers"][0]] * 2},
         {"name": "x", "protocolMappers": [{**DOCUMENT["protocolMappers"][0], "foo": 1}]},
-        {"name": "x", "protocolMappers": [{**DOCUMENT["protocolMappers"][0], "protocol": "zz"}]},
+        {"name": "x", "protocolMappers": [{**DOCUMENT["protocolMappers"][0], "protocol": {}}]},
         [],
     ],
 )

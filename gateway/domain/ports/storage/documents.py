@@ -26,6 +26,12 @@ class RealmDocuments(Protocol):
     async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
         """Return the documents of a kind by name, in the order of the names."""
 
+    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+        """Read it together with the next statement of the transaction, for a `find` to come."""
+
+    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
+        """Do the same for a `list` to come."""
+
     async def put(
         self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
     ) -> None:

@@ -94,6 +94,9 @@ class GroupRepository(Protocol):
     async def default(self, realm_id: str) -> tuple[str, ...]:
         """Return the ids of the default groups of new users."""
 
+    def expect_default(self, realm_id: str) -> None:
+        """Read them together with the next statement of the transaction."""
+
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         """Return the ids of the groups that users are members of, by user id."""
 

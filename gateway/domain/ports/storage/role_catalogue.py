@@ -105,6 +105,9 @@ class RoleRepository(Protocol):
     async def find(self, realm_id: str, name: str) -> Role | None:
         """Return the realm role with that name, its composites left out."""
 
+    def expect_find(self, realm_id: str, name: str) -> None:
+        """Read it together with the next statement of the transaction."""
+
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         """Add roles to a composite; roles that it contains already are left alone."""
 

@@ -27,6 +27,11 @@ class UserRepository(Protocol):
         An empty text matches no user.
         """
 
+    def expect_holding(
+        self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
+    ) -> None:
+        """Read them together with the next statement of the transaction."""
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user, by username, with that (lower-cased) e-mail address."""
 
@@ -51,7 +56,10 @@ class UserRepository(Protocol):
         """Store a new user; raises AlreadyExists."""
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
-        """Store new users of one realm with their credentials; raises AlreadyExists."""
+        """Store new users of one realm with their credentials.
+
+        AlreadyExists is raised here, or at the next statement or the end of the transaction.
+        """
 
     async def replace(self, user: User) -> None:
         """Overwrite the user with the same id in the same realm."""

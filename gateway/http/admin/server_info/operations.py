@@ -46,12 +46,20 @@ _KIBIBYTE: Final = 1024
 
 
 class ServerInformation:
-    """Describes the server; `listeners` are the names of event listeners."""
+    """Describes the server; `listeners` and `login_themes` are names."""
 
-    def __init__(self, components: Components, clock: Clock, listeners: Collection[str]) -> None:
+    def __init__(
+        self,
+        components: Components,
+        clock: Clock,
+        *,
+        listeners: Collection[str],
+        login_themes: Collection[str],
+    ) -> None:
         self._components = components
         self._clock = clock
         self._listeners = listeners
+        self._login_themes = login_themes
         self._started_at = clock.now()
 
     async def get(self, request: AdminRequest) -> Reply:
@@ -63,7 +71,7 @@ class ServerInformation:
                 **render_system(self._clock.now(), __version__, machine),
                 **render_features(),
                 **render_cryptography(),
-                "themes": render_themes(),
+                "themes": render_themes(self._login_themes),
                 "socialProviders": [],
                 "identityProviders": [],
                 "providers": render_providers(self._providers(), _limitations()),

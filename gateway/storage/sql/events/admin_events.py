@@ -26,7 +26,7 @@ class SqlAdminEvents:
         self._transaction = transaction
 
     async def add(self, event: AdminEvent) -> None:
-        await self._transaction.insert(
+        await self._transaction.insert_later(
             admin_events,
             [
                 {

@@ -45,14 +45,15 @@ class SqlGroups:
         await self._transaction.change(one.values(_values(group)), taken=taken)
 
     async def join(self, realm_id: str, user_id: str, group_id: str) -> None:
-        await self.join_all(realm_id, [(user_id, group_id)])
+        key = {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
+        await self._transaction.insert_missing(group_members, [key])
 
     async def join_all(self, realm_id: str, members: Sequence[tuple[str, str]]) -> None:
         rows = [
             {"realm_id": realm_id, "user_id": user_id, "group_id": group_id}
             for user_id, group_id in members
         ]
-        await self._transaction.insert_missing(group_members, rows)
+        await self._transaction.insert_later(group_members, rows, missing=True)
 
     async def leave(self, realm_id: str, user_id: str, group_id: str) -> None:
         of_user = and_(group_members.c.realm_id == realm_id, group_members.c.user_id == user_id)
@@ -63,6 +64,9 @@ class SqlGroups:
     async def default(self, realm_id: str) -> tuple[str, ...]:
         rows = await self._transaction.fetch(_DEFAULT, realm_id=realm_id)
         return tuple(sorted(row.id for row in rows))
+
+    def expect_default(self, realm_id: str) -> None:
+        self._transaction.read_ahead(_DEFAULT, realm_id=realm_id)
 
     async def members(self, realm_id: str) -> Mapping[str, frozenset[str]]:
         links = group_members.c.user_id, group_members.c.group_id

@@ -56,6 +56,9 @@ class SqlRoles:
         rows = await self._transaction.fetch(_OF_REALM, realm=realm_id, name=name)
         return read_role(rows[0]) if rows else None
 
+    def expect_find(self, realm_id: str, name: str) -> None:
+        self._transaction.read_ahead(_OF_REALM, realm=realm_id, name=name)
+
     async def add_composites(self, realm_id: str, role_id: str, composites: Sequence[str]) -> None:
         key = {"realm_id": realm_id, "role_id": role_id}
         rows = [key | {"composite_id": composite} for composite in composites]
@@ -69,14 +72,12 @@ class SqlRoles:
         await self.add_composites(realm_id, role_id, composites)
 
     async def grant(self, realm_id: str, user_id: str, role_ids: Sequence[str]) -> None:
-        await self.grant_all(realm_id, [(user_id, role_id) for role_id in role_ids])
+        rows = _grants(realm_id, [(user_id, role_id) for role_id in role_ids])
+        await self._transaction.insert_missing(user_roles, rows)
 
     async def grant_all(self, realm_id: str, grants: Sequence[tuple[str, str]]) -> None:
-        rows = [
-            {"realm_id": realm_id, "user_id": user_id, "role_id": role_id}
-            for user_id, role_id in grants
-        ]
-        await self._transaction.insert_missing(user_roles, rows)
+        rows = _grants(realm_id, grants)
+        await self._transaction.insert_later(user_roles, rows, missing=True)
 
     async def granted(self, realm_id: str, user_id: str) -> frozenset[str]:
         of_realm = select(user_roles.c.role_id).where(user_roles.c.realm_id == realm_id)
@@ -89,6 +90,13 @@ class SqlRoles:
     async def expanded(self, realm_id: str, role_ids: Sequence[str]) -> EffectiveRoles:
         given = {"realm": realm_id, "role_ids": [*role_ids]}
         return effective(await self._transaction.execute(_EXPANDED, given))
+
+
+def _grants(realm_id: str, grants: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    return [
+        {"realm_id": realm_id, "user_id": user_id, "role_id": role_id}
+        for user_id, role_id in grants
+    ]
 
 
 class SqlRoleScopes:

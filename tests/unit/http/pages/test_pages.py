@@ -325,7 +325,7 @@ def test_links_of_a_client_are_shown_only_where_they_are_links() -> None:
         terms_url="data:text/html,x",
         home_url="//evil.test",
     )
-    page = html(LoggedOutPage(client=bad))
+    page = html(LoggedOutPage(client=bad)) + html(LoginPage(action="/x", client=bad))
     assert "javascript:" not in page
     assert "data:text" not in page
     assert "evil.test" not in page

@@ -1,0 +1,227 @@
+"""Files of earlier versions, and what a new realm of such a file has in version 26.7.
+
+A file that names its `keycloakVersion` is brought up to date version by version, before anything
+of it is read; one that names none is taken as it is. What no realm of this product has (themes
+of Red Hat, LDAP, rights of administrators by policy) stays as it is.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, Final
+
+from gateway.admin.client_scopes import default_client_scopes
+from gateway.admin.realm_files.migrated_flows import (
+    with_organization_step,
+    without_authenticator,
+    without_flow,
+)
+from gateway.domain.realm import MASTER
+from gateway.representations.client_scopes import render_client_scope
+from gateway.representations.flows import DEFAULT_ACTIONS, render_action
+from gateway.representations.user_profiles import allowing_unmanaged_attributes
+
+Document = dict[str, Any]
+Version = tuple[int, int, int]
+
+_VERSION: Final = re.compile(r"([0-9]{1,4})(?:\.([0-9]{1,4}))?(?:\.([0-9]{1,4}))?(?:[.-].*)?")
+_ACTIONS: Final = "requiredActions"
+_SCOPES: Final = "clientScopes"
+_DEFAULT_SCOPES: Final = "defaultDefaultClientScopes"
+_LIGHTWEIGHT: Final = "client.use.lightweight.access.token.enabled"
+_PROFILE_ENABLED: Final = "userProfileEnabled"
+
+_PARAMETERIZED: Final = {
+    "is.dynamic.scope": "is.parameterized.scope",
+    "dynamic.scope.regexp": "parameterized.scope.regexp",
+}
+
+
+def migrated(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the file of a realm as one of Keycloak 26.7.
+
+    What has another type than it should have is left to the readers, which refuse it.
+    """
+    version = _version_of(document.get("keycloakVersion"))
+    found = dict(document)
+    for since, steps in _STEPS:
+        if version is not None and version < since:
+            for step in steps:
+                step(found)
+    return found
+
+
+def _version_of(text: object) -> Version | None:
+    found = _VERSION.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    major, minor, patch = (int(part or 0) for part in found.groups())
+    return major, minor, patch
+
+
+def _objects(document: Mapping[str, Any], name: str) -> list[Any] | None:
+    """Return a list of the file; None without one, or where it holds anything but objects."""
+    items = document.get(name)
+    if isinstance(items, list) and all(isinstance(each, Mapping) for each in items):
+        return items
+    return None
+
+
+def _add_action(alias: str) -> Callable[[Document], None]:
+    """Return the step that adds a required action that is not there."""
+    default = next(each for each in DEFAULT_ACTIONS if each.alias == alias)
+
+    def add(document: Document) -> None:
+        actions = _objects(document, _ACTIONS)
+        if actions is not None and all(each.get("alias") != alias for each in actions):
+            document[_ACTIONS] = [*actions, render_action(default)]
+
+    return add
+
+
+def _reorder_actions(document: Document) -> None:
+    """Ask for a one-time password and for a new password after the address is verified."""
+    actions = _objects(document, _ACTIONS)
+    if actions is None and document.get(_ACTIONS) is None:
+        actions = [render_action(each) for each in DEFAULT_ACTIONS]
+    places = {each.get("alias"): each.get("priority", 0) for each in actions or ()}
+    verified = places.get("VERIFY_EMAIL")
+    if actions is None or not isinstance(verified, int):
+        return
+    otp, password = "CONFIGURE_TOTP", "UPDATE_PASSWORD"
+    if (verified, places.get(otp), places.get(password)) == (50, 10, 30):
+        moved = {otp: 54, password: 57}
+    else:
+        moved, last, taken = {}, verified, [*places.values()]
+        for alias in (each for each in (otp, password) if each in places):
+            last = next(place for place in count(last + 1) if place not in taken)
+            moved[alias] = last
+    document[_ACTIONS] = [
+        {**each, "priority": moved.get(each.get("alias"), each.get("priority", 0))}
+        for each in actions
+    ]
+
+
+def _add_scope(name: str, *, to_clients: bool) -> Callable[[Document], None]:
+    """Return the step that adds a client scope of each realm, and to every client that has any."""
+
+    def add(document: Document) -> None:
+        scopes = _objects(document, _SCOPES)
+        if scopes is None or any(each.get("name") == name for each in scopes):
+            return
+        document[_SCOPES] = [*scopes, _default_scope(name)]
+        if to_clients:
+            document[_DEFAULT_SCOPES] = _with_name(document.get(_DEFAULT_SCOPES), name)
+            _change_clients(document, lambda client: _give_scope(client, name))
+
+    return add
+
+
+def _default_scope(name: str) -> Document:
+    scope = next(each for each in default_client_scopes("") if each.name == name)
+    document: Document = render_client_scope(scope)
+    del document["id"]
+    for mapper in document.get("protocolMappers", ()):
+        mapper.pop("id", None)
+    return document
+
+
+def _with_name(names: Any, name: str) -> Any:
+    return [*names, name] if isinstance(names, list) and name not in names else names
+
+
+def _give_scope(client: Document, name: str) -> None:
+    if client.get("protocol", "openid-connect") == "openid-connect":
+        names = "defaultClientScopes"
+        client[names] = _with_name(client.get(names), name)
+
+
+def _change_clients(document: Document, change: Callable[[Document], None]) -> None:
+    clients = _objects(document, "clients")
+    if clients is not None:
+        document["clients"] = changed = [dict(each) for each in clients]
+        for client in changed:
+            change(client)
+
+
+def _lighten_tokens_of_administrators(document: Document) -> None:
+    def lighten(client: Document) -> None:
+        if client.get("clientId") in {"security-admin-console", "admin-cli"}:
+            client["fullScopeAllowed"] = True
+            client["attributes"] = {**(client.get("attributes") or {}), _LIGHTWEIGHT: "true"}
+
+    _change_clients(document, lighten)
+
+
+def _rename_parameterized_scopes(document: Document) -> None:
+    """Give the attributes of parameterized client scopes their present names."""
+    scopes = _objects(document, _SCOPES)
+    if scopes is None:
+        return
+    document[_SCOPES] = [
+        {
+            **each,
+            "attributes": {
+                _PARAMETERIZED.get(name, name): text for name, text in each["attributes"].items()
+            },
+        }
+        if isinstance(each.get("attributes"), Mapping)
+        else each
+        for each in scopes
+    ]
+
+
+def _allow_unmanaged_attributes(document: Document) -> None:
+    """Let users have attributes that the profile does not name, unless it was in use already."""
+    attributes = document.get("attributes")
+    enabled = False
+    if isinstance(attributes, Mapping):
+        enabled = str(attributes.get(_PROFILE_ENABLED)).lower() == "true"
+        document["attributes"] = {
+            name: text for name, text in attributes.items() if name != _PROFILE_ENABLED
+        }
+    if not enabled:
+        document["components"] = allowing_unmanaged_attributes(document.get("components"))
+
+
+def _bind_first_broker_login(document: Document) -> None:
+    flows = _objects(document, "authenticationFlows")
+    alias = "first broker login"
+    if any(each.get("alias") == alias for each in flows or ()):
+        document["firstBrokerLoginFlow"] = alias
+
+
+def _set_theme(name: str, *before: str) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        if document.get(name) in before:
+            document[name] = "keycloak.v2"
+
+    return change
+
+
+def _add_organization_step(document: Document) -> None:
+    if document.get("realm") != MASTER:
+        with_organization_step(document)
+
+
+_STEPS: Final[tuple[tuple[Version, tuple[Callable[[Document], None], ...]], ...]] = (
+    ((18, 0, 0), (_add_scope("acr", to_clients=True),)),
+    ((21, 0, 0), (_set_theme("adminTheme", "keycloak", "rh-sso"),)),
+    (
+        (22, 0, 0),
+        (
+            without_flow("http challenge"),
+            _set_theme("accountTheme", "keycloak", "rh-sso", "rh-sso.v2"),
+        ),
+    ),
+    ((23, 0, 0), (without_authenticator("registration-profile-action"),)),
+    ((24, 0, 0), (_allow_unmanaged_attributes, _bind_first_broker_login)),
+    ((24, 0, 3), (_add_action("delete_credential"),)),
+    ((25, 0, 0), (_add_scope("basic", to_clients=True),)),
+    ((26, 0, 0), (_lighten_tokens_of_administrators,)),
+    ((26, 1, 0), (_add_scope("service_account", to_clients=False),)),
+    ((26, 3, 0), (_add_action("idp_link"),)),
+    ((26, 6, 1), (_add_organization_step,)),
+    ((26, 7, 0), (_reorder_actions, _rename_parameterized_scopes)),
+)
+"""What each version changes of the files before it, in their order."""

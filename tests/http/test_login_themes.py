@@ -1,0 +1,40 @@
+"""Themes of the operator in a running gateway: served, listed, and checked at the start."""
+
+from pathlib import Path
+
+from gateway.http.pages import load_designs
+from tests.support.gateway_process import start_gateway
+
+ADMIN = {
+    "grant_type": "password",
+    "client_id": "admin-cli",
+    "username": "admin",
+    "password": "the administrator's word",
+}
+
+
+def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path) -> None:
+    static = tmp_path / "themes/acme/static"
+    static.mkdir(parents=True)
+    (static / "theme.css").write_text(":root{--radius:0}")
+    themes = tmp_path / "themes"
+    with start_gateway(tmp_path, themes=themes) as gateway, gateway.client() as http:
+        version = load_designs(themes).version
+        found = http.get(f"/resources/{version}/themes/acme/theme.css")
+        assert (found.status_code, found.text) == (200, ":root{--radius:0}")
+        assert "immutable" in found.headers["cache-control"]
+        answer = http.post("/realms/master/protocol/openid-connect/token", data=ADMIN)
+        bearer = {"Authorization": f"Bearer {answer.json()['access_token']}"}
+        listed = http.get("/admin/serverinfo", headers=bearer).json()["themes"]["login"]
+        assert {"name": "acme"} in listed
+
+
+def test_a_theme_with_a_mistake_ends_the_start_with_its_place(tmp_path: Path) -> None:
+    templates = tmp_path / "themes/acme/templates"
+    templates.mkdir(parents=True)
+    (templates / "login.html").write_text("\n{{ unknown }}")
+    with start_gateway(tmp_path, themes=tmp_path / "themes", wait=False) as gateway:
+        assert gateway.process.wait(timeout=60) != 0
+        said = gateway.log_file.read_text()
+    assert "acme/templates" in said
+    assert "'unknown' is undefined" in said
