@@ -16,7 +16,7 @@ from gateway.authentication.engine import (
     SignInContext,
     Step,
 )
-from gateway.authentication.errors import SignInRefused
+from gateway.authentication.errors import AccountNotSetUp, SignInRefused
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,
@@ -35,7 +35,6 @@ from gateway.protocol.authorization import (
     RedirectError,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.messages import message_of
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -47,6 +46,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import EventFailure
+from gateway.protocol.lockout_events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_results.completion import (
     DifferentUser,
@@ -322,9 +322,12 @@ def _unusable(visit: _Visit) -> Stop:
 
 
 def _refused(visit: _Visit, error: SignInRefused) -> Stop:
-    visit.request.event.user_id = error.user_id
+    note_refusal(visit.request.event, error)
+    if Prompt.NONE in visit.asked.prompt and isinstance(error, AccountNotSetUp):
+        failure = EventFailure(error.event_error)
+        raise RedirectError("interaction_required", None, visit.asked.target, event=failure)
     visit.request.event.fail(error.event_error)
-    return Stop(message_of(error), visit.client)
+    return Stop(error.shown, visit.client)
 
 
 def _expired(visit: _Visit, session: AuthenticationSession) -> Expired:
@@ -345,7 +348,7 @@ def _new_session(visit: _Visit, flow: SignInFlow) -> AuthenticationSession:
 
 def _note_failure(visit: _Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
     event = visit.request.event
-    event.user_id = failure.user_id
+    note_refusal(event, failure)
     event.details |= {
         Detail.AUTH_METHOD: OPENID_CONNECT,
         Detail.REDIRECT_URI: visit.asked.redirect_uri,
