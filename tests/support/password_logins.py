@@ -176,14 +176,14 @@ class Gateway:
         guard = BruteForceGuard(self.failures, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
         directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
-        sessions = RedisSessions(self.client, clock, scripts_at(clock))
+        self.sessions = RedisSessions(self.client, clock, scripts_at(clock))
         self.engine = sign_in_engine(
             database=database,
             directory=directory,
             hasher=self.hasher,
             guard=guard,
             codes=codes,
-            sessions=sessions,
+            sessions=self.sessions,
             invalidation=self.invalidation,
         )
 

@@ -46,7 +46,7 @@ _CLIENT_DATA: Final = {
 
 
 def write_client_data(asked: SignInRequest) -> str:
-    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: ClientData."""
+    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
     stored = asked.stored()
     known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
     return base64.urlsafe_b64encode(orjson.dumps(known)).rstrip(b"=").decode("ascii")

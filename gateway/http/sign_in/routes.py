@@ -1,4 +1,4 @@
-"""The URLs that browsers open to sign in. Keycloak: 12.9, 12.10."""
+"""The URLs that browsers open to sign in. Keycloak: 12.10, 12.12."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
 from gateway.protocol.device_authorization import DeviceResult
@@ -47,7 +47,8 @@ class Respond:
 class Stop:
     """The sign-in is over without a response for the client: a page says why."""
 
-    message: MessageKey
+    message: str
+    """The key of a text, or a text."""
     client: Client | None = None
     arguments: tuple[str, ...] = field(default=(), repr=False)
     """What takes the places in the text."""

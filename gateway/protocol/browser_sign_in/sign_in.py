@@ -16,7 +16,7 @@ from gateway.authentication.engine import (
     SignInContext,
     Step,
 )
-from gateway.authentication.errors import SignInRefused
+from gateway.authentication.errors import AccountNotSetUp, SignInRefused
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,
@@ -30,7 +30,6 @@ from gateway.domain.flows import SignInFlow
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.authorization import AuthorizationRequest, Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.messages import message_of
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -41,7 +40,9 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
+from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.device_authorization import DeviceConnection
+from gateway.protocol.lockout_events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
@@ -247,7 +248,7 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: _Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if asked.hinted_user is not None and step.user.id != asked.hinted_user:
+        if not _is_hinted(asked, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
         user = await self._user(visit, step)
@@ -307,6 +308,12 @@ class BrowserSignIn:
         return await self._directory.user(visit.request.realm.realm.id, step.user.id)
 
 
+def _is_hinted(asked: SignInRequest, user_id: str) -> bool:
+    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
+    hint = asked.hinted_user
+    return hint is None or is_subject(hint, asked.client.client, user_id)
+
+
 def _challenged(visit: _Visit, step: Challenged) -> AskUser:
     if Prompt.NONE in visit.asked.prompt:
         raise visit.purpose.refusal("login_required", EventError.NOT_LOGGED_IN)
@@ -330,9 +337,11 @@ def _unusable(visit: _Visit) -> Stop:
 
 
 def _refused(visit: _Visit, error: SignInRefused) -> Stop:
-    visit.request.event.user_id = error.user_id
+    note_refusal(visit.request.event, error)
+    if Prompt.NONE in visit.asked.prompt and isinstance(error, AccountNotSetUp):
+        raise visit.purpose.refusal("interaction_required", error.event_error)
     visit.request.event.fail(error.event_error)
-    return Stop(message_of(error), visit.client)
+    return Stop(error.shown, visit.client)
 
 
 def _expired(visit: _Visit, session: AuthenticationSession) -> Expired:
@@ -353,7 +362,7 @@ def _new_session(visit: _Visit, flow: SignInFlow) -> AuthenticationSession:
 
 def _note_failure(visit: _Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
     event = visit.request.event
-    event.user_id = failure.user_id
+    note_refusal(event, failure)
     event.details |= {
         Detail.AUTH_METHOD: OPENID_CONNECT,
         Detail.CODE_ID: session.id,

@@ -173,6 +173,7 @@ def _checks() -> GuardedChecks:
         ((sub_flow(step("attempted")),), FAILED),
         ((sub_flow(step("refused"), when="false"), step("yes")), SUCCEEDED),
         ((sub_flow(step("attempted"), when="true"), step("yes")), FAILED),
+        ((sub_flow(step("refused"), requirement=CONDITIONAL), step("yes")), SUCCEEDED),
         ((sub_flow(step("yes"), when="false"),), FAILED),
         ((sub_flow(sub_flow(step("yes"), when="false")), step("yes")), FAILED),
         (
