@@ -25,7 +25,7 @@ from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import check_services, grant_services, protocol_endpoints
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.sign_in import sign_in_handlers
+from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
@@ -38,6 +38,7 @@ from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
+from gateway.http.logout.logout_endpoint import build_logout_routes
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
 from gateway.http.pages import Designs, Resources, build_resource_route, load_designs
@@ -163,6 +164,7 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         build_resource_route(Resources.of(designs), context),
     ]
     return routes, operations

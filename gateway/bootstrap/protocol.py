@@ -12,7 +12,6 @@ from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents
@@ -68,6 +67,5 @@ def protocol_endpoints(
         introspection=IntrospectionEndpoint(clients, access_tokens, grants.refresh_tokens),
         revocation=RevocationEndpoint(grants, clients, access_tokens),
         userinfo=UserinfoEndpoint(access_tokens),
-        logout=LogoutEndpoint(clients, grants.sessions),
         pushed_requests=PushedRequestEndpoint(clients, checks),
     )

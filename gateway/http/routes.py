@@ -23,13 +23,12 @@ from gateway.http.oidc.discovery import (
     get_openid_configuration,
     get_realm_information,
 )
-from gateway.http.oidc.endpoints import introspect, log_out, push_request, revoke, userinfo
+from gateway.http.oidc.endpoints import introspect, push_request, revoke, userinfo
 from gateway.http.oidc.token import TokenHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Headers
 from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
 from gateway.protocol.userinfo import UserinfoEndpoint
@@ -71,11 +70,6 @@ _CHALLENGED: Final = (
         " disabled realm",
     ),
 )
-_ENDING: Final = (
-    Exemption(
-        RealmCheck.ENABLED, "clients may end the sessions of a disabled realm: it gives no access"
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +80,6 @@ class ProtocolEndpoints:
     introspection: IntrospectionEndpoint
     revocation: RevocationEndpoint
     userinfo: UserinfoEndpoint
-    logout: LogoutEndpoint
     pushed_requests: PushedRequestEndpoint
 
 
@@ -119,14 +112,6 @@ def build_routes(
             ("GET", "HEAD", "POST"),
             NO_STORE,
             _CHALLENGED,
-            cross_origin=FOR_SESSIONS,
-        ),
-        _Row(
-            f"{_PROTOCOL}/logout",
-            partial(log_out, each.logout),
-            post,
-            NO_STORE,
-            _ENDING,
             cross_origin=FOR_SESSIONS,
         ),
         _Row(

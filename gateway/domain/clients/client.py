@@ -15,6 +15,7 @@ from gateway.domain.clients.authorization import (
     VerificationKeys,
 )
 from gateway.domain.clients.display import ClientDisplay
+from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
@@ -38,6 +39,7 @@ _LEVELS: Final = AuthenticationLevels()
 _REQUEST_OBJECTS: Final = RequestObjectSettings()
 _VERIFICATION: Final = VerificationKeys()
 _REDIRECTS: Final = RedirectUris()
+_LOGOUT: Final = LogoutSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Client:
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
     redirects: RedirectUris = _REDIRECTS
+    logout: LogoutSettings = _LOGOUT
     authorization: AuthorizationSettings = _AUTHORIZATION
     levels: AuthenticationLevels = _LEVELS
     request_objects: RequestObjectSettings = _REQUEST_OBJECTS

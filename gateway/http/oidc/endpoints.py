@@ -1,10 +1,10 @@
-"""What answers token/introspect, revoke, userinfo, logout and ext/par/request.
+"""What answers token/introspect, revoke, userinfo and ext/par/request.
 
 They stand below protocol/openid-connect.
 
 Spec: RFC 7662 §2 and RFC 9701 §4 (introspection, as a JWT where the caller asks for it);
 RFC 7009 §2; OpenID Connect Core §5.3 and §5.3.2 (userinfo, as a JWT where the client chose an
-algorithm). Keycloak: 12.6 (logout with a refresh token)
+algorithm).
 """
 
 from datetime import timedelta
@@ -15,7 +15,6 @@ from gateway.http.middleware.security_headers import only_on_pages
 from gateway.http.replies import Reply, json_reply, jwt_reply, oauth_error
 from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.tokens import (
@@ -73,10 +72,3 @@ async def push_request(
     seconds = pushed.lifespan // timedelta(seconds=1)
     document = {"request_uri": pushed.request_uri, "expires_in": seconds}
     return json_reply(document, status=HTTPStatus.CREATED)
-
-
-async def log_out(endpoint: LogoutEndpoint, request: ProtocolRequest, exchange: Exchange) -> Reply:
-    """Return 204 once the session has ended."""
-    caller = await endpoint.answer(request)
-    exchange.log.client = caller.entry.client.client_id
-    return Reply(HTTPStatus.NO_CONTENT, only_on_pages(request.realm.realm.security_headers))
