@@ -6,7 +6,6 @@ from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.services import Services
 from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.ports.metrics import Metrics
-from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
@@ -51,7 +50,7 @@ def check_services(services: Services) -> CheckServices:
         directory=services.directory,
         pushed_requests=services.pushed_requests,
         signatures=RegisteredClientSignatures(),
-        documents=NoRemoteDocuments(),
+        documents=services.documents,
     )
 
 
