@@ -6,3 +6,4 @@ One guarded client serves them all, so that no caller reaches networks through t
 from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.documents import CachedDocuments
 from gateway.outgoing.http_client import GuardedHttpClient, Response
+from gateway.outgoing.logout_notices import HttpNoticeSender

@@ -41,8 +41,7 @@ def logout_token(
     }
     if client.logout.back_channel_session_required:
         claims["sid"] = notice.session_id
-    chosen = client.signing.id_token
-    algorithm = realm.realm.signature_algorithm if chosen is None else chosen
-    if not isinstance(algorithm, SignatureAlgorithm | SecretAlgorithm):
-        raise LookupError(f"no key for {algorithm}")
-    return realm.key_ring.sign(claims, algorithm, now, HeaderType.LOGOUT)
+    algorithm = client.signing.id_token or realm.realm.signature_algorithm
+    if isinstance(algorithm, SignatureAlgorithm | SecretAlgorithm):
+        return realm.key_ring.sign(claims, algorithm, now, HeaderType.LOGOUT)
+    raise LookupError(f"no key for {algorithm}")

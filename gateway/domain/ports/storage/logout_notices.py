@@ -17,7 +17,7 @@ class LogoutNoticeQueue(Protocol):
         """Return whether any notice is due."""
 
     async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[LogoutNotice, ...]:
-        """Take due notices, the longest due first, and count the attempt.
+        """Take due notices and count the attempt: those tried least go first, then the longest due.
 
         No other gateway gets them before the lease is over: that of a gateway which died is over
         by itself.

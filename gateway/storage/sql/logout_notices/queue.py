@@ -41,7 +41,7 @@ class SqlLogoutNotices:
         due = (
             select(*_KEY)
             .where(notices.c.due_at <= now)
-            .order_by(notices.c.due_at, *_KEY)
+            .order_by(notices.c.attempts, notices.c.due_at, *_KEY)
             .limit(most)
             .with_for_update(skip_locked=True)
         )
