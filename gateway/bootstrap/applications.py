@@ -25,7 +25,7 @@ from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import check_services, grant_services, protocol_endpoints
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.sign_in import sign_in_handlers
+from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
@@ -38,9 +38,11 @@ from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
+from gateway.http.logout.logout_endpoint import build_logout_routes
+from gateway.http.logout.session_frames import build_session_frame_routes
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
-from gateway.http.pages import Designs, Resources, build_resource_route, load_designs
+from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_route, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
@@ -49,20 +51,23 @@ from gateway.listeners import LISTENERS
 from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
+from gateway.outgoing import HttpNoticeSender
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grants import GRANTS
+from gateway.protocol.logout import NoticeDelivery
 from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """What one worker serves, and the table of the admin API."""
+    """What one worker serves, the table of the admin API, and what sends logout notices."""
 
     public: ASGIApp
     management: ASGIApp
     operations: tuple[Operation, ...]
+    notices: NoticeDelivery
 
 
 def build_applications(
@@ -90,7 +95,14 @@ def build_applications(
         partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
         partial(describe_admin_api, operations),
     )
-    return Applications(ClosesWhileDraining(public, lifecycle), management, operations)
+    notices = NoticeDelivery(
+        services.database,
+        services.directory,
+        HttpNoticeSender(services.http_client),
+        services.clock,
+        context.issuer,
+    )
+    return Applications(ClosesWhileDraining(public, lifecycle), management, operations, notices)
 
 
 def describe_admin_api(operations: Iterable[Operation]) -> bytes:
@@ -163,6 +175,10 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        *build_session_frame_routes(
+            context, ResourceUrls.below(context.public_url, designs.version)
+        ),
         build_resource_route(Resources.of(designs), context),
     ]
     return routes, operations

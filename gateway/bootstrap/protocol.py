@@ -6,14 +6,12 @@ from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.services import Services
 from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.ports.metrics import Metrics
-from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents
@@ -54,7 +52,7 @@ def check_services(services: Services) -> CheckServices:
         directory=services.directory,
         pushed_requests=services.pushed_requests,
         signatures=RegisteredClientSignatures(),
-        documents=NoRemoteDocuments(),
+        documents=services.documents,
     )
 
 
@@ -70,7 +68,6 @@ def protocol_endpoints(
         introspection=IntrospectionEndpoint(clients, access_tokens, grants.refresh_tokens),
         revocation=RevocationEndpoint(grants, clients, access_tokens),
         userinfo=UserinfoEndpoint(access_tokens),
-        logout=LogoutEndpoint(clients, grants.sessions),
         pushed_requests=PushedRequestEndpoint(clients, checks),
         devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )

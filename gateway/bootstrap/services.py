@@ -28,11 +28,13 @@ from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.pushed_requests import PushedRequestStore
+from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
+from gateway.outgoing import AddressPolicy, CachedDocuments, GuardedHttpClient
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
@@ -79,6 +81,8 @@ class Services:
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
+    http_client: GuardedHttpClient
+    documents: RemoteDocuments
     events: EventJournal
 
 
@@ -94,6 +98,15 @@ def preload(settings: Settings) -> None:
 def redis_url(settings: Settings) -> Secret:
     """Return the configured server's URL, or that of the private one."""
     return settings.redis_url or PrivateRedis(settings.state_dir).url
+
+
+def open_http_client(settings: Settings) -> GuardedHttpClient:
+    """Return the client for URLs that others name."""
+    return GuardedHttpClient(
+        AddressPolicy(settings.fetch_networks),
+        allow_http=settings.fetch_http,
+        authorities=settings.fetch_ca_file,
+    )
 
 
 @asynccontextmanager
@@ -119,6 +132,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         passwords = PooledPasswordHasher(_PASSWORD_THREADS)
         stack.callback(passwords.close)
         redis = create_client(redis_url(settings))
+        http_client = open_http_client(settings)
         stack.push_async_callback(redis.aclose)
         yield Services(
             clock=clock,
@@ -140,5 +154,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             one_time_passwords=PyOtp(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
+            http_client=http_client,
+            documents=CachedDocuments(http_client, clock),
             events=events,
         )

@@ -1,7 +1,9 @@
-"""Builds what signs users in with a browser."""
+"""Builds what signs users in and out with a browser."""
 
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.bootstrap.services import Services
+from gateway.http.logout.browser_logout import BrowserLogoutHandler
+from gateway.http.logout.logout_endpoint import LogoutHandlers
 from gateway.http.pages import Pages
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_cookies import BrowserCookies
@@ -12,8 +14,10 @@ from gateway.http.sign_in.page_replies import PageReplies
 from gateway.http.sign_in.routes import SignInHandlers
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
 from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
+from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.device_authorization import DeviceApprovals, UserCodes
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.logout import BrowserLogout, LogoutEndpoint
 from gateway.protocol.sign_in_results.completion import SignInCompletion
 from gateway.protocol.sign_in_results.identity_cookie import IdentityVerification
 from gateway.protocol.sign_in_results.session_joining import SessionJoining
@@ -37,8 +41,7 @@ def sign_in_handlers(
         services.directory,
         grants.consents,
     )
-    identities = IdentityVerification(services.directory, grants.sessions)
-    cookies = BrowserCookies(services.secrets, identities)
+    cookies = _cookies(services, grants)
     shown = PageReplies(pages)
     replies = OutcomeReplies(shown, cookies)
     return SignInHandlers(
@@ -47,3 +50,21 @@ def sign_in_handlers(
         devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
     )
+
+
+def logout_handlers(
+    services: Services, grants: GrantServices, clients: ClientAuthenticator, pages: Pages
+) -> LogoutHandlers:
+    """Return what answers the URLs of logouts."""
+    logout = BrowserLogout(services.directory, grants.sessions)
+    shown, cookies = PageReplies(pages), _cookies(services, grants)
+    return LogoutHandlers(
+        of_clients=LogoutEndpoint(clients, grants.sessions),
+        of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
+        pages=shown,
+    )
+
+
+def _cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+    identities = IdentityVerification(services.directory, grants.sessions)
+    return BrowserCookies(services.secrets, identities)

@@ -26,7 +26,6 @@ from gateway.http.oidc.discovery import (
 from gateway.http.oidc.endpoints import (
     authorize_device,
     introspect,
-    log_out,
     push_request,
     revoke,
     userinfo,
@@ -37,7 +36,6 @@ from gateway.http.replies import NO_STORE, NOT_KEPT, Headers
 from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
 from gateway.protocol.userinfo import UserinfoEndpoint
@@ -79,11 +77,6 @@ _CHALLENGED: Final = (
         " disabled realm",
     ),
 )
-_ENDING: Final = (
-    Exemption(
-        RealmCheck.ENABLED, "clients may end the sessions of a disabled realm: it gives no access"
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,6 @@ class ProtocolEndpoints:
     introspection: IntrospectionEndpoint
     revocation: RevocationEndpoint
     userinfo: UserinfoEndpoint
-    logout: LogoutEndpoint
     pushed_requests: PushedRequestEndpoint
     devices: DeviceAuthorizationEndpoint
 
@@ -128,14 +120,6 @@ def build_routes(
             ("GET", "HEAD", "POST"),
             NO_STORE,
             _CHALLENGED,
-            cross_origin=FOR_SESSIONS,
-        ),
-        _Row(
-            f"{_PROTOCOL}/logout",
-            partial(log_out, each.logout),
-            post,
-            NO_STORE,
-            _ENDING,
             cross_origin=FOR_SESSIONS,
         ),
         _Row(

@@ -39,7 +39,10 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "introspection_endpoint": endpoints["introspection_endpoint"],
         "userinfo_endpoint": endpoints["userinfo_endpoint"],
         "end_session_endpoint": f"{issuer}/protocol/openid-connect/logout",
+        "frontchannel_logout_session_supported": True,
+        "frontchannel_logout_supported": True,
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
+        "check_session_iframe": f"{issuer}/protocol/openid-connect/login-status-iframe.html",
         "grant_types_supported": list(GRANTS),
         "acr_values_supported": _classes(realm),
         "response_types_supported": list(RESPONSE_TYPES),
@@ -70,6 +73,8 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "device_authorization_endpoint": endpoints["device_authorization_endpoint"],
         "require_pushed_authorization_requests": False,
         "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
+        "backchannel_logout_supported": True,
+        "backchannel_logout_session_supported": True,
     }
     if mtls_issuer is not None:
         document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)

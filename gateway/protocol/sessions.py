@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gateway.admin.sessions import queue_logout_notices
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
@@ -245,13 +246,29 @@ class Sessions:
             async with self._database.write() as stores:
                 await stores.offline_sessions.leave(realm_id, session_id, client)
 
-    async def end(self, realm_id: str, session_id: str) -> bool:
-        """End the session, online or offline; tell whether there was one."""
-        online = await self._online.end(realm_id, session_id)
+    async def log_out(self, realm_id: str, session_id: str, now: datetime) -> bool:
+        """End the session, online and offline; tell whether there was one.
+
+        The notices for its clients are stored before it ends: none is lost.
+        """
+        online = await self._online.find(realm_id, session_id)
         async with self._database.write() as stores:
-            offline = await stores.offline_sessions.end(realm_id, session_id)
+            offline = await stores.offline_sessions.find(realm_id, session_id)
+            ending = tuple(session for session in (online, offline) if session is not None)
+            await queue_logout_notices(stores, ending, now)
+            await stores.offline_sessions.end(realm_id, session_id)
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
-        return online or offline
+        await self._online.end(realm_id, session_id)
+        return bool(ending)
+
+    async def log_out_of_browser(self, session: UserSession, now: datetime) -> tuple[Client, ...]:
+        """End an online session and return its clients; the offline one of its id lasts."""
+        async with self._database.write() as stores:
+            clients = await queue_logout_notices(stores, (session,), now)
+            if await stores.offline_sessions.find(session.realm_id, session.id) is None:
+                await stores.refresh_tokens.end_of_session(session.realm_id, session.id)
+        await self._online.end(session.realm_id, session.id)
+        return clients
 
 
 def _new_part(client: Client, participation: Participation, now: datetime) -> ClientSession:

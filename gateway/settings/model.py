@@ -94,6 +94,12 @@ class Settings(BaseModel):
     """PEM bundle of the authorities whose client certificates are trusted."""
     client_crl_file: ExistingFile | None = None
     """PEM revocation lists of these authorities; required with the bundle."""
+    fetch_networks: Networks = ()
+    """Private addresses or networks that URLs of clients may lead to, beside public addresses."""
+    fetch_ca_file: ExistingFile | None = None
+    """PEM bundle of authorities that servers of clients may use, beside the system's."""
+    fetch_http: Flag = False
+    """Let URLs of clients begin with http, which nothing protects; for development."""
     encryption_key: EncryptionKeys | None = None
     """Encrypts secrets in the database: 32 bytes in base64, then former keys."""
     encryption_key_file: AbsolutePath = Field(

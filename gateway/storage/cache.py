@@ -19,12 +19,12 @@ from typing import Any, Generic, TypeVar
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.caches import size_of
+from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, USER_TOPIC, Invalidation
 from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
 from gateway.storage.lru import GroupedLru
-from gateway.storage.single_flight import SingleFlight
 
 _OUTAGE_PAUSE = timedelta(seconds=1)
 """How long a realm is served from memory without a query after the database failed."""

@@ -20,6 +20,7 @@ PUBLIC_OF_A_DISABLED_REALM = {
 
 OTHERS_OF_A_DISABLED_REALM = {
     "/realms/{realm}/protocol/openid-connect/logout",
+    "/realms/{realm}/protocol/openid-connect/logout/logout-confirm",
     "/realms/{realm}/protocol/openid-connect/userinfo",
 }
 """Userinfo rejects every token of a disabled realm itself; logout gives no access."""

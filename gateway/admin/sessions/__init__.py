@@ -7,6 +7,7 @@ from gateway.admin.sessions.administration import (
     RealmSessions,
     UserSessions,
 )
+from gateway.admin.sessions.logout_notices import queue_logout_notices
 
 
 @dataclass(frozen=True, slots=True)

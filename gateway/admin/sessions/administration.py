@@ -6,8 +6,9 @@ clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
@@ -20,7 +21,9 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
+from gateway.admin.sessions.logout_notices import queue_logout_notices
 from gateway.admin.users import invalidate_user
+from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -28,6 +31,8 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
 from gateway.representations.sessions import render_consent, render_session
+
+_NO_SESSION: Final = "Sesssion not found"
 
 
 class RealmSessions:
@@ -59,29 +64,42 @@ class RealmSessions:
             change.record(OperationType.ACTION, ResourceType.REALM, "push-revocation", {})
 
     async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
-        """End one session; raises NotFound where there is none of that kind."""
+        """End one session; raises NotFound where there is none of that kind.
+
+        An online one ends once the notices for its clients are stored.
+        """
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
             store = stores.offline_sessions if offline else self._online
-            if not await store.end(realm_id, session_id):
-                raise NotFound("Sesssion not found")
+            session = existing(await store.find(realm_id, session_id), _NO_SESSION)
+            await queue_logout_notices(stores, (session,), change.now)
+            if offline:
+                await store.end(realm_id, session_id)
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
             _record_end(change, session_id)
+        if not offline:
+            await self._online.end(acting.realm.id, session_id)
 
     async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
         """End one session of either kind; raises NotFound where there is none.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
+        online = None
+        with suppress(StoreUnavailable):
+            online = await self._online.find(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
+            offline = await stores.offline_sessions.find(realm_id, session_id)
+            ending = tuple(one for one in (online, offline) if one is not None)
+            await queue_logout_notices(stores, ending, change.now)
             ended = await stores.offline_sessions.end(realm_id, session_id)
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
             if ended:
                 _record_end(change, session_id)
         ended_online = await self._online.end(acting.realm.id, session_id)
         if not ended and not ended_online:
-            raise NotFound("Sesssion not found")
+            raise NotFound(_NO_SESSION)
         if not ended:
             async with self._changes.begin(acting) as change:
                 _record_end(change, session_id)
@@ -192,20 +210,30 @@ class UserSessions:
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
     async def log_out(self, acting: Acting, user_id: str) -> None:
-        """End the online sessions, and reject all tokens issued so far."""
+        """End the online sessions, and reject all tokens issued so far.
+
+        The sessions end once the notices for their clients are stored.
+        """
+        sessions = await self._online.of_user(acting.realm.id, user_id)
         async with self._changes.begin(acting) as change:
             await _reject_tokens_of_user(change, user_id)
-            await self._online.end_of_user(change.realm.id, user_id)
+            await queue_logout_notices(change.stores, sessions, change.now)
+        await self._online.end_of_user(acting.realm.id, user_id)
 
     async def end_all(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.
 
         The database is changed first, so that tokens are rejected even if Redis is unavailable.
         """
+        online: tuple[UserSession, ...] = ()
+        with suppress(StoreUnavailable):
+            online = await self._online.of_user(acting.realm.id, user_id)
         async with self._changes.begin(acting) as change:
             await _reject_tokens_of_user(change, user_id)
             stores, realm_id = change.stores, change.realm.id
-            for session in await stores.offline_sessions.of_user(realm_id, user_id):
+            sessions = await stores.offline_sessions.of_user(realm_id, user_id)
+            await queue_logout_notices(stores, (*online, *sessions), change.now)
+            for session in sessions:
                 await stores.refresh_tokens.end_of_session(realm_id, session.id)
             offline = await stores.offline_sessions.end_of_user(realm_id, user_id)
         return offline + await self._online.end_of_user(realm_id, user_id)

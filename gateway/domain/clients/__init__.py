@@ -11,6 +11,7 @@ from gateway.domain.clients.authorization import (
     VerificationKeys,
 )
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
+from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import LONGEST_REDIRECT_URI, UNSAFE_SCHEMES, RedirectUris
 from gateway.domain.clients.settings import (
     UNREADABLE_TIME,

@@ -16,6 +16,7 @@ from gateway.domain.clients.authorization import (
     VerificationKeys,
 )
 from gateway.domain.clients.display import ClientDisplay
+from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
@@ -40,6 +41,7 @@ _LEVELS: Final = AuthenticationLevels()
 _REQUEST_OBJECTS: Final = RequestObjectSettings()
 _VERIFICATION: Final = VerificationKeys()
 _REDIRECTS: Final = RedirectUris()
+_LOGOUT: Final = LogoutSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ class Client:
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
     redirects: RedirectUris = _REDIRECTS
+    logout: LogoutSettings = _LOGOUT
     authorization: AuthorizationSettings = _AUTHORIZATION
     device_grant: DeviceGrantSettings = _DEVICE_GRANT
     levels: AuthenticationLevels = _LEVELS

@@ -70,6 +70,7 @@ class EventError:
     PKCE_VERIFICATION_FAILED: Final = "pkce_verification_failed"
     REJECTED_BY_USER: Final = "rejected_by_user"
     RESOLVE_REQUIRED_ACTIONS: Final = "resolve_required_actions"
+    SESSION_EXPIRED: Final = "session_expired"
     SLOW_DOWN: Final = "slow_down"
     USER_DISABLED: Final = "user_disabled"
     USER_NOT_FOUND: Final = "user_not_found"

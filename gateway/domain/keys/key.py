@@ -91,6 +91,7 @@ class HeaderType(StrEnum):
     JWT = "JWT"
     ACCESS_TOKEN = "at+jwt"  # noqa: S105 - a media type
     INTROSPECTION = "token-introspection+jwt"
+    LOGOUT = "logout+jwt"
 
 
 INTERNAL_TYPES: Final = frozenset(

@@ -1,9 +1,10 @@
-"""Documents of clients at URLs, such as request objects and key sets.
+"""Documents of clients at URLs, such as request objects and key sets, and requests to clients.
 
 A fetcher must keep callers from using the gateway to reach other servers: https alone, no private
 addresses unless allowed, no redirects, limits of time and size. attacks C20, C21
 """
 
+from datetime import timedelta
 from typing import Protocol
 
 from gateway.domain.errors import RealmgateError
@@ -16,12 +17,27 @@ class DocumentUnavailable(RealmgateError):
 class RemoteDocuments(Protocol):
     """Fetches documents."""
 
-    async def fetch(self, url: str) -> bytes:
-        """Return the document at `url`; raises DocumentUnavailable."""
+    async def fetch(self, url: str, *, newest: timedelta | None = None) -> bytes:
+        """Return the document at `url`, which may come from a cache.
+
+        `newest` asks for one that is not older, as far as the fetcher asks a server that often.
+        Raises DocumentUnavailable.
+        """
 
 
 class NoRemoteDocuments:
     """Fetches nothing, where the gateway has no fetcher."""
 
-    async def fetch(self, url: str) -> bytes:  # noqa: ARG002
+    async def fetch(self, url: str, *, newest: timedelta | None = None) -> bytes:  # noqa: ARG002
         raise DocumentUnavailable("documents at URLs are not supported")
+
+
+class NoticeNotReceived(RealmgateError):
+    """The client did not confirm a notice; `str()` is the reason, for logs only."""
+
+
+class NoticeSender(Protocol):
+    """Sends logout tokens to clients."""
+
+    async def send(self, url: str, logout_token: str) -> None:
+        """Return once the client has accepted the token; raises NoticeNotReceived."""

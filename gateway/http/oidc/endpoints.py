@@ -1,10 +1,10 @@
-"""What answers token/introspect, revoke, userinfo, logout, ext/par/request and auth/device.
+"""What answers token/introspect, revoke, userinfo, ext/par/request and auth/device.
 
 They stand below protocol/openid-connect.
 
 Spec: RFC 7662 §2 and RFC 9701 §4 (introspection, as a JWT where the caller asks for it);
 RFC 7009 §2; OpenID Connect Core §5.3 and §5.3.2 (userinfo, as a JWT where the client chose an
-algorithm). Keycloak: 12.6 (logout with a refresh token)
+algorithm).
 """
 
 from datetime import timedelta
@@ -16,7 +16,6 @@ from gateway.http.replies import Reply, json_reply, jwt_reply, oauth_error
 from gateway.protocol.authorization import PushedRequestEndpoint
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
-from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.tokens import (
@@ -83,10 +82,3 @@ async def authorize_device(
     caller, codes = await endpoint.answer(request)
     exchange.log.client = caller.entry.client.client_id
     return json_reply(codes.document())
-
-
-async def log_out(endpoint: LogoutEndpoint, request: ProtocolRequest, exchange: Exchange) -> Reply:
-    """Return 204 once the session has ended."""
-    caller = await endpoint.answer(request)
-    exchange.log.client = caller.entry.client.client_id
-    return Reply(HTTPStatus.NO_CONTENT, only_on_pages(request.realm.realm.security_headers))

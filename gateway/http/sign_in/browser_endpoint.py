@@ -15,7 +15,7 @@ from gateway.domain.ports.directory import RealmEntry
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
-from gateway.http.guarded_endpoint import GuardedEndpoint
+from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
 from gateway.http.pages import LocaleWishes
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
@@ -57,9 +57,10 @@ class BrowserEndpoint(GuardedEndpoint):
         *,
         methods: tuple[str, ...],
         has_own_forms: bool,
+        exempt: tuple[Exemption, ...] = (),
     ) -> None:
         """Take `has_own_forms` for an endpoint that forms of the gateway's pages are sent to."""
-        super().__init__(route, context.directory, context.log, methods=methods)
+        super().__init__(route, context.directory, context.log, methods=methods, exempt=exempt)
         self._handler = handler
         self._context = context
         self._pages = pages
@@ -79,7 +80,7 @@ class BrowserEndpoint(GuardedEndpoint):
         request = BrowserRequest(
             protocol=self._context.request(entry, exchange.facts, parameters),
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-            wishes=_wishes(exchange, parameters),
+            wishes=locale_wishes(exchange, parameters),
             form=dict(reversed(body)) if self._has_own_forms else {},
             is_form=scope["method"] == "POST",
         )
@@ -104,20 +105,27 @@ class BrowserEndpoint(GuardedEndpoint):
         return parse_form(body) if is_form(sent.get(b"content-type")) else []
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
-        """Return a page that says what went wrong, with the status and headers of `reply`.
-
-        A realm that does not exist has no pages.
-        """
-        if exchange.realm is None:
-            return reply
-        view = error_view(error, exchange.request_id)
-        wishes = _wishes(exchange, Parameters())
-        page = await self._pages.page(view, exchange.realm.realm, wishes, status=reply.status)
-        kept = tuple(header for header in reply.headers if header[0] != b"content-type")
-        return Reply(page.status, (*page.headers, *kept), page.body)
+        return await error_page(self._pages, error, reply, exchange)
 
 
-def _wishes(exchange: Exchange, parameters: Parameters) -> LocaleWishes:
+async def error_page(
+    pages: PageReplies, error: Exception, reply: Reply, exchange: Exchange
+) -> Reply:
+    """Return a page that says what went wrong, with the status and headers of `reply`.
+
+    A realm that does not exist has no pages.
+    """
+    if exchange.realm is None:
+        return reply
+    view = error_view(error, exchange.request_id)
+    wishes = locale_wishes(exchange, Parameters())
+    page = await pages.page(view, exchange.realm.realm, wishes, status=reply.status)
+    kept = tuple(header for header in reply.headers if header[0] != b"content-type")
+    return Reply(page.status, (*page.headers, *kept), page.body)
+
+
+def locale_wishes(exchange: Exchange, parameters: Parameters) -> LocaleWishes:
+    """Return the languages that a request asks for."""
     headers = exchange.facts.headers
     cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
     return LocaleWishes(

@@ -28,6 +28,8 @@ class PageMessage(StrEnum):
     missingParameterMessage = "Missing parameters: {0}"  # noqa: N815
     registrationNotAllowedMessage = "Registration not allowed"  # noqa: N815
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
+    invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
+    failedLogout = "Logout failed"  # noqa: N815
 
     oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
         "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."

@@ -50,6 +50,7 @@ from gateway.representations.clients.settings import SECRET_EXPIRES
 from gateway.representations.clients.uris import (
     WrongAddress,
     explained,
+    origins_of,
     own_urls,
     redirect_uris,
     wrong_addresses,

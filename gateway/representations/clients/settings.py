@@ -64,6 +64,8 @@ _FIELDS: Final[tuple[tuple[str, str, str, type], ...]] = (
     ("rootUrl", "display", "root_url", str),
     ("baseUrl", "display", "base_url", str),
     ("name", "display", "name", str),
+    ("rootUrl", "logout", "root_url", str),
+    ("frontchannelLogout", "logout", "uses_front_channel", bool),
 )
 """Members of the representation: name, group and field of `Client`, type."""
 
@@ -110,6 +112,16 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     ),
     "authorization.signed.response.alg": _Setting("signing", "authorization_response", ALGORITHM),
     "post.logout.redirect.uris": _Setting("redirects", "after_logout", LIST),
+    "backchannel.logout.url": _Setting("logout", "back_channel_path", TEXT),
+    "backchannel.logout.session.required": _Setting(
+        "logout", "back_channel_session_required", SWITCH
+    ),
+    "backchannel.logout.revoke.offline.tokens": _Setting("logout", "revoke_offline_tokens", SWITCH),
+    "frontchannel.logout.url": _Setting("logout", "front_channel_path", TEXT),
+    "frontchannel.logout.session.required": _Setting(
+        "logout", "front_channel_session_required", SWITCH
+    ),
+    "logout.confirmation.enabled": _Setting("logout", "stops_at_page", SWITCH),
     "allow.oidc.params.in.redirect.uris": _Setting("redirects", "may_hold_response", SWITCH),
     "pkce.code.challenge.method": _Setting("authorization", "code_challenge_method", TEXT),
     "require.pushed.authorization.requests": _Setting(

@@ -22,6 +22,7 @@ from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Engines, Limits
+from gateway.storage.sql.logout_notices import SqlLogoutNotices
 from gateway.storage.sql.lookups import LookupQueries, SqlLookups
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
@@ -105,6 +106,7 @@ class SqlDatabase:
             group_catalogue=SqlGroupCatalogue(transaction),
             refresh_tokens=SqlRefreshTokens(transaction),
             offline_sessions=SqlOfflineSessions(transaction),
+            logout_notices=SqlLogoutNotices(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
             documents=SqlDocuments(transaction),

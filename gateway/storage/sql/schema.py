@@ -284,6 +284,20 @@ refresh_families = Table(
     Index(None, "realm_id", "session_id"),
 )
 
+logout_notices = Table(
+    "logout_notices",
+    metadata,
+    _realm_id(),
+    Column("session_id", Name, primary_key=True),
+    Column("client", Name, primary_key=True, comment="internal id"),
+    Column("user_id", Name, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("due_at", Instant, nullable=False, index=True, comment="when it is sent next"),
+    Column("attempts", Integer, nullable=False, comment="begun so far"),
+    _reference("client", "clients"),
+    Index(None, "realm_id", "client"),
+)
+
 change_log = Table(
     "change_log",
     metadata,

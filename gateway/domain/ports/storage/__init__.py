@@ -16,6 +16,7 @@ from gateway.domain.ports.storage.consents import ConsentRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
+from gateway.domain.ports.storage.logout_notices import LogoutNoticeQueue
 from gateway.domain.ports.storage.realms import KeyRepository, RealmRepository
 from gateway.domain.ports.storage.role_catalogue import (
     RoleCatalogue,
@@ -48,6 +49,7 @@ class Stores:
     group_catalogue: GroupCatalogue
     refresh_tokens: RefreshTokenRepository
     offline_sessions: OfflineSessionRepository
+    logout_notices: LogoutNoticeQueue
     keys: KeyRepository
     documents: RealmDocuments
     admin_events: AdminEventRepository

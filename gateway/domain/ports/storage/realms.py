@@ -18,6 +18,9 @@ class RealmRepository(Protocol):
     async def exists(self, realm_id: str) -> bool:
         """Return whether a realm with that id exists."""
 
+    async def find_name(self, realm_id: str) -> str | None:
+        """Return the name of the realm with that id."""
+
     async def list(self) -> tuple[Realm, ...]:
         """Return every realm, by name."""
 

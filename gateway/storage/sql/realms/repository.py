@@ -61,6 +61,10 @@ class SqlRealms:
         found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
         return found.first() is not None
 
+    async def find_name(self, realm_id: str) -> str | None:
+        named = select(realms.c.name).where(realms.c.id == realm_id)
+        return await self._transaction.first(named, _name)
+
     async def list(self) -> tuple[Realm, ...]:
         rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
         return tuple(map(self._read, rows))
@@ -113,6 +117,10 @@ class SqlRealms:
 @cached(_PARSED_BYTES)
 def _parsed(text: str) -> Realm:
     return parse_realm(json.loads(text), report_ineffective=True)
+
+
+def _name(row: Any) -> str:
+    return str(row.name)
 
 
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:

@@ -32,6 +32,6 @@ class LogoutEndpoint:
         require_binding(token.claims, request.certificate)
         session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
         request.event.session_id, request.event.user_id = session_id, user_id
-        if not await self._sessions.end(request.realm.realm.id, session_id):
+        if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):
             request.event.withdraw()
         return caller

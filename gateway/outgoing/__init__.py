@@ -1,0 +1,9 @@
+"""Requests to addresses that others name: documents of clients, and notices to clients.
+
+One guarded client serves them all, so that no caller reaches networks through the gateway.
+"""
+
+from gateway.outgoing.address_policy import AddressPolicy
+from gateway.outgoing.documents import CachedDocuments
+from gateway.outgoing.http_client import GuardedHttpClient, Response
+from gateway.outgoing.logout_notices import HttpNoticeSender

@@ -1,0 +1,100 @@
+"""Sends the notices of ended sessions to clients, as often as it takes within bounds.
+
+A notice is in the queue until a client has confirmed it, so it may come twice: a gateway may be
+killed between the two. Clients accept that, the session of theirs is over either way.
+Spec: OpenID Connect Back-Channel Logout §2.5, §2.8
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import Clock
+from gateway.domain.logout_notices import LogoutNotice
+from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.ports.remote_documents import NoticeNotReceived, NoticeSender
+from gateway.domain.ports.storage import Database
+from gateway.protocol.logout.logout_tokens import logout_token
+
+AT_ONCE: Final = 8
+"""Notices that one worker sends at a time."""
+LEASE: Final = timedelta(seconds=15)
+"""Longer than one attempt takes: then the notice of a worker that died is due again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedDelivery:
+    """A notice that was not received. `is_last` where it is not sent again."""
+
+    notice: LogoutNotice
+    client_id: str
+    reason: str
+    is_last: bool
+
+
+class NoticeDelivery:
+    """Takes due notices from the queue, and sends them.
+
+    `issuer` returns the issuer of a realm by its name.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        sender: NoticeSender,
+        clock: Clock,
+        issuer: Callable[[str], str],
+    ) -> None:
+        self._database = database
+        self._directory = directory
+        self._sender = sender
+        self._clock = clock
+        self._issuer = issuer
+
+    async def deliver_due(self) -> tuple[int, tuple[FailedDelivery, ...]]:
+        """Send some of what is due; return how many, and those that failed.
+
+        Raises StoreUnavailable.
+        """
+        now = self._clock.now()
+        async with self._database.read() as stores:
+            if not await stores.logout_notices.has_due(now):
+                return 0, ()
+        async with self._database.write() as stores:
+            claimed = await stores.logout_notices.claim(now, LEASE, AT_ONCE)
+        results = await asyncio.gather(*map(self._deliver, claimed))
+        return len(claimed), tuple(failure for failure in results if failure is not None)
+
+    async def _deliver(self, notice: LogoutNotice) -> FailedDelivery | None:
+        async with self._database.read() as stores:
+            client = await stores.clients.find_by_id(notice.realm_id, notice.client)
+            name = await stores.realms.find_name(notice.realm_id)
+        realm = None if name is None else await self._directory.realm(name)
+        if client is None or realm is None or not client.logout.back_channel_url:
+            await self._settle(notice, None)
+            return None
+        try:
+            await self._send(realm, client, notice)
+        except (NoticeNotReceived, LookupError) as failure:
+            again = notice.next_attempt_at(self._clock.now())
+            await self._settle(notice, again)
+            return FailedDelivery(notice, client.client_id, str(failure), is_last=again is None)
+        await self._settle(notice, None)
+        return None
+
+    async def _send(self, realm: RealmEntry, client: Client, notice: LogoutNotice) -> None:
+        issuer = self._issuer(realm.realm.name)
+        token = logout_token(realm, issuer, client, notice, self._clock.now())
+        await self._sender.send(client.logout.back_channel_url, token)
+
+    async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
+        """Remove the notice, or let it be due again."""
+        async with self._database.write() as stores:
+            if due_at is None:
+                await stores.logout_notices.remove(notice)
+            else:
+                await stores.logout_notices.postpone(notice, due_at)

@@ -1,0 +1,303 @@
+"""Logging a browser out: by an ID token, or after the user has confirmed it.
+
+OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks: C2, C3, C23
+"""
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+import pytest
+
+from tests.support.administered_realm import administered_realm
+from tests.support.administration import SECRET, Administration
+from tests.support.browser_sign_ins import REDIRECT_URI, Finished, sign_in
+from tests.support.recorded_realm import RECORDED, Recorded
+from tests.support.wire import PUBLIC_URL
+
+AFTER: Final = "https://app.example.test/after"
+_LOGOUT: Final = "/realms/leaving/protocol/openid-connect/logout"
+_FRONT: Final = "https://front.example.test/logout?kind=1"
+
+
+def _client(client_id: str, attributes: dict[str, str], **fields: Any) -> dict[str, Any]:
+    return {
+        "clientId": client_id,
+        "secret": SECRET,
+        "redirectUris": [REDIRECT_URI],
+        "attributes": attributes,
+    } | fields
+
+
+@pytest.fixture(scope="module")
+def leaving(administration: Administration) -> Iterator[Recorded]:
+    after = {"post.logout.redirect.uris": AFTER}
+    settings: dict[str, Any] = {
+        **RECORDED,
+        "bruteForceProtected": False,
+        "clients": [
+            *RECORDED["clients"],
+            _client("app", after),
+            _client("redirects", {}),
+            _client("nowhere", {"post.logout.redirect.uris": "-"}),
+            _client("unsafe", {}, redirectUris=["*"]),
+            _client("stops", {**after, "logout.confirmation.enabled": "true"}),
+            _client(
+                *("front", {**after, "frontchannel.logout.url": _FRONT}),
+                frontchannelLogout=True,
+                name="The front",
+            ),
+            _client(
+                "front-without-session",
+                {
+                    "frontchannel.logout.url": _FRONT,
+                    "frontchannel.logout.session.required": "false",
+                },
+                frontchannelLogout=True,
+            ),
+        ],
+    }
+    with administered_realm(administration, "leaving", {}, **settings) as realm:
+        yield Recorded(realm)
+
+
+def _sign_in(leaving: Recorded, client_id: str = "app", **changes: Any) -> Finished:
+    leaving.user_id(changes.get("username", "john"))
+    gateway = leaving.realm.administration.gateway
+    return sign_in(
+        gateway, realm="leaving", client_id=client_id, response_type="code id_token", **changes
+    )
+
+
+def _ask(
+    leaving: Recorded,
+    done: Finished | None = None,
+    *,
+    method: str = "GET",
+    path: str = _LOGOUT,
+    **parameters: str,
+) -> httpx2.Response:
+    http = leaving.realm.administration.http
+    headers = {} if done is None else {"Cookie": f"KEYCLOAK_IDENTITY={done.cookies.identity}"}
+    if method == "POST":
+        return http.post(path, data=parameters, headers=headers)
+    return http.get(path, params=parameters, headers=headers)
+
+
+def _lasts(leaving: Recorded, done: Finished) -> bool:
+    found = leaving.realm.get(f"users/{leaving.user_id(done.session.username)}/sessions")
+    return done.session.id in {session["id"] for session in found}
+
+
+def _confirmation(page: httpx2.Response) -> tuple[str, str]:
+    """Return the path and the code of the form that confirms the logout."""
+    assert page.status_code == 200, page.text
+    assert "Do you want to log out?" in page.text
+    action = re.search(r'action="([^"]+)"', page.text)
+    code = re.search(r'name="session_code" value="([^"]+)"', page.text)
+    assert action is not None
+    assert code is not None
+    parts = urlsplit(unescape(action[1]))
+    return f"{parts.path}?{parts.query}", unescape(code[1])
+
+
+def _refused(leaving: Recorded, answer: httpx2.Response, text: str, error: str) -> None:
+    assert (answer.status_code, answer.headers.get("location")) == (400, None)
+    assert answer.headers["content-type"] == "text/html;charset=utf-8"
+    assert text in answer.text
+    assert "set-cookie" not in answer.headers
+    event = leaving.one()
+    assert (event["type"], event["error"]) == ("LOGOUT_ERROR", error)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_id_token_logs_out_at_once(leaving: Recorded, method: str) -> None:
+    done = _sign_in(leaving)
+    asked = {"post_logout_redirect_uri": AFTER, "state": "a&b=c"}
+    hint = done.parameters["id_token"]
+    answer = _ask(leaving, done, method=method, id_token_hint=hint, **asked)
+    assert answer.status_code == 302
+    assert answer.headers["location"] == f"{AFTER}?state=a%26b%3Dc"
+    assert "no-store" in answer.headers["cache-control"]
+    removed = answer.headers.get_list("set-cookie")
+    for name in ("KEYCLOAK_IDENTITY", "KEYCLOAK_SESSION", "AUTH_SESSION_ID"):
+        assert any(each.startswith(f"{name}=; ") and "Max-Age=0" in each for each in removed)
+    assert not _lasts(leaving, done)
+    assert leaving.one() == {
+        "type": "LOGOUT",
+        "clientId": "app",
+        "userId": done.session.user_id,
+        "sessionId": done.session.id,
+        "ipAddress": "203.0.113.9",
+        "details": {"redirect_uri": AFTER},
+    }
+
+
+def test_the_session_of_the_hint_ends_without_cookies_too(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    answer = _ask(leaving, id_token_hint=done.parameters["id_token"])
+    assert answer.status_code == 200
+    assert "You are logged out" in answer.text
+    assert not _lasts(leaving, done)
+
+
+def test_a_session_that_has_ended_already_is_no_error(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    asked = {"id_token_hint": done.parameters["id_token"], "post_logout_redirect_uri": AFTER}
+    _ask(leaving, done, **asked)
+    leaving.events()
+    answer = _ask(leaving, done, **asked, state="")
+    assert (answer.status_code, answer.headers["location"]) == (302, AFTER)
+    event = leaving.one()
+    assert (event["type"], event["error"]) == ("LOGOUT_ERROR", "session_expired")
+
+
+def test_without_a_hint_the_user_confirms_first(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    asked = {"client_id": "app", "post_logout_redirect_uri": AFTER, "state": "s"}
+    path, code = _confirmation(_ask(leaving, done, **asked))
+    assert _lasts(leaving, done)
+    assert leaving.events() == []
+    answer = _ask(leaving, done, method="POST", path=path, session_code=code, confirmLogout="on")
+    assert (answer.status_code, answer.headers["location"]) == (302, f"{AFTER}?state=s")
+    assert not _lasts(leaving, done)
+    event = leaving.one()
+    assert (event["type"], event["details"]) == ("LOGOUT", {"redirect_uri": AFTER})
+
+
+def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    path, code = _confirmation(_ask(leaving, done, state="only"))
+    form = {"session_code": code, "confirmLogout": "on"}
+    answer = _ask(leaving, done, method="POST", path=path, **form)
+    assert answer.status_code == 200
+    assert "You are logged out" in answer.text
+    again = _ask(leaving, done, method="POST", path=path, **form)
+    assert again.status_code == 400
+
+
+def test_nobody_confirms_for_another_browser(leaving: Recorded) -> None:
+    """The code is that of one session: a forged form of another user's code ends nothing."""
+    done, attacker = _sign_in(leaving), _sign_in(leaving, username="jane")
+    path, code = _confirmation(_ask(leaving, attacker))
+    _, own = _confirmation(_ask(leaving, done))
+    leaving.events()
+    for form in (
+        {"session_code": code, "confirmLogout": "on"},
+        {"session_code": "", "confirmLogout": "on"},
+        {"confirmLogout": "on"},
+        {"session_code": own},
+        {"session_code": own[:-2], "confirmLogout": "on"},
+    ):
+        answer = _ask(leaving, done, method="POST", path=path, **form)
+        _refused(leaving, answer, "Logout failed", "session_expired")
+    assert _ask(leaving, done, path=path).status_code == 405
+    assert _lasts(leaving, done)
+
+
+def test_a_hint_of_another_session_is_confirmed_first(leaving: Recorded) -> None:
+    done, other = _sign_in(leaving), _sign_in(leaving, username="jane")
+    _confirmation(_ask(leaving, done, id_token_hint=other.parameters["id_token"]))
+    assert _lasts(leaving, done)
+    assert _lasts(leaving, other)
+
+
+def test_nobody_is_asked_where_nobody_is_signed_in(leaving: Recorded) -> None:
+    answer = _ask(leaving, client_id="app", post_logout_redirect_uri=AFTER)
+    assert (answer.status_code, answer.headers["location"]) == (302, AFTER)
+    assert "set-cookie" not in answer.headers
+    assert "You are logged out" in _ask(leaving).text
+    assert leaving.events() == []
+
+
+@pytest.mark.parametrize(
+    ("client_id", "uri"),
+    [
+        ("app", REDIRECT_URI),
+        ("app", AFTER + "?more"),
+        ("app", "javascript:alert(1)"),
+        ("app", "https://evil.example.test/"),
+        ("nowhere", REDIRECT_URI),
+        ("unsafe", "javascript:alert(1)"),
+        ("unsafe", "data:text/html,x"),
+        ("unknown", AFTER),
+    ],
+)
+def test_no_browser_is_sent_where_the_client_has_not_registered(
+    leaving: Recorded, client_id: str, uri: str
+) -> None:
+    done = _sign_in(leaving)
+    leaving.events()
+    answer = _ask(leaving, done, client_id=client_id, post_logout_redirect_uri=uri)
+    _refused(leaving, answer, "Invalid redirect uri", "invalid_redirect_uri")
+    assert _lasts(leaving, done)
+
+
+def test_a_redirect_needs_a_client(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    leaving.events()
+    answer = _ask(leaving, done, post_logout_redirect_uri=AFTER, state="s")
+    _refused(leaving, answer, "Missing parameters: id_token_hint", "invalid_request")
+
+
+def test_a_hint_that_is_no_id_token_of_the_client_is_refused(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    hint = done.parameters["id_token"]
+    form = {"grant_type": "authorization_code", "code": done.code, "redirect_uri": REDIRECT_URI}
+    tokens = leaving.post("token", {**form, "client_id": "app"}).json()
+    leaving.events()
+    head, body, signature = hint.split(".")
+    forged = f"{head}.{body}.{'A' * len(signature)}"
+    for asked in (
+        {"id_token_hint": forged},
+        {"id_token_hint": "x"},
+        {"id_token_hint": tokens["access_token"]},
+        {"id_token_hint": tokens["refresh_token"]},
+        {"id_token_hint": hint, "client_id": "other"},
+    ):
+        answer = _ask(leaving, done, post_logout_redirect_uri=AFTER, **asked)
+        _refused(leaving, answer, "Invalid parameter: id_token_hint", "invalid_token")
+    assert _lasts(leaving, done)
+
+
+def test_a_client_may_stop_at_a_page(leaving: Recorded) -> None:
+    done = _sign_in(leaving, "stops")
+    asked = {"id_token_hint": done.parameters["id_token"], "post_logout_redirect_uri": AFTER}
+    answer = _ask(leaving, done, **asked)
+    assert answer.status_code == 200
+    assert f'href="{AFTER}"' in answer.text
+
+
+def test_clients_of_the_session_are_logged_out_by_frames(leaving: Recorded) -> None:
+    """OpenID Connect Front-Channel Logout §2, §3."""
+    done = _sign_in(leaving, "front")
+    _sign_in(leaving, "front-without-session", finished={"joins": done.session})
+    asked = {"id_token_hint": done.parameters["id_token"], "post_logout_redirect_uri": AFTER}
+    answer = _ask(leaving, done, **asked)
+    assert answer.status_code == 200
+    frames = [unescape(each) for each in re.findall(r'<iframe src="([^"]+)"', answer.text)]
+    named, unnamed = sorted(frames, key=len, reverse=True)
+    assert unnamed == _FRONT
+    assert parse_qs(urlsplit(named).query) == {
+        "kind": ["1"],
+        "iss": [f"{PUBLIC_URL}/realms/leaving"],
+        "sid": [done.session.id],
+    }
+    policies = answer.headers.get_list("content-security-policy")
+    assert any("frame-src https://front.example.test" in policy for policy in policies)
+    assert f'href="{AFTER}"' in answer.text
+    assert not _lasts(leaving, done)
+
+
+def test_a_refresh_token_in_a_url_logs_nobody_out(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    form = {"grant_type": "authorization_code", "code": done.code, "redirect_uri": REDIRECT_URI}
+    tokens = leaving.post("token", {**form, "client_id": "app"}).json()
+    asked = {"client_id": "app", "client_secret": SECRET, "refresh_token": tokens["refresh_token"]}
+    assert _ask(leaving, **asked).status_code == 200
+    assert _lasts(leaving, done)
+    assert _ask(leaving, method="POST", **asked).status_code == 204
+    assert not _lasts(leaving, done)
