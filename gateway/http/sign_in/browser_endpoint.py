@@ -20,7 +20,7 @@ from gateway.http.pages import LocaleWishes
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
 from gateway.http.sign_in.cookies import CookieName, read_cookies
-from gateway.http.sign_in.error_pages import error_view
+from gateway.http.sign_in.error_pages import error_view, page_status
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
@@ -111,7 +111,7 @@ class BrowserEndpoint(GuardedEndpoint):
 async def error_page(
     pages: PageReplies, error: Exception, reply: Reply, exchange: Exchange
 ) -> Reply:
-    """Return a page that says what went wrong, with the status and headers of `reply`.
+    """Return a page that says what went wrong, with the headers of `reply`.
 
     A realm that does not exist has no pages.
     """
@@ -119,7 +119,8 @@ async def error_page(
         return reply
     view = error_view(error, exchange.request_id)
     wishes = locale_wishes(exchange, Parameters())
-    page = await pages.page(view, exchange.realm.realm, wishes, status=reply.status)
+    status = page_status(error, reply.status)
+    page = await pages.page(view, exchange.realm.realm, wishes, status=status)
     kept = tuple(header for header in reply.headers if header[0] != b"content-type")
     return Reply(page.status, (*page.headers, *kept), page.body)
 

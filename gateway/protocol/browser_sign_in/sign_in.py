@@ -28,7 +28,12 @@ from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import SignInFlow
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.protocol.authorization import AuthorizationRequest, Prompt
+from gateway.protocol.authorization import (
+    AuthorizationRequest,
+    Prompt,
+    StoredRequestUnusable,
+    invalid_request_page,
+)
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
@@ -217,8 +222,7 @@ class BrowserSignIn:
             return _with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
         if browser.identity is not None and client_id is not None and client_data:
-            stored = {"scope": "", **client_data, "client_id": client_id}
-            purpose = await self._purposes.resume(request, stored)
+            purpose = await self._sent_back(request, client_id, client_data)
             error, text = "temporarily_unavailable", "authentication_expired"
             raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
         if browser.identity is not None:
@@ -226,6 +230,16 @@ class BrowserSignIn:
             return AlreadySignedIn()
         request.event.fail(EventError.COOKIE_NOT_FOUND)
         return Stop(MessageKey.COOKIE_NOT_FOUND)
+
+    async def _sent_back(
+        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
+    ) -> Purpose:
+        """Return what the browser says was asked for: the redirect URI is verified, no more."""
+        stored = {"scope": "", **client_data, "client_id": client_id}
+        try:
+            return await self._purposes.resume(request, stored)
+        except StoredRequestUnusable as unusable:
+            raise invalid_request_page(f"client_data: {unusable}") from unusable
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
