@@ -42,9 +42,8 @@ class EventRecording:
         failure, draft = refusal.event, request.event
         if draft.kind is None or failure is None:
             return
-        if failure.reason is not None:
-            draft.details[failure.detail] = failure.reason
-        self._record(request, failure.error)
+        draft.refuse(failure)
+        self._record(request, draft.error)
 
     def _record(self, request: ProtocolRequest, error: str | None) -> None:
         draft = request.event

@@ -10,6 +10,7 @@ from datetime import datetime
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.errors import EventFailure
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.web_origins import NO_PAGE, Page
 
@@ -37,6 +38,12 @@ class EventDraft:
 
     def fail(self, error: str) -> None:
         self.error = error
+
+    def refuse(self, failure: EventFailure) -> None:
+        """Note the error of a refusal, and the reason where it gives one."""
+        if failure.reason is not None:
+            self.details[failure.detail] = failure.reason
+        self.error = failure.error
 
     def withdraw(self) -> None:
         """Record no event: nothing has happened."""

@@ -100,11 +100,10 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     groups = client = None
     with collect_refusals(errors):
         if "credentials" in given:
-            standard = Credential(str(uuid4()), user.id, "password", now, "", "")
+            standard = Credential("", user.id, "password", now, "", "")
             at = join(path, "credentials")
-            credentials = parse_credentials(
-                given["credentials"], at, owner=user.id, standard=standard
-            )
+            read = parse_credentials(given["credentials"], at, owner=user.id, standard=standard)
+            credentials = tuple(map(_with_id, read))
     lists = (fields.get(name, ("", None)) for name in ROLE_LISTS)
     roles = attempt(errors, (), parse_role_names, *lists)
     with collect_refusals(errors):
@@ -118,6 +117,13 @@ def read_user_input(item: Mapping[str, Any], realm: Realm, path: str, clock: Clo
     if "realmRoles" not in fields:
         roles = (default_role(realm), *roles)
     return UserInput(user, credentials, roles, groups, client, path)
+
+
+def _with_id(credential: NewPassword | Credential) -> NewPassword | Credential:
+    """Return the credential with an id of its own: a file may leave it out."""
+    if isinstance(credential, NewPassword) or credential.id:
+        return credential
+    return replace(credential, id=str(uuid4()))
 
 
 def new_passwords(users: Iterable[UserInput]) -> Iterator[NewPassword]:

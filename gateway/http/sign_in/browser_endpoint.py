@@ -20,7 +20,7 @@ from gateway.http.pages import LocaleWishes
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
 from gateway.http.sign_in.cookies import CookieName, read_cookies
-from gateway.http.sign_in.error_pages import error_view
+from gateway.http.sign_in.error_pages import error_view, page_status
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
@@ -104,7 +104,7 @@ class BrowserEndpoint(GuardedEndpoint):
         return parse_form(body) if is_form(sent.get(b"content-type")) else []
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
-        """Return a page that says what went wrong, with the status and headers of `reply`.
+        """Return a page that says what went wrong, with the headers of `reply`.
 
         A realm that does not exist has no pages.
         """
@@ -112,7 +112,8 @@ class BrowserEndpoint(GuardedEndpoint):
             return reply
         view = error_view(error, exchange.request_id)
         wishes = _wishes(exchange, Parameters())
-        page = await self._pages.page(view, exchange.realm.realm, wishes, status=reply.status)
+        status = page_status(error, reply.status)
+        page = await self._pages.page(view, exchange.realm.realm, wishes, status=status)
         kept = tuple(header for header in reply.headers if header[0] != b"content-type")
         return Reply(page.status, (*page.headers, *kept), page.body)
 

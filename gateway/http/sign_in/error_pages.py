@@ -18,12 +18,24 @@ _TEXTS: Final[dict[tuple[str, str | None], Text]] = {
     ("access_denied", "Realm not enabled"): Text("realmNotEnabledMessage"),
     ("invalid_request", "HTTPS required"): Text("httpsRequiredMessage"),
 }
-"""By error and description of refusals that stand in front of every endpoint."""
+"""By error and description of refusals that stand in front of every endpoint.
+
+Clients are told 403, people get a page of status 400. Keycloak: 13
+"""
 
 
 def error_view(error: Exception, request_id: str) -> ErrorPage:
     """Return the page of an error."""
     return ErrorPage(message=_text(error), error_id=request_id)
+
+
+def page_status(error: Exception, told: int) -> int:
+    """Return the status of the page of an error; `told` is what a client would be told."""
+    if isinstance(error, StoredRequestUnusable):
+        return HTTPStatus.BAD_REQUEST
+    if isinstance(error, OAuthError) and (error.error, error.description) in _TEXTS:
+        return HTTPStatus.BAD_REQUEST
+    return told
 
 
 def _text(error: Exception) -> Text:

@@ -68,7 +68,7 @@ class OutcomeReplies:
         """Send the browser to the client with an error."""
         exchange.log.reason = str(refusal)
         if refusal.event is not None:
-            request.protocol.event.fail(refusal.event.error)
+            request.protocol.event.refuse(refusal.event)
         else:
             request.protocol.event.withdraw()
         return await self.deliver(request, refusal.response)

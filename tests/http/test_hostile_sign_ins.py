@@ -1,0 +1,374 @@
+"""Hostile input to the sign-in: parameters, cookies, forms and addresses that nobody honest sends.
+
+The result is a clear page or the documented error: never a failure of the server, a redirect to an
+address that was not verified, or a session of somebody who did not sign in.
+Keycloak: 12.10 to 12.12; attacks: C1, C2, C3, C19, C24, D14
+"""
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.support.administered_realm import administered_realm, person
+from tests.support.administration import PASSWORD, Administration
+from tests.support.gateway_process import until
+from tests.support.recorded_realm import RECORDED
+from tests.support.sign_in_browser import (
+    CALLBACK,
+    Page,
+    SignInBrowser,
+    SignInRealm,
+    query_of,
+    web_client,
+    with_query,
+)
+
+_EVIL: Final = "https://evil.example.test/"
+_MARKUP: Final = "\"'><script>alert(1)</script>{{7*7}}${x}"
+_COOKIES: Final = ("AUTH_SESSION_ID", "KC_RESTART", "KEYCLOAK_IDENTITY", "KEYCLOAK_REMEMBER_ME")
+
+
+@pytest.fixture(scope="module")
+def attacked(administration: Administration) -> Iterator[SignInRealm]:
+    """Make a realm with a client whose name is markup."""
+    settings: dict[str, Any] = {
+        **RECORDED,
+        "bruteForceProtected": False,
+        "rememberMe": True,
+        "displayName": _MARKUP,
+        "clients": [
+            web_client("app", name=_MARKUP),
+            web_client("asks", name=_MARKUP, consentRequired=True),
+            web_client("implicit", implicitFlowEnabled=True, standardFlowEnabled=False),
+        ],
+        "users": [person("anna"), person("mallory")],
+    }
+    with administered_realm(administration, "attacked", {}, **settings) as realm:
+        yield SignInRealm(realm)
+
+
+def _is_harmless(page: Page) -> bool:
+    """Tell whether a response is a page or leads to the client, and holds no session or code."""
+    assert page.status in {200, 302, 400, 413, 415}, f"{page.status} {page.text}"
+    assert "KEYCLOAK_IDENTITY" not in page.set_cookies
+    if page.status == 302:
+        assert "code" not in page.answer
+    else:
+        assert "<script>alert" not in page.html
+        assert _EVIL not in page.html
+    return True
+
+
+def _forged(**data: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps(data).encode()).rstrip(b"=").decode()
+
+
+def _query(browser: SignInBrowser, pairs: list[tuple[str, str]]) -> Page:
+    return browser.get(f"{browser.protocol('auth')}?{urlencode(pairs)}")
+
+
+def _asked(**changes: str) -> list[tuple[str, str]]:
+    asked = {
+        "response_type": "code",
+        "client_id": "app",
+        "redirect_uri": CALLBACK,
+        "scope": "openid",
+        "state": "a-state",
+    }
+    return list((asked | changes).items())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("response_type", "response_mode", "scope", "state", "nonce", "prompt", "max_age"),
+        *("login_hint", "id_token_hint", "acr_values", "claims", "ui_locales", "display"),
+        *("code_challenge", "code_challenge_method", "kc_action", "kc_locale", "request"),
+        *("request_uri", "client_id", "redirect_uri", "unknown"),
+    ],
+)
+@pytest.mark.parametrize(
+    "value",
+    ["\0", "x" * 8_000, _MARKUP, "\u202e\ud7ff\U0001f600", '{"id_token":[]}'],
+    ids=["NUL", "long", "markup", "signs", "JSON"],
+)
+def test_any_text_in_any_parameter_ends_harmlessly(
+    attacked: SignInRealm, name: str, value: str
+) -> None:
+    assert _is_harmless(_query(attacked.browser(), _asked(**{name: value})))
+
+
+@pytest.mark.parametrize("name", ["client_id", "redirect_uri", "state", "scope", "unknown"])
+def test_a_repeated_parameter_is_refused(attacked: SignInRealm, name: str) -> None:
+    """RFC 6749 §3.1."""
+    known = dict(_asked(unknown="x"))
+    browser = attacked.browser()
+    page = _query(browser, [*known.items(), (name, known[name])])
+    if page.status == 302:
+        assert page.answer["error_description"] == "duplicated parameter"
+    else:
+        assert (page.status, page.id) == (400, "error")
+    assert "AUTH_SESSION_ID" not in browser.cookies
+
+
+@pytest.mark.parametrize("mode", ["query", "fragment", "form_post", "jwt", "form_post.jwt"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        _EVIL,
+        f"{CALLBACK}@evil.example.test",
+        f"{CALLBACK}/../x",
+        f"{CALLBACK}%0d%0aLocation: {_EVIL}",
+        "javascript:alert(1)",
+        f"//{_EVIL}",
+        CALLBACK.upper(),
+    ],
+)
+def test_no_error_leads_to_an_address_that_is_not_the_clients(
+    attacked: SignInRealm, uri: str, mode: str
+) -> None:
+    for changes in ({}, {"prompt": "none"}, {"response_type": "nothing"}):
+        page = _query(attacked.browser(), _asked(redirect_uri=uri, response_mode=mode, **changes))
+        assert (page.status, page.id) == (400, "error")
+        assert "location" not in page.response.headers
+        assert "evil" not in page.html
+
+
+def _tampered(value: str) -> list[str]:
+    return ["", "x", value[:-2], value[:-2] + "AA", value + "A", value * 2, "x" * 9_000, '"', "a=b"]
+
+
+@pytest.mark.parametrize("name", _COOKIES)
+def test_a_tampered_cookie_is_no_cookie(attacked: SignInRealm, name: str) -> None:
+    good = attacked.browser()
+    page = good.submit(good.open(), username="anna", password=PASSWORD, rememberMe="on")
+    assert page.answer["code"]
+    good.open(prompt="login")
+    for value in _tampered(good.cookies[name]):
+        browser = attacked.browser()
+        browser.cookies = {name: value}
+        shown = browser.open(prompt="none" if name == "KEYCLOAK_IDENTITY" else None)
+        assert _is_harmless(shown)
+        login = attacked.browser().open()
+        browser.cookies = {name: value}
+        assert _is_harmless(browser.submit(login, username="anna", password=PASSWORD))
+
+
+def test_a_cookie_of_another_name_or_realm_is_no_cookie(
+    attacked: SignInRealm, administration: Administration
+) -> None:
+    """Each is sealed for its purpose and its realm."""
+    browser = attacked.browser()
+    page = browser.open()
+    sealed = dict(browser.cookies)
+    swapped = attacked.browser()
+    swapped.cookies = {
+        "AUTH_SESSION_ID": sealed["KC_RESTART"],
+        "KC_RESTART": sealed["AUTH_SESSION_ID"],
+        "KEYCLOAK_IDENTITY": sealed["AUTH_SESSION_ID"],
+    }
+    assert swapped.submit(page, username="anna", password=PASSWORD).status == 400
+    foreign = SignInBrowser(administration.http, "guarded", dict(sealed))
+    path = page.form.action.replace("/realms/attacked/", "/realms/guarded/")
+    assert foreign.post(path, {"username": "anna", "password": PASSWORD}).status == 400
+
+
+def test_of_duplicate_cookies_the_one_that_holds_counts(attacked: SignInRealm) -> None:
+    """Pages of neighboring hosts can add cookies: they can neither replace nor remove one."""
+    browser = attacked.browser()
+    browser.sign_in()
+    identity = browser.cookies["KEYCLOAK_IDENTITY"]
+    browser.cookies["KEYCLOAK_IDENTITY"] = f"forged; KEYCLOAK_IDENTITY={identity}"
+    assert browser.open(prompt="none").answer["code"]
+
+
+def test_one_browser_does_not_go_on_with_the_sign_in_of_another(attacked: SignInRealm) -> None:
+    """Login CSRF and fixation: a link or form of the attacker, in the browser of the victim."""
+    attacker, victim = attacked.browser(), attacked.browser()
+    form = attacker.open()
+    assert _is_harmless(victim.submit(form, username="mallory", password=PASSWORD))
+    assert _is_harmless(victim.get(with_query(form.form.action, session_code=None)))
+    own = victim.open()
+    assert _is_harmless(victim.submit(form, username="mallory", password=PASSWORD))
+    mixed = with_query(own.form.action, tab_id=query_of(form.form.action)["tab_id"])
+    assert _is_harmless(victim.post(mixed, {"username": "mallory", "password": PASSWORD}))
+    done = victim.submit(victim.open(), username="anna", password=PASSWORD)
+    assert done.answer["session_state"]
+    assert attacker.open(prompt="none").answer["error"] == "login_required"
+
+
+def test_a_session_has_an_id_that_nobody_knew_before(attacked: SignInRealm) -> None:
+    """Session fixation: a cookie that the attacker planted signs nobody in for the attacker."""
+    attacker = attacked.browser()
+    attacker.open()
+    victim = attacked.browser()
+    victim.cookies = dict(attacker.cookies)
+    done = victim.sign_in("anna")
+    assert done.answer["code"]
+    assert "KEYCLOAK_IDENTITY" not in attacker.cookies
+    assert attacker.open(prompt="none").answer["error"] == "login_required"
+
+
+def test_a_form_needs_the_secret_of_its_page(attacked: SignInRealm) -> None:
+    """CSRF: without session_code, or with that of another tab, nothing runs. attacks: D14."""
+    browser = attacked.browser()
+    page, other = browser.open(), browser.open()
+    for code in (None, "", "x" * 43, query_of(other.form.action)["session_code"]):
+        forged = with_query(page.form.action, session_code=code)
+        answer = browser.post(forged, {"username": "anna", "password": PASSWORD})
+        assert _is_harmless(answer)
+    asked = browser.sign_in("anna", "asks")
+    for code in (None, "x" * 43):
+        forged = with_query(asked.form.action, session_code=code)
+        assert _is_harmless(browser.post(forged, {"accept": "on"}))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        _forged(ru=_EVIL, rt="code"),
+        _forged(ru="javascript:alert(1)", rt="code", st="x"),
+        _forged(ru=CALLBACK, rt="token", rm="query"),
+        _forged(ru=CALLBACK, rt="code id_token", rm="query"),
+        _forged(ru=CALLBACK, rt="x" * 500, rm="y"),
+        _forged(ru=CALLBACK, rt="", rm=""),
+        _forged(ru=CALLBACK, scope="openid", client_id="asks"),
+        _forged(st="only a state"),
+        _forged(ru=_MARKUP, rt=_MARKUP, st=_MARKUP),
+        base64.urlsafe_b64encode(b'{"ru":1}').decode(),
+        base64.urlsafe_b64encode(b"[" * 3000).decode(),
+        *("", "%", "x", "e30", "bnVsbA", "A" * 9_000),
+    ],
+)
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_forged_client_data_leads_nowhere(
+    attacked: SignInRealm, data: str, *, signed_in: bool
+) -> None:
+    browser = attacked.browser()
+    page = browser.open()
+    if signed_in:
+        browser.submit(page, username="anna", password=PASSWORD)
+        kept = {"KEYCLOAK_IDENTITY": browser.cookies["KEYCLOAK_IDENTITY"]}
+    else:
+        kept = {}
+    browser.cookies = kept
+    for client_id in ("app", "implicit"):
+        url = with_query(page.form.action, client_data=data, client_id=client_id)
+        for answer in (browser.get(url), browser.post(url, {"username": "anna"})):
+            assert _is_harmless(answer)
+            if answer.status == 302:
+                assert answer.answer["error"] == "temporarily_unavailable"
+
+
+@pytest.mark.parametrize("action", ["authenticate", "consent", "restart", "required-action"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"tab_id": "x" * 4_000},
+        {"execution": _MARKUP},
+        {"execution": "../../x"},
+        {"session_code": "\ud7ff" * 100},
+        {"client_id": _MARKUP},
+        {"kc_locale": _MARKUP},
+    ],
+)
+def test_addresses_of_actions_bear_any_text(
+    attacked: SignInRealm, action: str, changes: Mapping[str, str]
+) -> None:
+    browser = attacked.browser()
+    page = browser.open()
+    url = with_query(page.form.action, **changes).replace("/authenticate?", f"/{action}?")
+    for answer in (browser.get(url), browser.post(url, {"username": _MARKUP, "otp": "1"})):
+        if answer.status not in {404, 405}:
+            assert _is_harmless(answer)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"username": _MARKUP, "password": _MARKUP},
+        {"username": "\0", "password": "\0"},
+        {"username": "x" * 15_000, "password": "y" * 15_000},
+        {"username": "anna", "password": PASSWORD + "\0"},
+        {"username": "\u202eanna", "password": PASSWORD},
+        {"rememberMe": _MARKUP, "credentialId": _MARKUP},
+        {"authenticationExecution": "x" * 100},
+        {f"field-{number}": "x" for number in range(200)},
+        {},
+    ],
+)
+def test_any_form_ends_on_a_page(attacked: SignInRealm, fields: dict[str, str]) -> None:
+    browser = attacked.browser()
+    page = browser.open()
+    assert _is_harmless(browser.post(page.form.action, fields))
+
+
+def test_a_body_that_is_no_form_ends_on_a_page(attacked: SignInRealm) -> None:
+    browser = attacked.browser()
+    action = browser.open().form.action.removeprefix("https://gateway.test")
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    for kind, body in (
+        ("application/json", b"{}"),
+        ("application/x-www-form-urlencoded", b"username=%zz"),
+        ("application/x-www-form-urlencoded", b"username=%ff%fe"),
+        ("application/x-www-form-urlencoded", b"a=b&" * 40_000),
+        ("application/x-www-form-urlencoded; charset=utf-16", b"a=b"),
+        ("multipart/form-data; boundary=x", b"--x--"),
+    ):
+        headers = {"Content-Type": kind, "Cookie": cookie}
+        response = browser.http.post(action, content=body, headers=headers)
+        assert _is_harmless(Page(response))
+
+
+def test_no_page_runs_what_it_shows(attacked: SignInRealm) -> None:
+    """Names of realm, client and user are text; no script runs inline."""
+    browser = attacked.browser()
+    login = browser.open(login_hint=_MARKUP, state=_MARKUP, ui_locales=_MARKUP)
+    failed = browser.submit(login, username=_MARKUP, password="x")
+    consent = browser.sign_in("mallory", "asks")
+    error = browser.open(_MARKUP)
+    for page in (login, failed, consent, error):
+        assert "alert(1)" not in page.html.replace("&lt;script&gt;alert(1)", "")
+        assert "49" not in page.text
+        policy = page.response.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe-inline" not in policy
+    assert _MARKUP in failed.text or failed.form.fields["username"] == _MARKUP
+
+
+def test_a_response_by_form_post_is_text(attacked: SignInRealm) -> None:
+    page = attacked.browser().sign_in("anna", response_mode="form_post", state=_MARKUP)
+    assert page.form.fields["state"] == _MARKUP
+    assert "<script>alert" not in page.html
+    assert "script-src 'self'" in page.response.headers["content-security-policy"]
+
+
+def test_the_log_has_no_secret_of_a_sign_in(attacked: SignInRealm) -> None:
+    """Neither code, token, state, session code, cookie nor password."""
+    browser = attacked.browser()
+    browser.headers["X-Request-Id"] = "5e" * 16
+    page = browser.open(state="secret-of-the-state", nonce="secret-of-the-nonce")
+    wrong = browser.submit(page, username="anna", password="secret-of-a-mistake")
+    done = browser.submit(wrong, username="anna", password=PASSWORD)
+    tokens = browser.redeem(done.answer["code"]).json()
+    browser.get(with_query(page.form.action))
+    query = query_of(page.form.action)
+    secrets = [
+        *("secret-of-the-state", "secret-of-the-nonce", "secret-of-a-mistake", PASSWORD),
+        *(done.answer["code"], query["session_code"], query["client_data"]),
+        *(tokens["access_token"], tokens["refresh_token"], tokens["id_token"]),
+        *browser.cookies.values(),
+    ]
+    gateway = attacked.realm.administration.gateway
+    lines = until(
+        lambda: [line for line in gateway.log() if line.get("request_id") == "5e" * 16],
+        "the requests are not in the log",
+    )
+    assert len(lines) >= 1
+    log = gateway.log_text()
+    assert [secret for secret in secrets if secret in log] == []
