@@ -426,6 +426,41 @@ async def test_a_known_user_signs_in_again_under_the_same_name(
     assert (done.user.username, done.joins, done.is_fresh) == ("alice", browser.session, True)
 
 
+async def test_what_the_browsers_session_has_proven_does_not_outlive_it(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    browser = Browser(gateway, realm=REALM)
+    await browser.begin()
+    browser.remember(await browser.log_in())
+    joined = await browser.begin()
+    assert isinstance(joined, SignedIn)
+    await browser.sign_in.keep(browser.context(), joined.session)
+    known, browser.session = browser.session, None
+    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), PageExpired)
+    assert known is not None
+    browser.session = replace(known, id="another")
+    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), PageExpired)
+    browser.session = known
+    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), SignedIn)
+
+
+async def test_a_user_known_from_a_session_that_ended_is_asked_for_everything(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    browser = Browser(gateway, realm=REALM)
+    await browser.begin()
+    browser.remember(await browser.log_in())
+    known = await browser.begin(RequestedAuthentication(reauthenticate=True))
+    assert isinstance(known, Challenged)
+    assert known.challenge.username_fixed
+    browser.session = None
+    step = await browser.log_in()
+    assert isinstance(step, Challenged)
+    assert (step.challenge.form, step.challenge.username_fixed) == (LOGIN, False)
+
+
 async def test_remember_me_is_noted_where_the_realm_offers_it(
     gateway: Gateway, database: SqlDatabase
 ) -> None:

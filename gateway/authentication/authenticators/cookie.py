@@ -16,7 +16,14 @@ from gateway.authentication.engine.levels import (
     highest_level,
     parse_levels,
 )
-from gateway.authentication.engine.sign_in import Config, Outcome, Result, SignIn, WithoutForm
+from gateway.authentication.engine.sign_in import (
+    BROWSER_SESSION,
+    Config,
+    Outcome,
+    Result,
+    SignIn,
+    WithoutForm,
+)
 from gateway.domain.authentication import MessageKey
 from gateway.domain.flows import COOKIE
 
@@ -39,6 +46,7 @@ class Cookie(WithoutForm):
         if account is None or account.user is None or not account.user.enabled:
             return Outcome.ATTEMPTED
         sign_in.identify(account, account.user.username)
+        sign_in.note(BROWSER_SESSION, browser.session.id)
         return _by_session(sign_in, browser)
 
 

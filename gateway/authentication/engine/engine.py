@@ -15,7 +15,7 @@ from gateway.authentication.engine.context import SignInContext
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
 from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
-from gateway.authentication.engine.sign_in import UNKNOWN_USER, Form, SignIn
+from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
 from gateway.authentication.engine.steps import (
     Challenged,
     PageExpired,
@@ -118,7 +118,12 @@ class SignInEngine:
         return await self.begin(context, _from_the_beginning(session))
 
     async def resume(self, context: SignInContext, session: AuthenticationSession) -> Step:
-        """Finish a sign-in whose flow has succeeded: after a required action, or consent."""
+        """Finish a sign-in whose flow has succeeded: after a required action, or consent.
+
+        Where the browser's session that the sign-in began with has ended, it comes to PageExpired.
+        """
+        if _has_lost_session(context, session):
+            return PageExpired(session)
         return await self._step(context, session, _succeeded)
 
     async def _take_other_way(
@@ -141,7 +146,7 @@ class SignInEngine:
         """Go on at an execution, with its form or by showing it."""
         flow = _flow(context, session)
         path = () if flow is None else flow.path(execution)
-        if not path:  # the flow was changed meanwhile
+        if not path or _has_lost_session(context, session):  # the flow was changed meanwhile
             return await self.restart(context, session)
 
         async def work(sign_in: SignIn, checks: GuardedChecks) -> Progress:
@@ -252,6 +257,15 @@ async def _succeeded(sign_in: SignIn, checks: GuardedChecks) -> Progress:
 
 def _flow(context: SignInContext, session: AuthenticationSession) -> SignInFlow | None:
     return context.realm.sign_in.find(session.flow)
+
+
+def _has_lost_session(context: SignInContext, session: AuthenticationSession) -> bool:
+    """Tell whether the browser's session, which the sign-in relies on, has ended or is another.
+
+    What that session has proven must not outlive it: its user signed out, or was signed out.
+    """
+    relied_on, browser = session.notes.get(BROWSER_SESSION), context.browser_session
+    return relied_on is not None and (browser is None or browser.session.id != relied_on)
 
 
 def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession:

@@ -26,6 +26,8 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 
 Config = Mapping[str, str]
+BROWSER_SESSION: Final = "browser-session"
+"""The note with the id of the browser's session, where its user or its levels count."""
 JOINED: Final = "single-sign-on"
 """The note of a sign-in for which the session of the browser was enough."""
 Form = Mapping[str, str]

@@ -10,7 +10,7 @@ from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.form import FormRefused
 from gateway.http.pages.views import ErrorPage, Text
-from gateway.protocol.authorization import PageError, StoredRequestUnusable
+from gateway.protocol.authorization import PageError
 from gateway.protocol.errors import OAuthError
 
 _INVALID: Final = Text("invalidRequestMessage")
@@ -50,6 +50,4 @@ def _text(error: Exception) -> Text:
             return Text("unavailableMessage")
         case FormRefused() | MethodNotAllowed():
             return _INVALID
-        case StoredRequestUnusable():
-            return Text("expiredCodeMessage")
     return Text("internalServerError")

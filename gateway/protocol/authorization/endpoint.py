@@ -4,18 +4,27 @@ Spec: RFC 6749 §3.1; Keycloak: 12.10
 """
 
 from collections.abc import Mapping
+from typing import Final
 
-from gateway.domain.events import EventType
+from gateway.domain.events import EventError, EventType
 from gateway.protocol.authorization.checks import CHECKS, Check
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
 from gateway.protocol.authorization.errors import (
     PageError,
+    PageMessage,
     RedirectError,
     invalid_request_page,
 )
-from gateway.protocol.authorization.request import AuthorizationRequest, restore
+from gateway.protocol.authorization.request import (
+    AuthorizationRequest,
+    StoredRequestUnusable,
+    restore,
+)
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
+
+_RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
+"""The checks whose outcome administrators may have changed since the request was stored."""
 
 
 class AuthorizationEndpoint:
@@ -31,12 +40,7 @@ class AuthorizationEndpoint:
         """
         request.event.begin(EventType.LOGIN)
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
-        try:
-            await run_checks(draft)
-        except PageError:
-            raise
-        except OAuthError as refusal:
-            raise _sent_to_client(draft, refusal) from refusal
+        await _run_for_browser(draft, CHECKS)
         return draft.finished()
 
     async def resume(
@@ -44,12 +48,17 @@ class AuthorizationEndpoint:
     ) -> AuthorizationRequest:
         """Return the request that was stored when the sign-in began.
 
-        The client must still exist, be enabled and have the redirect URI. Raises PageError,
-        StoredRequestUnusable or StoreUnavailable.
+        The client must still exist, be enabled, have the redirect URI and may use the flow: a
+        browser keeps a request for as long as it likes. Raises PageError, RedirectError or
+        StoreUnavailable.
         """
         draft = AuthorizationDraft(request, self._services, stored)
-        await run_checks(draft, {name: CHECKS[name] for name in ("client", "redirect_uri")})
-        return restore(stored, request.realm, draft.client)
+        await _run_for_browser(draft, {name: CHECKS[name] for name in _RESUMED})
+        try:
+            return restore(stored, request.realm, draft.client)
+        except StoredRequestUnusable as error:
+            message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
+            raise PageError(message, event_error=failure, reason=str(error)) from error
 
 
 async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CHECKS) -> None:
@@ -58,6 +67,16 @@ async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CH
         pending = check(draft)
         if pending is not None:
             await pending
+
+
+async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check]) -> None:
+    """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
+    try:
+        await run_checks(draft, checks)
+    except PageError:
+        raise
+    except OAuthError as refusal:
+        raise _sent_to_client(draft, refusal) from refusal
 
 
 def _sent_to_client(draft: AuthorizationDraft, refusal: OAuthError) -> OAuthError:

@@ -27,6 +27,7 @@ class PageMessage(StrEnum):
     wrongClientProtocolMessage = "Wrong client protocol."  # noqa: N815
     missingParameterMessage = "Missing parameters: {0}"  # noqa: N815
     registrationNotAllowedMessage = "Registration not allowed"  # noqa: N815
+    expiredCodeMessage = "Login timeout. Please sign in again."  # noqa: N815
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815

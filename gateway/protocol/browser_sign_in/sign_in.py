@@ -106,7 +106,7 @@ class BrowserSignIn:
     """Signs users in on pages.
 
     All methods raise RedirectError for what the client is told, PageError where the client has
-    changed meanwhile, StoredRequestUnusable, StoreUnavailable and Overloaded.
+    changed meanwhile, StoreUnavailable and Overloaded.
     """
 
     def __init__(
