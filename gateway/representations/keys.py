@@ -167,7 +167,7 @@ def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
     _require_use(provider, config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
     given = values.get(PRIVATE_KEY)
-    algorithm = _algorithm(provider, values)
+    algorithm = _algorithm(provider, values, config)
     _require_length(algorithm, size)
     return KeySettings(
         priority=int(values["priority"] or 0),
@@ -272,9 +272,13 @@ def _require_length(algorithm: KeyAlgorithm, size: str | None) -> None:
         raise UnusableSetting(f"'Secret size' should be at least {least} for {algorithm}")
 
 
-def _algorithm(provider: KeyProvider, values: Mapping[str, str | None]) -> KeyAlgorithm:
+def _algorithm(
+    provider: KeyProvider, values: Mapping[str, str | None], config: Config
+) -> KeyAlgorithm:
     if provider is KeyProvider.AES_GENERATED:
         return EncryptionAlgorithm.AES
+    if provider is KeyProvider.HMAC_GENERATED and not config.get("algorithm"):
+        return SecretAlgorithm.HS256  # Keycloak makes this key, and describes HS512 as the default.
     curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
     return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
 

@@ -79,6 +79,7 @@ def test_nothing_is_shown_of_an_aes_key_but_that_it_is_there(realm: OwnRealm) ->
         ("rsa-enc-generated", {"algorithm": "RSA-OAEP-256", "keySize": "2048"}, "RSA-OAEP-256"),
         ("aes-generated", {"secretSize": "32"}, "AES"),
         ("hmac-generated", {"algorithm": "HS256", "secretSize": "32"}, "HS256"),
+        ("hmac-generated", {"secretSize": "32"}, "HS256"),
     ],
 )
 def test_keys_are_added_changed_and_removed(
