@@ -78,7 +78,8 @@ def output_of(
         cwd=cwd,
     )
     if done.returncode:
-        raise BenchError(f"{' '.join(map(str, command[:4]))} failed: {done.stderr[-800:]}")
+        said = f"{done.stdout[-800:]}\n{done.stderr[-800:]}".strip()
+        raise BenchError(f"{' '.join(map(str, command[:4]))} failed: {said}")
     return done.stdout
 
 

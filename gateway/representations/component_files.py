@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.keys import KeyProvider
+from gateway.domain.keys import IMPORTERS, KeyProvider
 from gateway.representations.component import Component, parse_component, render_component
 from gateway.representations.keys import KEY_PROVIDER_TYPE, PRIVATE_KEY
 from gateway.representations.masking import MASK
@@ -97,12 +97,12 @@ def _parse_one(item: Any, path: str) -> Component:
 
 def _is_usable_key(component: Component) -> bool:
     """Return whether a key can be made: an imported one needs its private key."""
-    if component.provider_id == KeyProvider.RSA:
+    if component.provider_id in IMPORTERS:
         return component.config.get(PRIVATE_KEY, (MASK,)) != (MASK,)
     return component.provider_id in set(KeyProvider)
 
 
 def _has_material(component: Component) -> bool:
     """Return whether a key that is generated here was another one where it comes from."""
-    generated = component.provider_id != KeyProvider.RSA
+    generated = component.provider_id not in IMPORTERS
     return generated and any(name in component.config for name in _GENERATED_MATERIAL)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.keys import (
+    IMPORTERS,
     SHORTEST_SECRETS,
     EncryptionAlgorithm,
     KeyAlgorithm,
@@ -42,7 +43,11 @@ _CERTIFIED: Final = "ecGenerateCertificate"
 _CURVE: Final = "ecdsaEllipticCurveKey"
 _EDWARDS_CURVE: Final = "eddsaEllipticCurveKey"
 _USE: Final = "keyUse"
-_FOR_ENCRYPTION: Final = frozenset({KeyProvider.RSA_ENC_GENERATED, KeyProvider.AES_GENERATED})
+_FOR_ENCRYPTION: Final = frozenset(
+    {KeyProvider.RSA_ENC_GENERATED, KeyProvider.AES_GENERATED, KeyProvider.RSA_ENC}
+)
+_KID: Final = "kid"
+_LONGEST_KID: Final = 255
 _SIZES: Final = ("keySize", "secretSize")
 
 _CURVES: Final[Mapping[str, SignatureAlgorithm]] = {
@@ -72,6 +77,17 @@ _STANDING: Final = (
     _flag("active", "Active", "Whether the key may sign", "true"),
 )
 _RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
+_ENCRYPTION_ALGORITHM: Final = _choice(
+    "algorithm", "Algorithm", "What senders encrypt with", _RSA_ENCRYPTION
+)
+_IMPORTED: Final = (
+    Property(
+        *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
+        secret=True,
+        required=True,
+    ),
+    Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
+)
 
 
 def _provider(name: str, text: str, *own: Property) -> ProviderDescription:
@@ -106,7 +122,7 @@ KEY_PROVIDERS: Final = (
         KeyProvider.RSA_ENC_GENERATED,
         "Makes an RSA key for encryption: published, but no content encrypted with it is read yet",
         _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
-        _choice("algorithm", "Algorithm", "What senders encrypt with", _RSA_ENCRYPTION),
+        _ENCRYPTION_ALGORITHM,
     ),
     _provider(
         KeyProvider.AES_GENERATED,
@@ -115,13 +131,13 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         *(KeyProvider.RSA, "Takes an RSA key that was made elsewhere"),
-        Property(
-            *(PRIVATE_KEY, "Private RSA Key", "PEM, not encrypted", Kind.FILE),
-            secret=True,
-            required=True,
-        ),
-        Property(CERTIFICATE, "X509 Certificate", "PEM", Kind.FILE),
-        _RSA_ALGORITHM,
+        *(*_IMPORTED, _RSA_ALGORITHM),
+    ),
+    _provider(
+        KeyProvider.RSA_ENC,
+        "Takes an RSA key for encryption that was made elsewhere: published, but no content "
+        "encrypted with it is read yet",
+        *(*_IMPORTED, _ENCRYPTION_ALGORITHM),
     ),
 )
 """What each provider does, and its settings, in the order in which they are checked."""
@@ -141,6 +157,8 @@ class KeySettings:
     certificate: str | None = field(repr=False)
     config: Mapping[str, str] = field(repr=False)
     """What was set, to be kept with the key: nothing secret."""
+    kid: str | None = None
+    """The kid of a key to import; None for one that is computed of the key."""
 
 
 def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
@@ -149,7 +167,7 @@ def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
     _require_use(provider, config)
     size = next((values[name] for name in _SIZES if values.get(name)), None)
     given = values.get(PRIVATE_KEY)
-    algorithm = _algorithm(provider, values)
+    algorithm = _algorithm(provider, values, config)
     _require_length(algorithm, size)
     return KeySettings(
         priority=int(values["priority"] or 0),
@@ -160,6 +178,7 @@ def parse_key_settings(provider: KeyProvider, config: Config) -> KeySettings:
         private_key=None if given in {None, MASK} else Secret(str(given)),
         certificate=values.get(CERTIFICATE),
         config={name: str(text) for name, text in values.items() if _is_kept(name, config)},
+        kid=_kid(provider, config),
     )
 
 
@@ -212,7 +231,7 @@ def _config(key: RealmKey) -> dict[str, str]:
     shown = standard_config(key.algorithm, key.priority) if standard else dict(key.config)
     if standard and key.algorithm is SignatureAlgorithm.RS256:
         del shown["algorithm"]  # Keycloak leaves unsaid what is usual
-    if key.provider is KeyProvider.RSA:
+    if key.provider in IMPORTERS:
         shown = {PRIVATE_KEY: MASK, **shown}
     if key.status is KeyStatus.DISABLED:
         shown["enabled"] = "false"
@@ -225,6 +244,19 @@ def _status(values: Mapping[str, str | None]) -> KeyStatus:
     if values["enabled"] == "false":
         return KeyStatus.DISABLED
     return KeyStatus.PASSIVE if values["active"] == "false" else KeyStatus.ACTIVE
+
+
+def _kid(provider: KeyProvider, config: Config) -> str | None:
+    """Return the kid of a key to import, which Keycloak reads and describes nowhere.
+
+    The kid in the file of a generated key is not that of the key that is generated here.
+    """
+    kid = next(iter(config.get(_KID, ())), "").strip()
+    if provider not in IMPORTERS or not kid:
+        return None
+    if len(kid) > _LONGEST_KID or not kid.isprintable():
+        raise UnusableSetting(f"'{_KID}' should be at most {_LONGEST_KID} printable characters")
+    return kid
 
 
 def _require_use(provider: KeyProvider, config: Config) -> None:
@@ -240,9 +272,13 @@ def _require_length(algorithm: KeyAlgorithm, size: str | None) -> None:
         raise UnusableSetting(f"'Secret size' should be at least {least} for {algorithm}")
 
 
-def _algorithm(provider: KeyProvider, values: Mapping[str, str | None]) -> KeyAlgorithm:
+def _algorithm(
+    provider: KeyProvider, values: Mapping[str, str | None], config: Config
+) -> KeyAlgorithm:
     if provider is KeyProvider.AES_GENERATED:
         return EncryptionAlgorithm.AES
+    if provider is KeyProvider.HMAC_GENERATED and not config.get("algorithm"):
+        return SecretAlgorithm.HS256  # Keycloak makes this key, and describes HS512 as the default.
     curve = values.get(_CURVE) or values.get(_EDWARDS_CURVE)
     return key_algorithm(str(values.get("algorithm"))) if curve is None else _CURVES[curve]
 

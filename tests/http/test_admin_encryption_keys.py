@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
+    NoEncryption,
+    PrivateFormat,
     PublicFormat,
     load_pem_private_key,
 )
@@ -21,6 +23,7 @@ from tests.support.realm_keys import realm_keys
 from tests.support.tokens import assemble, claims_of, header_of
 
 TYPE = "org.keycloak.keys.KeyProvider"
+MASK = "**********"
 SHORT = 20
 """Shorter lines of a key may be found in any file."""
 PRIVATE_MEMBERS = {"d", "p", "q", "dp", "dq", "qi", "k"}
@@ -76,6 +79,7 @@ def test_nothing_is_shown_of_an_aes_key_but_that_it_is_there(realm: OwnRealm) ->
         ("rsa-enc-generated", {"algorithm": "RSA-OAEP-256", "keySize": "2048"}, "RSA-OAEP-256"),
         ("aes-generated", {"secretSize": "32"}, "AES"),
         ("hmac-generated", {"algorithm": "HS256", "secretSize": "32"}, "HS256"),
+        ("hmac-generated", {"secretSize": "32"}, "HS256"),
     ],
 )
 def test_keys_are_added_changed_and_removed(
@@ -95,6 +99,26 @@ def test_keys_are_added_changed_and_removed(
     assert made["kid"] not in realm.published()
     realm.done("DELETE", f"components/{key_id}")
     assert made["kid"] not in {key["kid"] for key in realm.get("keys")["keys"]}
+
+
+def test_an_imported_key_for_encryption_is_published_for_that_use(
+    realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    private = rsa_private_keys[0].private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    sent = component("rsa-enc", privateKey=private.decode(), algorithm="RSA-OAEP-256")
+    key_id = realm.created("components", sent)
+    key = shown(realm, "RSA-OAEP-256")
+    assert (key["providerId"], key["use"], key["type"]) == (key_id, "ENC", "RSA")
+    jwk = realm.published()[key["kid"]]
+    assert (jwk["use"], jwk["alg"]) == ("enc", "RSA-OAEP-256")
+    assert not PRIVATE_MEMBERS & set(jwk)
+    before = realm.get(f"components/{key_id}")
+    assert before["config"]["privateKey"] == [MASK]
+    realm.done("PUT", f"components/{key_id}", before)
+    assert realm.get(f"components/{key_id}") == before
+    assert shown(realm, "RSA-OAEP-256")["kid"] == key["kid"]
+    realm.done("DELETE", f"components/{key_id}")
+    assert key["kid"] not in realm.published()
 
 
 def test_another_size_makes_another_key(realm: OwnRealm) -> None:
@@ -176,6 +200,8 @@ def test_material_is_sealed_in_the_database(
         ("rsa-enc-generated", {"keyUse": "sig"}, "'rsa-enc-generated' can only be ENC"),
         ("rsa-generated", {"keyUse": "ENC"}, "'rsa-generated' can only be SIG"),
         ("rsa", {"privateKey": "x", "keyUse": "enc"}, "'rsa' can only be SIG"),
+        ("rsa-enc", {"privateKey": "x", "keyUse": "sig"}, "'rsa-enc' can only be ENC"),
+        ("rsa-enc", {"privateKey": "x", "algorithm": "RS256"}, "'Algorithm' should be"),
     ],
 )
 def test_weak_keys_and_other_algorithms_are_refused(
@@ -189,6 +215,6 @@ def test_weak_keys_and_other_algorithms_are_refused(
 def test_what_the_keys_are_not_used_for_is_said_where_consoles_read_it(realm: OwnRealm) -> None:
     types = realm.get("/admin/serverinfo")["componentTypes"][TYPE]
     help_texts = {each["id"]: each["helpText"] for each in types}
-    for provider in ("rsa-enc-generated", "aes-generated"):
+    for provider in ("rsa-enc", "rsa-enc-generated", "aes-generated"):
         assert "yet" in help_texts[provider]
     assert "secret" not in json.dumps(realm.get("keys")).lower()

@@ -20,10 +20,13 @@ from cryptography.x509.oid import NameOID
 
 from tests.support.administration import Administration
 from tests.support.own_realm import OwnRealm, own_realm
+from tests.support.tokens import header_of
 
 TYPE = "org.keycloak.keys.KeyProvider"
 MASK = "**********"
 WEAK_RSA_BITS = 1024
+SHA256_LENGTH = 43
+"""Of a hash in base64url: what a kid is computed as."""
 
 
 def component(provider: str, **config: str) -> dict[str, Any]:
@@ -210,6 +213,53 @@ def test_an_imported_key_signs_and_is_never_shown(
     assert bare(private)[100:200] not in bare(everything.replace("\\n", "\n"))
 
 
+@pytest.mark.parametrize("provider", ["rsa", "rsa-enc"])
+def test_an_imported_key_has_the_kid_that_its_import_names(
+    realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...], provider: str
+) -> None:
+    """Keycloak 26.7 reads `kid` at the import, and never shows or changes it afterwards."""
+    sent = component(provider, privateKey=pem(rsa_private_keys[0]), kid="my key", priority="7")
+    key_id = realm.created("components", sent)
+    shown = realm.get(f"components/{key_id}")
+    assert metadata(realm, key_id)["kid"] == "my key"
+    assert "my key" in realm.published()
+    assert set(shown["config"]) == {"privateKey", "certificate", "priority"}
+    for kid in (["another"], [""], []):
+        changed = {**shown, "config": {**shown["config"], "kid": kid}}
+        realm.done("PUT", f"components/{key_id}", changed)
+        assert metadata(realm, key_id)["kid"] == "my key"
+
+
+def test_a_token_under_a_chosen_kid_is_verified_by_it(
+    realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    sent = component("rsa", privateKey=pem(rsa_private_keys[0]), kid="chosen", priority="500")
+    realm.created("components", sent)
+    before = realm.get("")["defaultSignatureAlgorithm"]
+    realm.done("PUT", "", {"defaultSignatureAlgorithm": "RS256"})
+    token = realm.client_token().json()["access_token"]
+    assert header_of(token)["kid"] == "chosen"
+    assert is_believed(realm, token)
+    realm.done("PUT", "", {"defaultSignatureAlgorithm": before})
+
+
+def test_a_kid_names_one_key(
+    realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
+) -> None:
+    """Stricter than Keycloak: the kid finds the key, and with it the only algorithm it takes."""
+    first, second = (pem(key) for key in rsa_private_keys[:2])
+    realm.created("components", component("rsa", privateKey=first, kid="one"))
+    again = component("rsa-enc", privateKey=second, kid="one")
+    text = "The realm has a key with the kid 'one' already"
+    assert realm.told("POST", "components", again) == (400, text)
+    for kid in ("x" * 256, "two\nlines"):
+        sent = component("rsa", privateKey=second, kid=kid)
+        text = "'kid' should be at most 255 printable characters"
+        assert realm.told("POST", "components", sent) == (400, text)
+    key_id = realm.created("components", component("rsa", privateKey=second, kid=" "))
+    assert len(metadata(realm, key_id)["kid"]) == SHA256_LENGTH
+
+
 def test_the_mask_sent_back_keeps_the_private_key(
     realm: OwnRealm, rsa_private_keys: tuple[rsa.RSAPrivateKey, ...]
 ) -> None:
@@ -329,7 +379,7 @@ def test_a_secret_key_is_told_of_without_its_material(realm: OwnRealm) -> None:
             {"privateKey": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"},
             None,
         ),
-        ("rsa-enc", {}, "'rsa-enc' is not offered: no token is encrypted"),
+        ("rsa-enc", {}, "'Private RSA Key' is required"),
         ("ecdh-generated", {}, None),
         ("java-keystore", {"keystore": "/etc/passwd"}, None),
         ("unknown", {}, "Invalid provider type or no such provider"),
@@ -480,7 +530,7 @@ def test_what_could_be_added_is_told_with_its_settings(realm: OwnRealm) -> None:
     found = {each["id"]: each for each in realm.get(f"{path}?type={TYPE}")}
     assert sorted(found) == [
         *("aes-generated", "ecdsa-generated", "eddsa-generated", "hmac-generated"),
-        *("rsa", "rsa-enc-generated", "rsa-generated"),
+        *("rsa", "rsa-enc", "rsa-enc-generated", "rsa-generated"),
     ]
     (secret,) = (each for each in found["rsa"]["properties"] if each["secret"])
     assert (secret["name"], secret["required"]) == ("privateKey", True)

@@ -149,7 +149,11 @@ def test_something_is_set_of_an_action_and_taken_back(realm: OwnRealm) -> None:
     realm.done("PUT", config, {"config": {"max_auth_age": "10"}})
     assert realm.get(config) == {"config": {"max_auth_age": "10"}}
     assert realm.get(UPDATE)["config"] == {"max_auth_age": "10"}
-    for refused in ({"config": {"max_auth_age": "x"}}, {"config": {"x": "1"}}, {"x": 1}):
+    unknown = {"config": {"max_auth_age": "10", "of": "another product"}}
+    realm.done("PUT", config, unknown)
+    assert realm.get(config) == unknown
+    realm.done("PUT", config, {"config": {"max_auth_age": "10"}})
+    for refused in ({"config": {"max_auth_age": "x"}}, {"x": 1}):
         assert realm.ask("PUT", config, refused).status_code == 400
     realm.done("DELETE", config)
     assert realm.get(config) == {"config": {}}

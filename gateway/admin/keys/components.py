@@ -24,7 +24,7 @@ from gateway.admin.keys.maker import KeyMaker, require_no_subtype
 from gateway.admin.keys.signing import ensure_fallback
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.keys import KeyProvider, RealmKey
+from gateway.domain.keys import IMPORTERS, KeyProvider, RealmKey
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -75,7 +75,7 @@ class KeyComponents:
                 raise InvalidRequest(f"A realm has at most {_MAX_KEYS} keys: remove an old one")
             if any(other.id == key.id for other in keys):
                 raise duplicate_resource()
-            await change.stores.keys.add(self._maker.with_unique_kid(key, keys))
+            await change.stores.keys.add(self._maker.with_unique_kid(key, keys, settings.kid))
             change.invalidate(realm_topic(change.realm.id))
             path = component_path(key.id)
             change.record(OperationType.CREATE, ResourceType.COMPONENT, path, document)
@@ -142,7 +142,7 @@ class KeyComponents:
     ) -> RealmKey:
         """Return the key with only the changed material generated again."""
         provider = before.made_by
-        if provider is not KeyProvider.RSA and settings.size == was.size:
+        if provider not in IMPORTERS and settings.size == was.size:
             if settings.algorithm is was.algorithm:
                 return self._certified(realm, before, settings)
             if provider in _OF_ONE_MATERIAL:

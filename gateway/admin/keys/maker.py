@@ -12,7 +12,7 @@ from gateway.admin.access import InvalidRequest, WireFamily
 from gateway.admin.components import NO_SUCH_PROVIDER
 from gateway.admin.keys.work import run_key_work
 from gateway.domain.clock import Clock
-from gateway.domain.keys import KeyProvider, RealmKey
+from gateway.domain.keys import IMPORTERS, KeyProvider, RealmKey
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -22,7 +22,6 @@ from gateway.representations.keys import CERTIFICATE, KeySettings, parse_key_set
 _UNSUPPORTED: Final = {
     "ecdh-generated": "no token is encrypted",
     "java-keystore": "keys are not read from files of the server: import one with 'rsa'",
-    "rsa-enc": "no token is encrypted",
 }
 """Providers of Keycloak that could have no effect here, and why."""
 
@@ -60,6 +59,7 @@ class KeyMaker:
         key = replace(
             made,
             id=given.id or made.id,
+            kid=settings.kid or made.kid,
             name=given.name,
             provider=provider,
             priority=settings.priority,
@@ -72,7 +72,7 @@ class KeyMaker:
     ) -> RealmKey:
         """Generate the material off the event loop: an RSA key takes up to a second."""
         make = partial(self.keys.generate, size=settings.size, certified=settings.certified)
-        if provider is KeyProvider.RSA:
+        if provider in IMPORTERS:
             make = partial(
                 self.keys.imported,
                 private_key=settings.private_key or Secret(""),
@@ -81,11 +81,18 @@ class KeyMaker:
         now = self.clock.now()
         return await run_key_work(realm.id, make, realm.id, realm.name, settings.algorithm, now)
 
-    def with_unique_kid(self, key: RealmKey, others: tuple[RealmKey, ...]) -> RealmKey:
-        """Return the key under a kid that no other has; raises InvalidRequest."""
+    def with_unique_kid(
+        self, key: RealmKey, others: tuple[RealmKey, ...], chosen: str | None = None
+    ) -> RealmKey:
+        """Return the key under a kid that no other has; raises InvalidRequest.
+
+        A computed kid is exchanged; the one that an administrator has `chosen` is refused.
+        """
         taken = {other.kid for other in others}
         if key.kid not in taken:
             return key
+        if key.kid == chosen:
+            raise InvalidRequest(f"The realm has a key with the kid '{chosen}' already")
         key = self.keys.apart(key)
         if key.kid in taken:
             raise InvalidRequest("The realm has this key, with this algorithm, already")
@@ -94,6 +101,6 @@ class KeyMaker:
     def kept(self, settings: KeySettings, key: RealmKey) -> Mapping[str, str]:
         """Return the settings to store: of an imported key also its certificate."""
         certificate = self.keys.public_data(key).certificate
-        if key.provider is not KeyProvider.RSA or certificate is None:
+        if key.provider not in IMPORTERS or certificate is None:
             return settings.config
         return {CERTIFICATE: certificate, **settings.config}

@@ -47,7 +47,7 @@ async def store_keys(
         try:
             provider, settings = maker.settings(component)
             key = await maker.new_key(realm, component, provider, settings)
-            await stores.keys.add(maker.with_unique_kid(key, keys))
+            await stores.keys.add(maker.with_unique_kid(key, keys, settings.kid))
         except (InvalidRequest, UnusableSetting) as error:
             raise _refused(KEY_PROVIDER_TYPE, component, str(error)) from error
         changed = True

@@ -3,6 +3,7 @@
 from gateway.domain.keys.key import (
     ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,
+    IMPORTERS,
     INTERNAL_TYPES,
     SHORTEST_SECRETS,
     EncryptionAlgorithm,

@@ -116,7 +116,7 @@ class KeyStatus(StrEnum):
 
 
 class KeyProvider(StrEnum):
-    """Where a key comes from: generated here, of one of six kinds, or imported (`rsa`)."""
+    """Where a key comes from: generated here, of one of six kinds, or imported."""
 
     AES_GENERATED = "aes-generated"
     RSA_ENC_GENERATED = "rsa-enc-generated"
@@ -125,6 +125,11 @@ class KeyProvider(StrEnum):
     EDDSA_GENERATED = "eddsa-generated"
     HMAC_GENERATED = "hmac-generated"
     RSA = "rsa"
+    RSA_ENC = "rsa-enc"
+
+
+IMPORTERS: Final = frozenset({KeyProvider.RSA, KeyProvider.RSA_ENC})
+"""Providers whose key was made elsewhere."""
 
 
 def maker(algorithm: KeyAlgorithm) -> KeyProvider:

@@ -39,7 +39,6 @@ from gateway.representations.flows.required_action import (
     known_config,
     parse_action,
     render_action,
-    require_settings,
 )
 from gateway.representations.flows.stored_flows import (
     GONE,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows import RequiredAction
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.names import Identity
@@ -82,17 +81,13 @@ def parse_action(document: Mapping[str, Any], before: RequiredAction) -> Require
 
 
 def known_config(config: Mapping[str, str]) -> dict[str, str]:
-    """Return a configuration; raises InvalidInput for an age that is no number of seconds."""
+    """Return a configuration; raises InvalidInput for an age that is no number of seconds.
+
+    Keycloak stores other settings as well, although no action describes them.
+    """
     age = config.get(MAXIMUM_AGE.name)
     checked = {MAXIMUM_AGE.name: str(MAXIMUM_AGE.read((age,)))} if age else {}
     return {**config, **checked}
-
-
-def require_settings(config: Mapping[str, str]) -> None:
-    """Raise UnusableSetting for what is no setting of a required action."""
-    for name, text in config.items():
-        if text and name != MAXIMUM_AGE.name:
-            raise UnusableSetting(f"'{name}' could have no effect: there is no page for it")
 
 
 def render_action(action: RequiredAction) -> dict[str, Any]:
