@@ -31,8 +31,6 @@ from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
-    StoredRequestUnusable,
-    invalid_request_page,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.outcomes import (
@@ -236,10 +234,7 @@ class BrowserSignIn:
     ) -> Purpose:
         """Return what the browser says was asked for: the redirect URI is verified, no more."""
         stored = {"scope": "", **client_data, "client_id": client_id}
-        try:
-            return await self._purposes.resume(request, stored)
-        except StoredRequestUnusable as unusable:
-            raise invalid_request_page(f"client_data: {unusable}") from unusable
+        return await self._purposes.resume(request, stored)
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
