@@ -47,6 +47,11 @@ class SignInRefused(RealmgateError):
         self.user_id = user_id
         self.lockout = lockout
 
+    @property
+    def shown(self) -> str:
+        """What a page shows: the key of a text, or the text that the flow sets instead."""
+        return self.message
+
 
 class InvalidUserCredentials(SignInRefused):
     """The public text is the same for all of them.
@@ -79,23 +84,39 @@ class AccountNotSetUp(SignInRefused):
 
 
 class AccessDenied(SignInRefused):
-    """The password was right; a later step of the flow refuses. `text` is for the client."""
+    """The password was right; a later step of the flow refuses.
+
+    `text` is for the client, and `own_text` the one that the flow sets.
+    """
 
     message: ClassVar[MessageKey] = MessageKey.ACCESS_DENIED
 
-    def __init__(self, event_error: str, user_id: str | None, text: str) -> None:
+    def __init__(self, event_error: str, user_id: str | None, own_text: str | None) -> None:
         super().__init__(event_error, user_id)
-        self.text = text
+        self.own_text = own_text
+        self.text = own_text or "Access denied"
+
+    @property
+    def shown(self) -> str:
+        return self.own_text or self.message
 
 
 class SessionLimitExceeded(SignInRefused):
-    """The user has as many sessions as the flow allows. `text` is for the client."""
+    """The user has as many sessions as the flow allows.
+
+    `text` is for the client, and `own_text` the one that the flow sets.
+    """
 
     message: ClassVar[MessageKey] = MessageKey.SESSION_LIMIT_EXCEEDED
 
-    def __init__(self, user_id: str, text: str) -> None:
+    def __init__(self, user_id: str, own_text: str | None) -> None:
         super().__init__(EventError.GENERIC_AUTHENTICATION_ERROR, user_id)
-        self.text = text
+        self.own_text = own_text
+        self.text = own_text or "There are too many sessions"
+
+    @property
+    def shown(self) -> str:
+        return self.own_text or self.message
 
 
 class CertificateRejected(SignInRefused):

@@ -1,6 +1,6 @@
 """Which required action a user must perform before a sign-in succeeds.
 
-Keycloak: 1.5, RequiredActionProvider.evaluateTriggers (26.7)
+Keycloak: 1.5 (26.7)
 """
 
 from dataclasses import replace

@@ -9,6 +9,7 @@ from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
@@ -40,6 +41,7 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,
+        device_authorizations=services.device_authorizations,
         consents=Consents(database),
     )
 
@@ -67,4 +69,5 @@ def protocol_endpoints(
         revocation=RevocationEndpoint(grants, clients, access_tokens),
         userinfo=UserinfoEndpoint(access_tokens),
         pushed_requests=PushedRequestEndpoint(clients, checks),
+        devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )

@@ -21,6 +21,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
+from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
@@ -43,6 +44,7 @@ from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
@@ -74,6 +76,7 @@ class Services:
     online_sessions: OnlineSessionStore
     authentication_sessions: AuthenticationSessionStore
     authorization_codes: AuthorizationCodeStore
+    device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
@@ -146,6 +149,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             online_sessions=RedisSessions(redis, clock),
             authentication_sessions=RedisAuthenticationSessions(redis, clock),
             authorization_codes=RedisAuthorizationCodes(redis),
+            device_authorizations=RedisDeviceAuthorizations(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             one_time_marks=RedisOneTimeMarks(redis),

@@ -7,17 +7,20 @@ from gateway.http.logout.logout_endpoint import LogoutHandlers
 from gateway.http.pages import Pages
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_cookies import BrowserCookies
+from gateway.http.sign_in.device_pages import DevicePages
 from gateway.http.sign_in.login_actions import LoginActions
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.http.sign_in.routes import SignInHandlers
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
-from gateway.protocol.browser_sign_in import BrowserSignIn
+from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
 from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.device_authorization import DeviceApprovals, UserCodes
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.logout import BrowserLogout, LogoutEndpoint
 from gateway.protocol.sign_in_results.completion import SignInCompletion
 from gateway.protocol.sign_in_results.identity_cookie import IdentityVerification
+from gateway.protocol.sign_in_results.session_joining import SessionJoining
 
 
 def sign_in_handlers(
@@ -25,12 +28,18 @@ def sign_in_handlers(
 ) -> SignInHandlers:
     """Return what answers the URLs of sign-ins."""
     endpoint = AuthorizationEndpoint(checks)
+    devices = services.device_authorizations
+    user_codes = UserCodes(devices, checks)
     sign_in = BrowserSignIn(
         ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
-        endpoint,
+        Purposes(
+            endpoint,
+            SignInCompletion(grants.sessions, services.authorization_codes),
+            user_codes,
+            DeviceApprovals(SessionJoining(grants.sessions), devices),
+        ),
         services.directory,
         grants.consents,
-        SignInCompletion(grants.sessions, services.authorization_codes),
     )
     cookies = _cookies(services, grants)
     shown = PageReplies(pages)
@@ -38,6 +47,7 @@ def sign_in_handlers(
     return SignInHandlers(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
+        devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
     )
 

@@ -23,11 +23,18 @@ from gateway.http.oidc.discovery import (
     get_openid_configuration,
     get_realm_information,
 )
-from gateway.http.oidc.endpoints import introspect, push_request, revoke, userinfo
+from gateway.http.oidc.endpoints import (
+    authorize_device,
+    introspect,
+    push_request,
+    revoke,
+    userinfo,
+)
 from gateway.http.oidc.token import TokenHandler
 from gateway.http.realm_endpoint import ProtocolHandler, RealmContext, RealmEndpoint
-from gateway.http.replies import NO_STORE, Headers
+from gateway.http.replies import NO_STORE, NOT_KEPT, Headers
 from gateway.protocol.authorization import PushedRequestEndpoint
+from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.token_endpoint import TokenEndpoint
@@ -81,6 +88,7 @@ class ProtocolEndpoints:
     revocation: RevocationEndpoint
     userinfo: UserinfoEndpoint
     pushed_requests: PushedRequestEndpoint
+    devices: DeviceAuthorizationEndpoint
 
 
 def build_routes(
@@ -119,6 +127,13 @@ def build_routes(
             partial(push_request, each.pushed_requests),
             post,
             NO_STORE,
+            cross_origin=FOR_CLIENTS,
+        ),
+        _Row(
+            f"{_PROTOCOL}/auth/device",
+            partial(authorize_device, each.devices),
+            post,
+            NOT_KEPT,
             cross_origin=FOR_CLIENTS,
         ),
         _Row(f"{_PROTOCOL}/certs", get_keys, exempt=_PUBLIC, cross_origin=PUBLIC_METADATA),

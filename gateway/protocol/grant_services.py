@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gateway.authentication.engine import SignInEngine
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
+from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
 from gateway.protocol.sessions import Sessions
@@ -21,4 +22,5 @@ class GrantServices:
     sign_in_engine: SignInEngine
     refresh_tokens: RefreshTokens
     authorization_codes: AuthorizationCodeStore
+    device_authorizations: DeviceAuthorizationStore
     consents: Consents

@@ -32,7 +32,6 @@ class UnsupportedGrant:
 
 
 UNSUPPORTED_GRANTS: Final[Mapping[str, UnsupportedGrant]] = {
-    f"{_EXTENSION}:device_code": UnsupportedGrant(EventType.OAUTH2_DEVICE_CODE_TO_TOKEN),
     f"{_EXTENSION}:jwt-bearer": UnsupportedGrant(EventType.JWT_AUTHORIZATION_GRANT),
     f"{_EXTENSION}:token-exchange": UnsupportedGrant(EventType.TOKEN_EXCHANGE),
     f"{_EXTENSION}:uma-ticket": UnsupportedGrant(EventType.PERMISSION_TOKEN),

@@ -14,6 +14,7 @@ READERS = "gateway/representations/"
 PARSERS = ROOT / READERS / "clients"
 WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
+    "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
 }
 """Modules that may name attributes: they write documents that `representations` reads."""
 MODULES = sorted(

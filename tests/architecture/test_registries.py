@@ -85,7 +85,7 @@ _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
-_PAGES = "tests/contract/test_browser_sign_in.py"
+_PAGES = "tests/contract/test_resumable_sign_in.py"
 
 REGISTRIES = {
     "grants": Registry(

@@ -7,6 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import (
     Challenged,
     PageExpired,
@@ -15,9 +17,16 @@ from gateway.authentication.engine import (
     RequestedAuthentication,
     SignedIn,
 )
-from gateway.authentication.errors import AccountNotSetUp
+from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
+from gateway.authentication.engine.sign_in import SecretCheck, SignIn
+from gateway.authentication.errors import AccountNotSetUp, InvalidUserCredentials
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.authentication import AuthenticationSession, FormName
+from gateway.domain.flows import Requirement, SignInFlow
 from gateway.domain.realm import LoginSettings, TokenLifespans
+from gateway.domain.secrets import Secret
+from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.one_time_devices import KEY, code, device
 from tests.support.password_logins import (
@@ -155,13 +164,44 @@ async def test_one_form_sent_twice_at_once_is_taken_once(
 ) -> None:
     await store_user(database)
     browser = Browser(open_gateway(), open_gateway(), realm=REALM)
-    page = (await browser.begin()).session
+    await browser.begin()
+    page, context = await _stored(browser), browser.context()
     form = {"username": "alice", "password": WRONG.reveal()}
-    steps = await asyncio.gather(*(browser.resend(page, **form) for _ in range(6)))
+    steps = await asyncio.gather(
+        *(
+            browser.sign_in.submit(context, page, page.execution, form, page.session_code)
+            for _ in range(6)
+        )
+    )
     kinds = sorted(type(step).__name__ for step in steps)
     assert kinds == ["Challenged", *["Replayed"] * 5]
     record = await browser.gateways[0].failures.record(REALM.id, "alice-uuid")
     assert record.failures == 1
+
+
+async def test_an_authenticator_cannot_prove_a_user_who_is_locked_out(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    """Whatever it answers: the engine decides about the attempt."""
+    await store_user(database)
+    for _ in range(RULES.failure_factor):
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(REALM, password=WRONG)
+    browser = Browser(gateway, realm=REALM)
+    session = (await browser.begin()).session
+    sign_in = SignIn(browser.context(), session, SignInFlow("any"))
+    account = await Accounts(database).named(REALM, "alice")
+
+    async def always(admitted: bool) -> bool:  # noqa: FBT001 - a callback
+        del admitted
+        return True
+
+    guard = BruteForceGuard(gateway.failures, gateway.metrics)
+    lockouts = PermanentLockouts(database, gateway.invalidation)
+    async with GuardedChecks(guard, lockouts) as checks:
+        with pytest.raises(InvalidUserCredentials, match="user_temporarily_disabled"):
+            await checks.require_proven(sign_in, account, SecretCheck("any", always))
+    assert not sign_in.used
 
 
 async def test_a_page_of_an_earlier_step_has_expired_and_a_form_sent_again_is_not_taken(
@@ -209,7 +249,8 @@ async def test_two_tabs_of_a_browser_sign_in_on_their_own(
     assert shown(await other.log_in(password="wrong")) == (LOGIN, INVALID)
     assert isinstance(await one.log_in(), SignedIn)
     await one.sign_in.end(first)
-    assert await other.sign_in.find(REALM.id, second.id, second.tab_id) is None
+    assert await one.sign_in.find(REALM.id, first.id, first.tab_id) is None
+    assert isinstance(await other.log_in(), SignedIn)
 
 
 async def test_a_user_with_a_device_is_asked_for_its_code(
@@ -374,7 +415,7 @@ async def test_a_known_user_signs_in_again_under_the_same_name(
     browser = Browser(gateway, realm=REALM)
     await browser.begin()
     browser.remember(await browser.log_in())
-    gateway.clock.advance(timedelta(minutes=5))
+    gateway.clock.advance(timedelta(minutes=5) if requested.max_age else timedelta(0))
     step = await browser.begin(requested)
     assert shown(step) == (LOGIN, "reauthenticate")
     assert isinstance(step, Challenged)
@@ -531,3 +572,86 @@ async def test_what_is_stored_says_nothing_in_a_representation(
     written = repr(step)
     assert "a state" not in written
     assert step.session.session_code not in written
+
+
+async def test_a_known_user_is_not_asked_for_the_name_again(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    forms = sub_flow(
+        "forms",
+        required("auth-username-form"),
+        required("auth-password-form"),
+        requirement=Requirement.ALTERNATIVE,
+    )
+    browser = Browser(gateway, realm=REALM, sign_in=rules(either("auth-cookie"), forms))
+    await browser.begin()
+    await browser.submit(username="alice")
+    browser.remember(await browser.submit(password="correct horse battery staple"))
+    step = await browser.begin(RequestedAuthentication(reauthenticate=True))
+    assert shown(step) == (PASSWORD, "reauthenticate")
+
+
+@pytest.mark.parametrize(
+    ("authenticator", "kind"),
+    [
+        ("webauthn-authenticator", "webauthn"),
+        ("auth-recovery-authn-code-form", "recovery-authn-codes"),
+        ("reset-password", None),
+        ("organization", "organization"),
+    ],
+)
+async def test_a_second_factor_that_cannot_be_checked_is_not_left_out(
+    gateway: Gateway, database: SqlDatabase, authenticator: str, kind: str | None
+) -> None:
+    """A user who has it does not sign in with the password alone."""
+    await store_user(database)
+    second = sub_flow(
+        "second",
+        required("conditional-user-configured"),
+        either(authenticator),
+        requirement=Requirement.CONDITIONAL,
+    )
+    flow = rules(required("auth-username-password-form"), second)
+    browser = Browser(gateway, realm=REALM, sign_in=flow)
+    await browser.begin()
+    assert isinstance(await browser.log_in(), SignedIn if kind else Refused)
+    if kind is None:
+        return
+    async with database.write() as stores:
+        await stores.users.set_credential(REALM.id, credential("alice-uuid", type=kind))
+    await browser.begin()
+    never_set_up = kind == "organization"
+    assert isinstance(await browser.log_in(), SignedIn if never_set_up else Refused)
+
+
+async def test_a_session_that_goes_on_is_not_one_too_many(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    limits = required("user-session-limits", userRealmLimit="1", userClientLimit="0")
+    forms = sub_flow("forms", either("auth-cookie"), either("auth-username-password-form"))
+    browser = Browser(gateway, realm=REALM, sign_in=rules(forms, limits))
+    await browser.begin()
+    browser.remember(await browser.log_in())
+    assert browser.session is not None
+    await gateway.sessions.add(browser.session, NOW + timedelta(hours=1))
+    assert isinstance(await browser.begin(), SignedIn)
+    other = Browser(gateway, realm=REALM, sign_in=browser.rules)
+    await other.begin()
+    step = await other.log_in()
+    assert isinstance(step, Refused)
+    assert step.error.message == "sessionLimitExceeded"
+
+
+async def test_the_code_of_a_locked_user_is_not_used_up(
+    gateway: Gateway, database: SqlDatabase
+) -> None:
+    await store_user(database)
+    await store_device(database, KEY)
+    checks = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(gateway.client), database)
+    account = await Accounts(database).named(REALM, "alice")
+    (held,) = account.devices
+    for admitted in (False, True):
+        right = await checks.is_right(REALM, held, Secret(code()), NOW, admitted=admitted)
+        assert right is admitted

@@ -12,8 +12,8 @@ from typing import Any, Final
 import pytest
 
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.sign_in_results.completion import DifferentUser, SessionEnded
 from gateway.protocol.sign_in_results.identity_cookie import Identity
+from gateway.protocol.sign_in_results.session_joining import DifferentUser, SessionEnded
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import REDIRECT_URI, Finished, identity_of, sign_in

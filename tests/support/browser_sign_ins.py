@@ -19,7 +19,7 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode
 from gateway.protocol.scopes import grant_scopes
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_results.completion import FinishedSignIn, SignInCompletion
+from gateway.protocol.sign_in_results.completion import SignInCompletion
 from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.sign_in_results.identity_cookie import (
     Identity,
@@ -27,6 +27,7 @@ from gateway.protocol.sign_in_results.identity_cookie import (
     IdentityVerification,
     issue_identity,
 )
+from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
 from gateway.settings import Settings
 from gateway.storage.redis.connection import create_client
 from tests.support.gateway_process import Gateway

@@ -13,7 +13,7 @@ from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
-from gateway.domain.authentication import new_authentication_session
+from gateway.domain.authentication import session_of_one_request
 from gateway.domain.flows import (
     CODE,
     STANDARD,
@@ -176,14 +176,14 @@ class Gateway:
         guard = BruteForceGuard(self.failures, self.metrics)
         codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
         directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
-        sessions = RedisSessions(self.client, clock, scripts_at(clock))
+        self.sessions = RedisSessions(self.client, clock, scripts_at(clock))
         self.engine = sign_in_engine(
             database=database,
             directory=directory,
             hasher=self.hasher,
             guard=guard,
             codes=codes,
-            sessions=sessions,
+            sessions=self.sessions,
             invalidation=self.invalidation,
         )
 
@@ -205,7 +205,7 @@ class Gateway:
         assert flow is not None
         entry = RealmEntry(realm, PyJwtKeyFactory().ring(()), sign_in=rules)
         context = SignInContext(entry, client(), ADDRESS, now, form=form)
-        session = new_authentication_session(
+        session = session_of_one_request(
             realm_id=realm.id, client="client", flow=flow.id, started_at=now
         )
         step = await self.engine.begin(context, session)

@@ -129,6 +129,7 @@ def realms(draw: st.DrawFn) -> Realm:
                 st.lists(texts, max_size=3).map(tuple),
                 st.none() | texts,
             ),
+            login_theme=st.none() | names,
             default_role=st.just("") | names.map("everybody-{}".format),
             attributes=st.just(attributes),
             unmodelled=_unmodelled(),
@@ -170,7 +171,7 @@ def _unmodelled() -> st.SearchStrategy[dict[str, Any]]:
     known = st.fixed_dictionaries(
         {},
         optional={
-            "loginTheme": names,
+            "accountTheme": names,
             "webAuthnPolicyRpId": names,
             "organizationsEnabled": st.just(True),
             "requiredCredentials": st.just(["otp"]),

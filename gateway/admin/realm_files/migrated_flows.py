@@ -1,4 +1,4 @@
-"""Flows in files of earlier versions of Keycloak: steps that are added and taken away."""
+"""Flows in files of earlier versions: the steps that are added and taken away."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final

@@ -1,9 +1,8 @@
-"""Files of earlier versions of Keycloak: what a new realm of such a file has in Keycloak 26.7.
+"""Files of earlier versions, and what a new realm of such a file has in version 26.7.
 
 A file that names its `keycloakVersion` is brought up to date version by version, before anything
 of it is read; one that names none is taken as it is. What no realm of this product has (themes
 of Red Hat, LDAP, rights of administrators by policy) stays as it is.
-Keycloak: the migration of imported realms (26.7)
 """
 
 import re

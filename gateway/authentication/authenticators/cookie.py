@@ -50,7 +50,7 @@ def _by_session(sign_in: SignIn, browser: BrowserSession) -> Outcome:
         sign_in.information = MessageKey.REAUTHENTICATE
         return Outcome.ATTEMPTED
     level = highest_level(sign_in.flow, parse_levels(note), sign_in.now)
-    sign_in.reach_level(level if level >= LOWEST_LEVEL else None)
+    sign_in.level = level if level >= LOWEST_LEVEL else None
     requested = sign_in.context.requested.level
     if (NO_LEVEL if requested is None else requested) > level:
         sign_in.information = MessageKey.AUTHENTICATE_STRONG

@@ -1,14 +1,12 @@
 """`deny-access-authenticator`: fails always."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import Config, Result, SignIn, WithoutForm
 from gateway.authentication.errors import AccessDenied
 from gateway.domain.events import EventError
 from gateway.domain.flows import DENY
-
-_MESSAGE: Final = "Access denied"
 
 
 class DenyAccess(WithoutForm):
@@ -23,6 +21,6 @@ class DenyAccess(WithoutForm):
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Raise AccessDenied."""
-        text = config.get("denyErrorMessage") or _MESSAGE
+        text = config.get("denyErrorMessage")
         user = sign_in.found_user
         raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)

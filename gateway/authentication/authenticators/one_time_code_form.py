@@ -56,7 +56,7 @@ def _form(sign_in: SignIn, chosen: str | None, message: MessageKey | None = None
     selected = _device(sign_in, chosen) or _device(sign_in, None)
     return Challenge(
         FormName.ONE_TIME_CODE,
-        {"username": sign_in.session.attempted_username or ""},
+        {"username": sign_in.attempted_username or ""},
         message,
         is_error=message is not None,
         error_field=None if message is None else CODE_FIELD,

@@ -44,7 +44,7 @@ class PasswordForm:
 def _form(sign_in: SignIn, message: MessageKey | None = None) -> Challenge:
     return Challenge(
         FormName.PASSWORD,
-        {USERNAME_FIELD: sign_in.session.attempted_username or ""},
+        {USERNAME_FIELD: sign_in.attempted_username or ""},
         message,
         is_error=message is not None,
         error_field=None if message is None else PASSWORD_FIELD,

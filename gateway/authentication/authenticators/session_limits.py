@@ -15,7 +15,6 @@ from gateway.domain.sessions import UserSession
 _REALM_LIMIT: Final = "userRealmLimit"
 _CLIENT_LIMIT: Final = "userClientLimit"
 _TERMINATE: Final = "Terminate oldest session"
-_MESSAGE: Final = "There are too many sessions"
 
 
 class SessionLimits(WithoutForm):
@@ -49,7 +48,7 @@ class SessionLimits(WithoutForm):
         self, sign_in: SignIn, config: Config, oldest: Sequence[UserSession]
     ) -> None:
         if config.get("behavior") != _TERMINATE:
-            text = config.get("errorMessage") or _MESSAGE
+            text = config.get("errorMessage")
             raise SessionLimitExceeded(sign_in.user.id, text)
         for session in oldest:
             await self._sessions.end(sign_in.realm.id, session.id)

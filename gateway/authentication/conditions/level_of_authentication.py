@@ -32,7 +32,7 @@ class LevelOfAuthentication:
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
         """Return whether the level is required and has to be reached now."""
         del flow
-        current = sign_in.session.level
+        current = sign_in.level
         if current is None or current < LOWEST_LEVEL:
             return True
         level = level_in(config) or LOWEST_LEVEL
@@ -42,7 +42,7 @@ class LevelOfAuthentication:
         if not _was_reached(sign_in, config, level):
             return True
         if current < level:
-            sign_in.reach_level(level)
+            sign_in.level = level
         return False
 
     def succeeded(self, sign_in: SignIn, config: Config) -> None:
@@ -50,14 +50,14 @@ class LevelOfAuthentication:
         level = level_in(config)
         if level is None:
             return
-        sign_in.reach_level(level)
+        sign_in.level = level
         if max_age_in(config):
-            levels = parse_levels(sign_in.session.notes.get(LEVELS_NOTE))
+            levels = parse_levels(sign_in.notes.get(LEVELS_NOTE))
             sign_in.note(LEVELS_NOTE, render_levels({**levels, level: sign_in.now}))
 
 
 def _was_reached(sign_in: SignIn, config: Config, level: int) -> bool:
-    if REAUTHENTICATING in sign_in.session.notes:
+    if REAUTHENTICATING in sign_in.notes:
         return False
-    levels = parse_levels(sign_in.session.notes.get(LEVELS_NOTE))
+    levels = parse_levels(sign_in.notes.get(LEVELS_NOTE))
     return is_reached(levels, level, max_age_in(config), sign_in.now)

@@ -163,7 +163,7 @@ class SignInEngine:
                 sign_in.account = await self._account(context, session)
                 step = await self._outcome(sign_in, checks, await work(sign_in, checks))
             except SignInRefused as refusal:
-                return Refused(sign_in.session.next_step(), refusal)
+                return Refused(sign_in.next_session(), refusal)
         if sign_in.proven_password is not None:
             await self._passwords.strengthen(sign_in.realm, *sign_in.proven_password)
         return step
@@ -197,12 +197,12 @@ class SignInEngine:
             return await self._after_lockout(sign_in, challenge, failure)
         if challenge.message is None and sign_in.information is not None:
             challenge = replace(challenge, message=sign_in.information)
-        return Challenged(sign_in.session.next_step(), challenge, failure)
+        return Challenged(sign_in.next_session(), challenge, failure)
 
     async def _after_lockout(
         self, sign_in: SignIn, challenge: Challenge, failure: InvalidUserCredentials
     ) -> Step:
-        step = await self.restart(sign_in.context, sign_in.session)
+        step = await self.restart(sign_in.context, sign_in.begun)
         if not isinstance(step, Challenged):
             return Refused(step.session, failure)
         said = replace(step.challenge, message=challenge.message, is_error=True)
@@ -219,10 +219,11 @@ class SignInEngine:
         await checks.succeeded()
         browser = sign_in.context.browser_session
         joins = browser.session if browser and browser.session.user_id == user.id else None
-        levels = sign_in.session.notes.get(LEVELS_NOTE)
-        session = replace(sign_in.session, stage=Stage.AUTHENTICATED, execution=None)
+        levels = sign_in.notes.get(LEVELS_NOTE)
+        sign_in.stage, sign_in.execution = Stage.AUTHENTICATED, None
+        session = sign_in.next_session()
         return SignedIn(
-            session.next_step(),
+            session,
             user,
             level=session.level,
             used=session.used,
@@ -233,9 +234,8 @@ class SignInEngine:
 
     async def _require_set_up(self, sign_in: SignIn) -> None:
         """Raise AccountNotSetUp where a required action is left to do: no page performs one yet."""
-        for step in sign_in.flow.every_step():
-            if sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED:
-                raise AccountNotSetUp(KIND_OF[step.authenticator].required_action)
+        if ExecutionStatus.SETUP_REQUIRED in sign_in.statuses.values():
+            raise AccountNotSetUp(_set_up_later(sign_in))
         if sign_in.account is None:
             return
         off = sign_in.context.realm.sign_in.off
@@ -246,7 +246,7 @@ class SignInEngine:
 
 async def _succeeded(sign_in: SignIn, checks: GuardedChecks) -> Progress:
     del checks
-    done = sign_in.session.stage is Stage.AUTHENTICATED
+    done = sign_in.stage is Stage.AUTHENTICATED
     return Progress.SUCCEEDED if done else Progress.FAILED
 
 
@@ -270,6 +270,14 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
     )
 
 
+def _set_up_later(sign_in: SignIn) -> str | None:
+    """Return the required action that sets up what the user lacks."""
+    for step in sign_in.flow.every_step():
+        if sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED:
+            return KIND_OF[step.authenticator].required_action
+    return None
+
+
 def _is_locked(failure: InvalidUserCredentials) -> bool:
     locked = {EventError.USER_TEMPORARILY_DISABLED, EventError.USER_DISABLED}
     return failure.lockout is not None or failure.event_error in locked
@@ -280,7 +288,7 @@ def _require_level(sign_in: SignIn) -> None:
     requested = sign_in.context.requested
     if not requested.level_is_essential or requested.level is None:
         return
-    reached = sign_in.session.level
+    reached = sign_in.level
     if reached is None:
         reached = LOWEST_LEVEL + 1 if sign_in.used else LOWEST_LEVEL
     if reached < requested.level:

@@ -253,13 +253,13 @@ class _Run:
     def _succeeded(self, step: FlowStep) -> Progress:
         sign_in = self._sign_in
         sign_in.mark(step, ExecutionStatus.SUCCESS)
-        sign_in.session = replace(sign_in.session, execution=None)
+        sign_in.execution = None
         return Progress.SUCCEEDED
 
     def _challenge(self, step: FlowStep, challenge: Challenge) -> Progress:
         sign_in = self._sign_in
         sign_in.mark(step, ExecutionStatus.CHALLENGED)
-        sign_in.session = replace(sign_in.session, execution=step.id)
+        sign_in.execution = step.id
         others = other_ways(sign_in, sign_in.flow.path(step.id))
         ways = tuple((each.id, each.authenticator) for each in others)
         sign_in.challenge = replace(challenge, other_ways=ways)

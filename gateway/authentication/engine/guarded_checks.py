@@ -72,7 +72,7 @@ class GuardedChecks:
             raise await self._refusal(sign_in, account, attempt, second_factor=second_factor)
         if not user.enabled:
             raise AccountDisabled(user.id)
-        sign_in.use(check.credential)
+        sign_in.used.add(check.credential)
 
     async def succeeded(self) -> None:
         """Clear the failures of the user who has signed in."""

@@ -1,6 +1,6 @@
 """Levels of authentication: which a browser's session has reached, and for how long each lasts.
 
-The levels with their instants are a note of the user session, as in Keycloak: `{"1":1700000000}`.
+The levels with their instants are a note of the user session, such as `{"1":1700000000}`.
 Keycloak: AcrStore, LoAUtil (26.7)
 """
 

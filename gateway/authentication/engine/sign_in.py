@@ -4,7 +4,7 @@ The request, the configuration and the account are values; `SignIn` collects wha
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from typing import ClassVar, Final, Protocol
@@ -17,6 +17,7 @@ from gateway.domain.authentication import (
     Challenge,
     ExecutionStatus,
     MessageKey,
+    Stage,
 )
 from gateway.domain.clients import Client
 from gateway.domain.flows import FlowStep, SignInFlow
@@ -37,7 +38,8 @@ class SignIn:
     """One request: its context, the state that it changes, and what comes of it."""
 
     context: SignInContext
-    session: AuthenticationSession
+    begun: AuthenticationSession
+    """As it was before this request."""
     flow: SignInFlow
     account: Account | None = None
     challenge: Challenge | None = None
@@ -46,6 +48,38 @@ class SignIn:
     information: MessageKey | None = None
     """What the next form says, such as why the user signs in again."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
+    stage: Stage = field(init=False)
+    execution: str | None = field(init=False)
+    user_id: str | None = field(init=False)
+    attempted_username: str | None = field(init=False, repr=False)
+    remember_me: bool = field(init=False)
+    level: int | None = field(init=False)
+    used: set[str] = field(init=False)
+    """The kinds of credentials that were used so far: `password`, `cert`, `otp`."""
+    statuses: dict[str, ExecutionStatus] = field(init=False)
+    notes: dict[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        before = self.begun
+        self.stage, self.execution = before.stage, before.execution
+        self.user_id, self.attempted_username = before.user_id, before.attempted_username
+        self.remember_me, self.level = before.remember_me, before.level
+        self.used, self.statuses = set(before.used), dict(before.statuses)
+        self.notes = dict(before.notes)
+
+    def next_session(self) -> AuthenticationSession:
+        """Return the session after this request, with a new code."""
+        return self.begun.next_step(
+            stage=self.stage,
+            execution=self.execution,
+            user_id=self.user_id,
+            attempted_username=self.attempted_username,
+            remember_me=self.remember_me,
+            level=self.level,
+            used=frozenset(self.used),
+            statuses=self.statuses,
+            notes=self.notes,
+        )
 
     @property
     def realm(self) -> Realm:
@@ -78,11 +112,6 @@ class SignIn:
         return user
 
     @property
-    def used(self) -> frozenset[str]:
-        """The kinds of credentials that were used so far: `password`, `cert`, `otp`."""
-        return self.session.used
-
-    @property
     def completed(self) -> frozenset[str]:
         """Aliases of the sub-flows that succeeded so far."""
         return frozenset(
@@ -92,45 +121,39 @@ class SignIn:
         )
 
     def status(self, step: FlowStep) -> ExecutionStatus | None:
-        return self.session.statuses.get(step.id)
+        return self.statuses.get(step.id)
 
     def mark(self, step: FlowStep, status: ExecutionStatus) -> None:
-        self.session = self.session.with_status(step.id, status)
+        self.statuses[step.id] = status
 
     def identify(self, account: Account, username: str | None = None) -> None:
         """Take an account as that of the user; nothing has proven it yet."""
         self.account = account
-        user_id = None if account.user is None else account.user.id
-        session = self.session.with_note(UNKNOWN_USER, None if user_id else "true")
-        name = session.attempted_username if username is None else username
-        self.session = replace(session, user_id=user_id, attempted_username=name)
+        self.user_id = None if account.user is None else account.user.id
+        self.note(UNKNOWN_USER, None if self.user_id else "true")
+        if username is not None:
+            self.attempted_username = username
 
     def forget_user(self) -> None:
         """Ask for the user name again; what was submitted is kept for the form."""
-        self.account = None
-        self.session = replace(self.session.with_note(UNKNOWN_USER, None), user_id=None)
-
-    def use(self, credential: str) -> None:
-        """Note that a credential of this kind has proven the user."""
-        self.session = replace(self.session, used=self.session.used | {credential})
+        self.account = self.user_id = None
+        self.note(UNKNOWN_USER, None)
 
     @property
     def has_joined(self) -> bool:
         """Whether the session of the browser was enough."""
-        return JOINED in self.session.notes
+        return JOINED in self.notes
 
     def join(self) -> None:
         """Take the session of the browser as proof of the user."""
         self.note(JOINED, "true")
 
-    def remember(self, *, remember_me: bool) -> None:
-        self.session = replace(self.session, remember_me=remember_me)
-
     def note(self, name: str, text: str | None) -> None:
-        self.session = self.session.with_note(name, text)
-
-    def reach_level(self, level: int | None) -> None:
-        self.session = replace(self.session, level=level)
+        """Keep a note for later requests; None removes it."""
+        if text is None:
+            self.notes.pop(name, None)
+        else:
+            self.notes[name] = text
 
 
 class Outcome(Enum):

@@ -7,4 +7,5 @@ from gateway.domain.authentication.session import (
     Stage,
     expires_at,
     new_authentication_session,
+    session_of_one_request,
 )

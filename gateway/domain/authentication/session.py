@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from gateway.domain.realm import TokenLifespans
 
@@ -18,7 +18,7 @@ _CODE_BYTES: Final = 32
 
 
 class ExecutionStatus(StrEnum):
-    """What became of an execution so far. Keycloak: CommonClientSessionModel.ExecutionStatus."""
+    """What became of an execution so far. Keycloak: CommonClientSessionModel."""
 
     CHALLENGED = "C"
     """It waits for the user."""
@@ -79,18 +79,15 @@ class AuthenticationSession:
     session_code: str = field(default="", repr=False)
     version: int = 0
 
-    def with_status(self, execution: str, status: ExecutionStatus) -> Self:
-        return replace(self, statuses={**self.statuses, execution: status})
-
     def with_note(self, name: str, text: str | None) -> Self:
         """Return the session with a note; None removes it."""
         others = {other: kept for other, kept in self.notes.items() if other != name}
         return replace(self, notes=others if text is None else {**others, name: text})
 
-    def next_step(self) -> Self:
-        """Return the session with a new code and the next version."""
+    def next_step(self, **changes: Any) -> Self:
+        """Return the session with changed fields, a new code and the next version."""
         code = secrets.token_urlsafe(_CODE_BYTES)
-        return replace(self, session_code=code, version=self.version + 1)
+        return replace(self, session_code=code, version=self.version + 1, **changes)
 
     def is_current(self, session_code: str | None) -> bool:
         """Tell whether a code belongs to the page that was shown last."""
@@ -107,7 +104,7 @@ def new_authentication_session(
     request: Mapping[str, str] | None = None,
     session_id: str | None = None,
 ) -> AuthenticationSession:
-    """Return a sign-in of a new tab.
+    """Return a sign-in of a new tab; it has no code before its first step.
 
     `session_id` is that of the browser's other tabs; None is a browser without any.
     """
@@ -119,7 +116,15 @@ def new_authentication_session(
         started_at=started_at,
         flow=flow,
         request=request or {},
-        session_code=secrets.token_urlsafe(_CODE_BYTES),
+    )
+
+
+def session_of_one_request(
+    *, realm_id: str, client: str, flow: str, started_at: datetime
+) -> AuthenticationSession:
+    """Return a sign-in that is finished at once, without pages; it is never stored."""
+    return AuthenticationSession(
+        id="", tab_id="", realm_id=realm_id, client=client, flow=flow, started_at=started_at
     )
 
 
@@ -129,7 +134,7 @@ def expires_at(
     """Return when the sign-in ends unless its next step comes before.
 
     `accessCodeLifespanLogin` counts from its begin; `accessCodeLifespanUserAction` counts from
-    the page of a required action. Keycloak: 3.3
+    the page of a required action. Keycloak: token settings
     """
     if session.required_action is not None:
         return now + lifespans.access_code_user_action

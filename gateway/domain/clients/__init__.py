@@ -6,6 +6,7 @@ from gateway.domain.clients.authorization import (
     UNSIGNED,
     AuthenticationLevels,
     AuthorizationSettings,
+    DeviceGrantSettings,
     RequestObjectSettings,
     VerificationKeys,
 )

@@ -5,11 +5,13 @@ Keycloak: client attributes (advanced settings, fine grain configuration)
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 ANY_ALGORITHM: Final = "any"
 """`request.object.signature.alg`: whatever the client has a key for, and `none`."""
 UNSIGNED: Final = "none"
+_INHERITED: Final = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,21 @@ class AuthorizationSettings:
     """`exclude.issuer.from.auth.response`: no parameter `iss`. Spec: RFC 9207 §2."""
     exclude_session_state: bool = False
     """`exclude.session.state.from.auth.response`"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGrantSettings:
+    """Whether devices of the client may ask for tokens; zero inherits the realm's duration.
+
+    Spec: RFC 8628 §3.2
+    """
+
+    enabled: bool = False
+    """`oauth2.device.authorization.grant.enabled`"""
+    code_lifespan: timedelta = _INHERITED
+    """`oauth2.device.code.lifespan`"""
+    polling_interval: timedelta = _INHERITED
+    """`oauth2.device.polling.interval`"""
 
 
 @dataclass(frozen=True, slots=True)

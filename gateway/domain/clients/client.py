@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.domain.clients.authorization import (
     AuthenticationLevels,
     AuthorizationSettings,
+    DeviceGrantSettings,
     RequestObjectSettings,
     VerificationKeys,
 )
@@ -35,6 +36,7 @@ _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
 _SECRETS: Final = SecretSettings()
 _AUTHORIZATION: Final = AuthorizationSettings()
+_DEVICE_GRANT: Final = DeviceGrantSettings()
 _LEVELS: Final = AuthenticationLevels()
 _REQUEST_OBJECTS: Final = RequestObjectSettings()
 _VERIFICATION: Final = VerificationKeys()
@@ -99,6 +101,7 @@ class Client:
     redirects: RedirectUris = _REDIRECTS
     logout: LogoutSettings = _LOGOUT
     authorization: AuthorizationSettings = _AUTHORIZATION
+    device_grant: DeviceGrantSettings = _DEVICE_GRANT
     levels: AuthenticationLevels = _LEVELS
     request_objects: RequestObjectSettings = _REQUEST_OBJECTS
     verification_keys: VerificationKeys = _VERIFICATION

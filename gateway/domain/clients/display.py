@@ -1,4 +1,4 @@
-"""How people see a client: on pages of a sign-in, and in lists. Keycloak: ClientModel."""
+"""How people see a client: on pages of a sign-in, and in lists. Keycloak: ClientRepresentation."""
 
 from dataclasses import dataclass
 

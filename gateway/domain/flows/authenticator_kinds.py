@@ -2,7 +2,7 @@
 
 `gateway/authentication` has a file for each. An authenticator that is not in the table never
 succeeds: a flow passes it over, and fails where it is required.
-Keycloak: authenticator providers (26.7)
+Keycloak: 15, 16 (26.7)
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What answers token/introspect, revoke, userinfo and ext/par/request.
+"""What answers token/introspect, revoke, userinfo, ext/par/request and auth/device.
 
 They stand below protocol/openid-connect.
 
@@ -14,6 +14,7 @@ from gateway.http.exchange import Exchange
 from gateway.http.middleware.security_headers import only_on_pages
 from gateway.http.replies import Reply, json_reply, jwt_reply, oauth_error
 from gateway.protocol.authorization import PushedRequestEndpoint
+from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.revocation import RevocationEndpoint
@@ -72,3 +73,12 @@ async def push_request(
     seconds = pushed.lifespan // timedelta(seconds=1)
     document = {"request_uri": pushed.request_uri, "expires_in": seconds}
     return json_reply(document, status=HTTPStatus.CREATED)
+
+
+async def authorize_device(
+    endpoint: DeviceAuthorizationEndpoint, request: ProtocolRequest, exchange: Exchange
+) -> Reply:
+    """Return the codes of a device. Spec: RFC 8628 §3.2."""
+    caller, codes = await endpoint.answer(request)
+    exchange.log.client = caller.entry.client.client_id
+    return json_reply(codes.document())

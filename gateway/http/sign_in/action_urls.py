@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import orjson
 
 from gateway.domain.authentication import AuthenticationSession
-from gateway.protocol.authorization import AuthorizationRequest
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 AUTHENTICATE: Final = "authenticate"
 CONSENT: Final = "consent"
@@ -19,7 +19,7 @@ _LONGEST: Final = 8 * 1024
 def action_url(
     issuer: str,
     action: str,
-    asked: AuthorizationRequest,
+    asked: SignInRequest,
     session: AuthenticationSession,
     *,
     with_code: bool = True,
@@ -45,8 +45,8 @@ _CLIENT_DATA: Final = {
 """Keycloak's names of what a form keeps of the request, and the names of parameters."""
 
 
-def write_client_data(asked: AuthorizationRequest) -> str:
-    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: ClientData."""
+def write_client_data(asked: SignInRequest) -> str:
+    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
     stored = asked.stored()
     known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
     return base64.urlsafe_b64encode(orjson.dumps(known)).rstrip(b"=").decode("ascii")

@@ -15,7 +15,6 @@ from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.sessions import UserSession
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.cookies import Cookie, CookieName, expired
-from gateway.protocol.authorization import AuthorizationRequest
 from gateway.protocol.browser_sign_in import Browser
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_results.identity_cookie import (
@@ -23,6 +22,7 @@ from gateway.protocol.sign_in_results.identity_cookie import (
     IdentityVerification,
     issue_identity,
 )
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 _LONGEST_COOKIE: Final = 3_800
 """Characters: browsers keep 4096 bytes of name, value and attributes."""
@@ -56,7 +56,7 @@ class BrowserCookies:
         return None
 
     def began(
-        self, request: ProtocolRequest, asked: AuthorizationRequest, session_id: str
+        self, request: ProtocolRequest, asked: SignInRequest, session_id: str
     ) -> tuple[Cookie, ...]:
         """Return the cookies of a sign-in that waits for the user."""
         sealed_id = self._secrets.seal(session_id, _session_context(request))

@@ -1,4 +1,4 @@
-"""What pages show of a client. Keycloak: ClientModel."""
+"""What pages show of a client. Keycloak: ClientRepresentation."""
 
 from urllib.parse import urljoin
 

@@ -1,7 +1,6 @@
 """The response for each outcome of a request for a sign-in: a page, or the client's response."""
 
 from http import HTTPStatus
-from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.http.exchange import Exchange
@@ -15,13 +14,14 @@ from gateway.http.pages.views import (
     Text,
     View,
 )
-from gateway.http.replies import Reply
+from gateway.http.replies import NOT_KEPT, Reply
 from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART, action_url
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
 from gateway.http.sign_in.client_display import client_display
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, expired
+from gateway.http.sign_in.device_urls import device_status_url
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.browser_sign_in import (
@@ -32,9 +32,8 @@ from gateway.protocol.browser_sign_in import (
     Respond,
     Stop,
 )
+from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse, Redirect, deliver
-
-_NOT_KEPT: Final = (b"cache-control", b"no-store, must-revalidate, max-age=0")
 
 
 class OutcomeReplies:
@@ -82,9 +81,7 @@ class OutcomeReplies:
         """Send the browser to the client with a response, or with an error."""
         delivery = deliver(request.protocol, response)
         if isinstance(delivery, Redirect):
-            location = (b"location", delivery.url.encode("ascii", "xmlcharrefreplace"))
-            headers = (location, _NOT_KEPT, *cookie_headers(request.protocol, cookies))
-            return Reply(HTTPStatus.FOUND, headers)
+            return _redirect(request, delivery.url, cookies)
         view = FormPostPage(action=delivery.url, fields=tuple(delivery.fields.items()))
         return await self._show(request, view, response.target.client, cookies)
 
@@ -120,6 +117,8 @@ class OutcomeReplies:
             if signed_in is None
             else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
         )
+        if isinstance(outcome.response, DeviceResult):
+            return _redirect(request, device_status_url(request, outcome.response), cookies)
         return await self.deliver(request, outcome.response, cookies)
 
     async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:
@@ -147,3 +146,9 @@ class OutcomeReplies:
         )
         set_cookies = cookie_headers(request.protocol, cookies)
         return Reply(page.status, (*page.headers, *set_cookies), page.body)
+
+
+def _redirect(request: BrowserRequest, url: str, cookies: tuple[Cookie, ...]) -> Reply:
+    location = (b"location", url.encode("ascii", "xmlcharrefreplace"))
+    headers = (location, *NOT_KEPT, *cookie_headers(request.protocol, cookies))
+    return Reply(HTTPStatus.FOUND, headers)

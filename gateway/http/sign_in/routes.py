@@ -1,4 +1,4 @@
-"""The URLs that browsers open to sign in. Keycloak: 12.9, 12.10."""
+"""The URLs that browsers open to sign in. Keycloak: 12.10, 12.12."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +9,7 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_endpoint import BrowserEndpoint, BrowserHandler
+from gateway.http.sign_in.device_pages import DevicePages
 from gateway.http.sign_in.login_actions import LoginActions
 from gateway.http.sign_in.page_replies import PageReplies
 
@@ -23,6 +24,7 @@ class SignInHandlers:
 
     authorization: AuthorizationHandler
     actions: LoginActions
+    devices: DevicePages
     pages: PageReplies
 
 
@@ -37,6 +39,11 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
     own = [
         _route(f"{_REALM}/login-actions/{name}", handler, handlers, context, methods)
         for name, handler, methods in forms
+    ]
+    devices = handlers.devices
+    own += [
+        _route(f"{_REALM}/device", devices.code, handlers, context, _FORM),
+        _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET),
     ]
     path = f"{_REALM}/protocol/openid-connect/auth"
     endpoint = BrowserEndpoint(

@@ -31,6 +31,11 @@ class PageMessage(StrEnum):
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815
 
+    oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
+        "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."
+        " The flow is disabled for the client."
+    )
+
     @property
     def key(self) -> str:
         return self.name

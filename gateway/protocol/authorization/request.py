@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.domain.errors import RealmgateError
+from gateway.domain.events import Detail
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
 from gateway.protocol.response_modes import ResponseMode, ResponseTarget
 from gateway.protocol.scopes import GrantedScopes, still_granted
@@ -96,6 +97,16 @@ class AuthorizationRequest:
         """Where the response goes."""
         client = self.client.client
         return ResponseTarget(client, self.redirect_uri, self.response_mode, self.state)
+
+    @property
+    def event_details(self) -> Mapping[str, str]:
+        """What the event of the sign-in says of the request."""
+        return {
+            Detail.AUTH_TYPE: "code",
+            Detail.RESPONSE_TYPE: " ".join(sorted(self.response_type)),
+            Detail.RESPONSE_MODE: str(self.response_mode),
+            Detail.REDIRECT_URI: self.redirect_uri,
+        }
 
     def wants(self, part: ResponseType) -> bool:
         """Tell whether the response contains a code, an ID token or an access token."""

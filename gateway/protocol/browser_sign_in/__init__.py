@@ -10,4 +10,5 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
+from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.sign_in import BrowserSignIn

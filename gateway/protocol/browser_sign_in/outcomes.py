@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
-from gateway.protocol.authorization import AuthorizationRequest
+from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.consents import ConsentItem
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class AskUser:
     """The user fills in the form of a challenge."""
 
     session: AuthenticationSession
-    asked: AuthorizationRequest
+    asked: SignInRequest
     challenge: Challenge
 
 
@@ -25,19 +26,19 @@ class AskConsent:
     """The user decides about what the client asks for."""
 
     session: AuthenticationSession
-    asked: AuthorizationRequest
+    asked: SignInRequest
     items: tuple[ConsentItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """The client gets its response.
+    """The client gets its response, or the user sees what became of a device.
 
     `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
     `remember` is the name that the browser keeps where the user asked for it, empty to forget one.
     """
 
-    response: AuthorizationResponse
+    response: AuthorizationResponse | DeviceResult
     signed_in: UserSession | None = None
     remember: str | None = field(default=None, repr=False)
 
@@ -46,7 +47,8 @@ class Respond:
 class Stop:
     """The sign-in is over without a response for the client: a page says why."""
 
-    message: MessageKey
+    message: str
+    """The key of a text, or a text."""
     client: Client | None = None
     arguments: tuple[str, ...] = field(default=(), repr=False)
     """What takes the places in the text."""
@@ -58,7 +60,7 @@ class Expired:
     """The form belongs to another step: the user restarts, or continues where the sign-in is."""
 
     session: AuthenticationSession
-    asked: AuthorizationRequest
+    asked: SignInRequest
 
 
 @dataclass(frozen=True, slots=True)

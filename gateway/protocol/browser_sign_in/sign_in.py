@@ -1,7 +1,7 @@
 """A browser's way through a sign-in: from the authorization request to the client's response.
 
-The engine decides who signs in; consent follows, then the response. Between two requests of the
-browser everything is in the authentication session. Keycloak: 12.10 to 12.12
+The engine decides who signs in; consent follows, then what the sign-in is for. Between two requests
+of the browser everything is in the authentication session. Keycloak: 12.10 to 12.12
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from gateway.authentication.engine import (
     SignInContext,
     Step,
 )
-from gateway.authentication.errors import SignInRefused
+from gateway.authentication.errors import AccountNotSetUp, SignInRefused
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,
@@ -28,14 +28,8 @@ from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import SignInFlow
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.protocol.authorization import (
-    AuthorizationEndpoint,
-    AuthorizationRequest,
-    Prompt,
-    RedirectError,
-)
+from gateway.protocol.authorization import AuthorizationRequest, Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.messages import message_of
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -45,14 +39,19 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
-from gateway.protocol.errors import EventFailure
+from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
+from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.device_authorization import DeviceConnection
+from gateway.protocol.lockout_events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_results.completion import (
-    DifferentUser,
-    FinishedSignIn,
-    SignInCompletion,
+from gateway.protocol.sign_in_results.consents import (
+    ConsentDetail,
+    ConsentItem,
+    Consents,
+    requested,
 )
-from gateway.protocol.sign_in_results.consents import ConsentDetail, Consents
+from gateway.protocol.sign_in_results.session_joining import DifferentUser, FinishedSignIn
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,13 @@ class _Visit:
     """One request of a browser for a sign-in; `is_new` before anything of it was stored."""
 
     request: ProtocolRequest
-    asked: AuthorizationRequest
+    purpose: Purpose
     browser: Browser
     is_new: bool = False
+
+    @property
+    def asked(self) -> SignInRequest:
+        return self.purpose.asked
 
     @property
     def client(self) -> Client:
@@ -104,26 +107,36 @@ class BrowserSignIn:
     def __init__(
         self,
         sign_ins: ResumableSignIn,
-        endpoint: AuthorizationEndpoint,
+        purposes: Purposes,
         directory: Directory,
         consents: Consents,
-        completion: SignInCompletion,
     ) -> None:
         self._sign_ins = sign_ins
-        self._endpoint = endpoint
+        self._purposes = purposes
         self._directory = directory
         self._consents = consents
-        self._completion = completion
 
     async def begin(
         self, request: ProtocolRequest, asked: AuthorizationRequest, browser: Browser
     ) -> Outcome:
         """Begin the sign-in that a client asks for."""
-        visit = _Visit(request, asked, browser, is_new=True)
-        flow = request.realm.sign_in.browser_flow(visit.client.flow_overrides)
+        return await self._begin(
+            _Visit(request, self._purposes.of_client(asked), browser, is_new=True)
+        )
+
+    async def begin_for_device(
+        self, request: ProtocolRequest, device: DeviceConnection, browser: Browser
+    ) -> Outcome:
+        """Begin the sign-in of a user who connects a device."""
+        return await self._begin(
+            _Visit(request, self._purposes.of_device(device), browser, is_new=True)
+        )
+
+    async def _begin(self, visit: _Visit) -> Outcome:
+        flow = visit.request.realm.sign_in.browser_flow(visit.client.flow_overrides)
         if flow is None:
             return _unusable(visit)
-        may_ask = Prompt.NONE not in asked.prompt
+        may_ask = Prompt.NONE not in visit.asked.prompt
         session = _new_session(visit, flow)
         step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
         return await self._after(visit, step)
@@ -180,8 +193,7 @@ class BrowserSignIn:
         if not accepted:
             await self._sign_ins.end(step.session)
             request.event.user_id = step.user.id
-            failure = EventFailure(EventError.REJECTED_BY_USER)
-            raise RedirectError("access_denied", None, visit.asked.target, event=failure)
+            return await visit.purpose.reject(request)
         await self._consents.grant(visit.client, user, visit.asked.scopes, request.now)
         return await self._complete(visit, step, user, ConsentDetail.GRANTED)
 
@@ -200,16 +212,15 @@ class BrowserSignIn:
         client_id = request.parameters.get("client_id")
         restart = browser.restart
         if restart is not None and restart.get("client_id") == client_id:
-            asked = await self._endpoint.resume(request, restart)
-            outcome = await self.begin(request, asked, browser)
+            purpose = await self._purposes.resume(request, restart)
+            outcome = await self._begin(_Visit(request, purpose, browser, is_new=True))
             return _with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
         if browser.identity is not None and client_id is not None and client_data:
             stored = {"scope": "", **client_data, "client_id": client_id}
-            asked = await self._endpoint.resume(request, stored)
-            failure = EventFailure(EventError.EXPIRED_CODE)
+            purpose = await self._purposes.resume(request, stored)
             error, text = "temporarily_unavailable", "authentication_expired"
-            raise RedirectError(error, text, asked.target, event=failure)
+            raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
         if browser.identity is not None:
             request.event.withdraw()
             return AlreadySignedIn()
@@ -220,10 +231,10 @@ class BrowserSignIn:
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> _Visit:
         """Return the request with what the client asked for when the sign-in began."""
-        asked = await self._endpoint.resume(request, session.request)
+        purpose = await self._purposes.resume(request, session.request)
         request.event.begin(EventType.LOGIN)
-        request.event.client_id = asked.client.client.client_id
-        return _Visit(request, asked, browser)
+        request.event.client_id = purpose.asked.client.client.client_id
+        return _Visit(request, purpose, browser)
 
     async def _after(self, visit: _Visit, step: Step) -> Outcome:
         match step:
@@ -237,23 +248,31 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: _Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if asked.hinted_user is not None and step.user.id != asked.hinted_user:
-            failure = EventFailure(EventError.DIFFERENT_USER_AUTHENTICATED)
-            raise RedirectError("login_required", None, asked.target, event=failure)
+        if not _is_hinted(asked, step.user.id):
+            error = EventError.DIFFERENT_USER_AUTHENTICATED
+            raise visit.purpose.refusal("login_required", error)
         user = await self._user(visit, step)
         if user is None:
             return _unusable(visit)
-        again = Prompt.CONSENT in asked.prompt
-        items = await self._consents.missing(client, user, asked.scopes, ask_again=again)
+        items = await self._consent_items(visit, user)
         if items:
             return await self._ask_consent(visit, AskConsent(step.session, asked, items))
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
 
+    async def _consent_items(self, visit: _Visit, user: UserEntry) -> tuple[ConsentItem, ...]:
+        """Return what the user is asked for; nothing where nobody is asked."""
+        asked, client = visit.asked, visit.client
+        if visit.purpose.is_always_confirmed:
+            itself = ConsentItem(client.client_id, client.display.name)
+            return requested(user, asked.scopes) or (itself,)
+        again = Prompt.CONSENT in asked.prompt
+        return await self._consents.missing(client, user, asked.scopes, ask_again=again)
+
     async def _ask_consent(self, visit: _Visit, ask: AskConsent) -> Outcome:
         if Prompt.NONE in visit.asked.prompt:
-            failure = EventFailure(EventError.INTERACTION_REQUIRED)
-            raise RedirectError("interaction_required", None, visit.asked.target, event=failure)
+            error = EventError.INTERACTION_REQUIRED
+            raise visit.purpose.refusal("interaction_required", error)
         if visit.is_new:
             await self._sign_ins.keep(visit.context, ask.session)
         visit.request.event.withdraw()
@@ -274,27 +293,30 @@ class BrowserSignIn:
             consent=consent,
         )
         try:
-            completed = await self._completion.complete(visit.request, visit.asked, finished)
+            response, session = await visit.purpose.complete(visit.request, finished)
         except DifferentUser:
             visit.request.event.fail(EventError.DIFFERENT_USER_AUTHENTICATED)
             return Stop(MessageKey.DIFFERENT_USER, visit.client, (user.user.username,))
         if finished.joins is not None:
-            return Respond(completed.response)
+            return Respond(response)
         remembered = user.user.username if step.session.remember_me else ""
         offered = visit.request.realm.realm.login.remember_me
-        return Respond(
-            completed.response, completed.session, remember=remembered if offered else None
-        )
+        return Respond(response, session, remember=remembered if offered else None)
 
     async def _user(self, visit: _Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""
         return await self._directory.user(visit.request.realm.realm.id, step.user.id)
 
 
+def _is_hinted(asked: SignInRequest, user_id: str) -> bool:
+    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
+    hint = asked.hinted_user
+    return hint is None or is_subject(hint, asked.client.client, user_id)
+
+
 def _challenged(visit: _Visit, step: Challenged) -> AskUser:
     if Prompt.NONE in visit.asked.prompt:
-        failure = EventFailure(EventError.NOT_LOGGED_IN)
-        raise RedirectError("login_required", None, visit.asked.target, event=failure)
+        raise visit.purpose.refusal("login_required", EventError.NOT_LOGGED_IN)
     if step.failure is None:
         visit.request.event.withdraw()
     else:
@@ -315,9 +337,11 @@ def _unusable(visit: _Visit) -> Stop:
 
 
 def _refused(visit: _Visit, error: SignInRefused) -> Stop:
-    visit.request.event.user_id = error.user_id
+    note_refusal(visit.request.event, error)
+    if Prompt.NONE in visit.asked.prompt and isinstance(error, AccountNotSetUp):
+        raise visit.purpose.refusal("interaction_required", error.event_error)
     visit.request.event.fail(error.event_error)
-    return Stop(message_of(error), visit.client)
+    return Stop(error.shown, visit.client)
 
 
 def _expired(visit: _Visit, session: AuthenticationSession) -> Expired:
@@ -338,12 +362,13 @@ def _new_session(visit: _Visit, flow: SignInFlow) -> AuthenticationSession:
 
 def _note_failure(visit: _Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
     event = visit.request.event
-    event.user_id = failure.user_id
+    note_refusal(event, failure)
     event.details |= {
         Detail.AUTH_METHOD: OPENID_CONNECT,
-        Detail.REDIRECT_URI: visit.asked.redirect_uri,
         Detail.CODE_ID: session.id,
     }
+    if redirect_uri := visit.asked.event_details.get(Detail.REDIRECT_URI):
+        event.details[Detail.REDIRECT_URI] = redirect_uri
     if session.attempted_username:
         event.details[Detail.USERNAME] = session.attempted_username
     event.fail(failure.event_error)

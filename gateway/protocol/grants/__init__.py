@@ -6,7 +6,13 @@ from typing import Final, Protocol
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.grants import authorization_code, client_credentials, password, refresh_token
+from gateway.protocol.grants import (
+    authorization_code,
+    client_credentials,
+    device_code,
+    password,
+    refresh_token,
+)
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
 
@@ -29,6 +35,7 @@ class Grant(Protocol):
 GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
     authorization_code.GRANT_TYPE: authorization_code.AuthorizationCodeGrant,
     client_credentials.GRANT_TYPE: client_credentials.ClientCredentials,
+    device_code.GRANT_TYPE: device_code.DeviceCodeGrant,
     password.GRANT_TYPE: password.Password,
     refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
 }

@@ -5,7 +5,7 @@ client's part in the session, and with it every token that was issued for the co
 Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5, C7
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from gateway.domain.authorization_codes import (
@@ -16,16 +16,20 @@ from gateway.domain.authorization_codes import (
 )
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.directory import UserEntry
-from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.authorization.code_verifier import require_verifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes, still_granted
-from gateway.protocol.session_tokens import SessionTokens, require_offline_role
-from gateway.protocol.sessions import Joined, Participation, is_part_over
+from gateway.protocol.scopes import GrantedScopes
+from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.sessions import Joined, Participation
+from gateway.protocol.sign_in_results.redemption import (
+    PastSignIn,
+    SignInRedemption,
+    is_before_revocation,
+    require_active,
+)
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "authorization_code"
@@ -34,12 +38,10 @@ _GRANT_SHORTCUT: Final = "ac"
 
 @dataclass(frozen=True, slots=True)
 class _Redeemed:
-    """A code that was redeemed now, and what the stores have of its session and user."""
+    """A code that was redeemed now, and its sign-in."""
 
     code: AuthorizationCode
-    session: UserSession
-    part: ClientSession
-    user: UserEntry
+    sign_in: PastSignIn
 
 
 class AuthorizationCodeGrant:
@@ -50,8 +52,9 @@ class AuthorizationCodeGrant:
     def __init__(self, services: GrantServices) -> None:
         self._codes = services.authorization_codes
         self._sessions = services.sessions
-        self._directory = services.directory
-        self._consents = services.consents
+        self._redemption = SignInRedemption(
+            services.directory, services.sessions, services.consents
+        )
         self._tokens = SessionTokens(services.sessions, services.database)
 
     async def __call__(
@@ -60,19 +63,17 @@ class AuthorizationCodeGrant:
         client = caller.entry.client
         redeemed = await self._redeem(request)
         _require_request(request, client, redeemed)
-        granted = still_granted(request.realm, client, redeemed.code.scope.split(" "))
-        if not await self._consents.holds(client, redeemed.user, granted):
-            text = "Client no longer has requested consent from user"
-            raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
+        user, code = redeemed.sign_in.user, redeemed.code
+        granted = await self._redemption.scopes(request, client, user, code.scope)
         joined = await self._join(request, client, redeemed, granted)
         return await self._tokens.issue_for(
             request,
             caller.entry,
-            redeemed.user,
+            user,
             granted,
             joined,
             grant=_GRANT_SHORTCUT,
-            nonce=redeemed.code.nonce,
+            nonce=code.nonce,
         )
 
     async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
@@ -92,22 +93,9 @@ class AuthorizationCodeGrant:
             await self._revoke(request, name)
         if redeemed.code is None or session is None:
             raise _invalid_code()
-        return await self._known(request, redeemed.code, session)
-
-    async def _known(
-        self, request: ProtocolRequest, code: AuthorizationCode, session: UserSession
-    ) -> _Redeemed:
-        """Return the code with its user, who must still be in the session and enabled."""
-        part = session.clients.get(code.name.client)
-        if part is None or session.user_id != code.user_id:
-            raise _refused("User session not found", EventError.USER_SESSION_NOT_FOUND)
-        user = await self._directory.user(request.realm.realm.id, code.user_id)
-        if user is None:
-            raise _refused("User not found", EventError.USER_NOT_FOUND)
-        request.event.user_id = user.user.id
-        if not user.user.enabled:
-            raise _refused("User disabled", EventError.USER_DISABLED)
-        return _Redeemed(code, session, part, user)
+        code = redeemed.code
+        found = await self._redemption.find(request, session, code.name.client, code.user_id)
+        return _Redeemed(code, found)
 
     async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
         """End the client's part in the session of the code, online and offline."""
@@ -121,37 +109,15 @@ class AuthorizationCodeGrant:
         redeemed: _Redeemed,
         granted: GrantedScopes,
     ) -> Joined:
-        """Return the session with the client's part as the code decided it.
-
-        Another tab may have signed in to the same client since, with another request.
-        """
-        code, session = redeemed.code, redeemed.session
-        if granted.offline:
-            return await self._join_offline(request, client, redeemed, granted)
-        part = replace(
-            redeemed.part,
-            acr=code.acr,
-            authenticated_at=code.authenticated_at,
-            claims=code.claims,
-        )
-        return Joined(replace(session, clients={**session.clients, client.id: part}), part)
-
-    async def _join_offline(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        redeemed: _Redeemed,
-        granted: GrantedScopes,
-    ) -> Joined:
-        require_offline_role(redeemed.user)
+        """Return the session with the client's part as the code decided it."""
         code, realm = redeemed.code, request.realm.realm
         participation = Participation(
             " ".join(granted.names), code.acr, code.authenticated_at, code.claims
         )
-        joined = await self._sessions.join_offline(
-            realm, redeemed.session, client, participation, request.now
+        joined = await self._redemption.join(
+            request, client, redeemed.sign_in, participation, offline=granted.offline
         )
-        if await self._codes.was_replayed(realm.id, code.name):
+        if granted.offline and await self._codes.was_replayed(realm.id, code.name):
             # The replay found no offline session that it could end.
             await self._revoke(request, code.name)
         return joined
@@ -172,8 +138,7 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
         raise _refused(text, EventError.INVALID_CLIENT)
     if not client.standard_flow_enabled:
         raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
-    if is_part_over(request.realm.realm, redeemed.session, client, request.now):
-        raise _refused("Session not active", EventError.USER_SESSION_NOT_FOUND)
+    require_active(request, client, redeemed.sign_in)
     require_verifier(
         sent.raw("code_verifier"),
         code.code_challenge,
@@ -181,7 +146,8 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
         enforced=bool(client.authorization.code_challenge_method),
     )
     _require_certificate(request, code)
-    _require_recent(request, client, redeemed)
+    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
+        raise _invalid_code()
 
 
 def _require_certificate(request: ProtocolRequest, code: AuthorizationCode) -> None:
@@ -190,14 +156,6 @@ def _require_certificate(request: ProtocolRequest, code: AuthorizationCode) -> N
     if code.certificate is None:
         return
     if certificate is None or certificate.thumbprint != code.certificate or not certificate.binds:
-        raise _invalid_code()
-
-
-def _require_recent(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
-    """Refuse a code issued before a notBefore: its tokens would be younger than that."""
-    realm, user = request.realm.realm, redeemed.user.user
-    not_before = max(realm.not_before, client.not_before, user.not_before)
-    if int(redeemed.code.issued_at.timestamp()) < not_before:
         raise _invalid_code()
 
 

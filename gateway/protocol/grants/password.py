@@ -1,7 +1,6 @@
 """password: a user signs in through the client. Spec: RFC 6749 §4.3; Keycloak: 1.5 (26.7)."""
 
 from dataclasses import dataclass
-from datetime import UTC
 from http import HTTPStatus
 from typing import Final
 
@@ -12,11 +11,10 @@ from gateway.authentication.errors import (
     AccountNotSetUp,
     CertificateRejected,
     InvalidUserCredentials,
-    Lockout,
     SessionLimitExceeded,
     SignInRefused,
 )
-from gateway.domain.authentication import new_authentication_session
+from gateway.domain.authentication import session_of_one_request
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import needs_username
@@ -25,6 +23,7 @@ from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.lockout_events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes
 from gateway.protocol.session_tokens import SessionTokens
@@ -73,7 +72,7 @@ class Password:
             certificate=request.certificate,
             form=_credentials(request, needs_name=needs_username(flow)),
         )
-        session = new_authentication_session(
+        session = session_of_one_request(
             realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
         )
         step = await self._engine.begin(context, session)
@@ -119,9 +118,7 @@ def _require_allowed(client: Client) -> None:
 
 def _refused(request: ProtocolRequest, refusal: SignInRefused) -> OAuthError:
     """Return what the client reads of it; the event tells more."""
-    request.event.user_id = refusal.user_id
-    if refusal.lockout is not None:
-        request.event.beside.append(_locked_out(refusal.lockout))
+    note_refusal(request.event, refusal)
     answer = _answer_to(refusal)
     failure = EventFailure(refusal.event_error, answer.reason)
     return OAuthError(
@@ -160,14 +157,3 @@ def _answer_to(refusal: SignInRefused) -> _Answer:
             service = refusal.event_error == EventError.INVALID_USER
             reason = "User is a service account" if service else None
             return _Answer("Invalid user credentials", reason)
-
-
-def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:
-    details = {
-        Detail.REASON: "brute_force_attack detected",
-        Detail.NUM_FAILURES: str(lockout.failures),
-    }
-    if lockout.until is None:
-        return EventType.USER_DISABLED_BY_PERMANENT_LOCKOUT, details
-    until = lockout.until.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")
-    return EventType.USER_DISABLED_BY_TEMPORARY_LOCKOUT, {**details, Detail.NOT_BEFORE: until}

@@ -1,58 +1,27 @@
-"""What follows a sign-in: the user session, and the response that the client asked for.
+"""The response that a client gets after a sign-in that it asked for.
 
-A new session has an id of its own. Who is signed in already keeps the
-session: the client joins it, and credentials that were asked for again renew it.
-Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10,
-attachSession, OIDCLoginProtocol; attacks: session fixation
+Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from gateway.domain.authorization_codes import AuthorizationCode, CodeName
-from gateway.domain.clients import OPENID_CONNECT, Client
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import Detail
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import UserEntry
-from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
-from gateway.protocol.authorization.levels import levels_of
-from gateway.protocol.claims.mapped_claims import AUTH_TIME
-from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.scopes import resolve_claims
-from gateway.protocol.sessions import Joined, NewSession, Participation, Sessions
-from gateway.protocol.sign_in_results.authentication_levels import acr_of
-from gateway.protocol.sign_in_results.consents import ConsentDetail
-from gateway.protocol.sign_in_results.identity_cookie import authenticated_at
+from gateway.protocol.sessions import Joined, Sessions
+from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining
 from gateway.protocol.tokens import Issue, SessionPart, issue_to_browser
 
 _NO_GRANT: Final = "na"
 """The letters in the jti of tokens that no grant issued. Keycloak: AccessTokenContext"""
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedSignIn:
-    """Who signed in, and how.
-
-    `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
-    cookie in any case. `level` is None where the flow has no levels.
-    """
-
-    user: UserEntry
-    joins: UserSession | None = None
-    current: UserSession | None = None
-    level: int | None = None
-    remember_me: bool = False
-    notes: Mapping[str, str] = field(default_factory=dict)
-    consent: ConsentDetail = ConsentDetail.NOT_REQUIRED
-    action: Mapping[str, str] = field(default_factory=dict)
-    """`kc_action` and `kc_action_status` of an action that the client asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,30 +32,11 @@ class CompletedSignIn:
     session: UserSession
 
 
-class DifferentUser(OAuthError):
-    """Another user is signed in in this browser: nobody is signed in in that one's place.
-
-    Answered with a page. Keycloak: OIDCLoginProtocol
-    """
-
-    def __init__(self) -> None:
-        error = refused("access_denied", "", EventError.DIFFERENT_USER_AUTHENTICATED)
-        super().__init__(error.error, event=error.event)
-
-
-class SessionEnded(OAuthError):
-    """The session ended while the user signed in: the sign-in has to begin again."""
-
-    def __init__(self) -> None:
-        error = refused("login_required", "", EventError.USER_SESSION_NOT_FOUND)
-        super().__init__(error.error, event=error.event)
-
-
 class SignInCompletion:
     """Begins or joins the session, and issues what the client asked for."""
 
     def __init__(self, sessions: Sessions, codes: AuthorizationCodeStore) -> None:
-        self._sessions = sessions
+        self._joining = SessionJoining(sessions)
         self._codes = codes
 
     async def complete(
@@ -97,54 +47,13 @@ class SignInCompletion:
         Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
         StoreUnavailable.
         """
-        _note(request, asked, finished)
-        joined = await self._attach(request, asked, finished)
-        request.event.session_id = joined.session.id
-        request.event.details[Detail.CODE_ID] = joined.session.id
+        joined = await self._joining.join(request, asked, finished)
         parameters = {"session_state": joined.session.id, **finished.action}
         code = await self._code(request, asked, joined)
         if code is not None:
             parameters["code"] = code
         parameters |= _tokens(request, asked, finished.user, joined, code)
         return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
-
-    async def _attach(
-        self, request: ProtocolRequest, asked: AuthorizationRequest, finished: FinishedSignIn
-    ) -> Joined:
-        """Return the session of the sign-in with the client's part."""
-        realm, client, now = request.realm.realm, asked.client.client, request.now
-        current = finished.joins or finished.current
-        if current is not None and current.user_id != finished.user.user.id:
-            raise DifferentUser
-        if current is None:
-            part = _participation(realm, asked, finished, now)
-            return await self._begin(request, client, finished, part)
-        if finished.joins is not None:
-            part = _participation(realm, asked, finished, authenticated_at(current))
-            joined = await self._sessions.join(realm, current, client, part, now)
-        else:
-            part = _participation(realm, asked, finished, now)
-            renewed = _renewed(current, finished, request)
-            joined = await self._sessions.renew(realm, renewed, client, part, now)
-        if joined is None:
-            raise SessionEnded
-        return joined
-
-    async def _begin(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        finished: FinishedSignIn,
-        participation: Participation,
-    ) -> Joined:
-        new = NewSession(
-            user=finished.user.user,
-            address=request.remote_address,
-            remember_me=finished.remember_me,
-            notes=_notes({}, finished, request.now),
-        )
-        realm = request.realm.realm
-        return await self._sessions.begin_in_browser(realm, client, new, participation, request.now)
 
     async def _code(
         self, request: ProtocolRequest, asked: AuthorizationRequest, joined: Joined
@@ -169,51 +78,6 @@ class SignInCompletion:
         realm = request.realm.realm
         await self._codes.add(realm.id, code, realm.token_lifespans.access_code)
         return code.name.text
-
-
-def _participation(
-    realm: Realm, asked: AuthorizationRequest, finished: FinishedSignIn, signed_in: datetime
-) -> Participation:
-    names = levels_of(realm, asked.client.client)
-    fresh = finished.joins is None
-    return Participation(
-        scope=" ".join(asked.scopes.names),
-        acr=acr_of(finished.level, names, fresh=fresh, requested=_requested_acr(asked.claims)),
-        authenticated_at=signed_in,
-        claims=json.dumps(asked.claims, separators=(",", ":")) if asked.claims else "",
-    )
-
-
-def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:
-    """Return the classes that the parameter `claims` names. Spec: OpenID Connect Core §5.5.1.1."""
-    of_token = claims.get("id_token")
-    wanted = of_token.get("acr") if isinstance(of_token, dict) else None
-    if not isinstance(wanted, dict):
-        return ()
-    values = wanted.get("values")
-    several = [wanted.get("value"), *(values if isinstance(values, list) else ())]
-    return tuple(value for value in several if isinstance(value, str))
-
-
-def _renewed(
-    session: UserSession, finished: FinishedSignIn, request: ProtocolRequest
-) -> UserSession:
-    return UserSession(
-        id=session.id,
-        realm_id=session.realm_id,
-        user_id=session.user_id,
-        username=finished.user.user.username,
-        ip_address=request.remote_address,
-        started_at=session.started_at,
-        refreshed_at=session.refreshed_at,
-        remember_me=session.remember_me or finished.remember_me,
-        clients=session.clients,
-        notes=_notes(session.notes, finished, request.now),
-    )
-
-
-def _notes(before: Mapping[str, str], finished: FinishedSignIn, now: datetime) -> Mapping[str, str]:
-    return {**before, **finished.notes, AUTH_TIME: str(int(now.timestamp()))}
 
 
 def _tokens(
@@ -246,20 +110,3 @@ def _tokens(
         found["token_type"] = tokens.token_type
         found["expires_in"] = str(tokens.expires_in)
     return found
-
-
-def _note(request: ProtocolRequest, asked: AuthorizationRequest, finished: FinishedSignIn) -> None:
-    event, user = request.event, finished.user.user
-    event.begin(EventType.LOGIN)
-    event.client_id, event.user_id = asked.client.client.client_id, user.id
-    event.details |= {
-        Detail.AUTH_METHOD: OPENID_CONNECT,
-        Detail.AUTH_TYPE: "code",
-        Detail.RESPONSE_TYPE: " ".join(sorted(asked.response_type)),
-        Detail.RESPONSE_MODE: str(asked.response_mode),
-        Detail.REDIRECT_URI: asked.redirect_uri,
-        Detail.CONSENT: str(finished.consent),
-        Detail.USERNAME: user.username,
-    }
-    if finished.remember_me:
-        event.details[Detail.REMEMBER_ME] = "true"

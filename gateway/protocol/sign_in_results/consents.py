@@ -54,8 +54,13 @@ class Consents:
     async def grant(
         self, client: Client, user: UserEntry, scopes: GrantedScopes, now: datetime
     ) -> None:
-        """Store that the user consents to the displayed scopes, beside those of before."""
+        """Store that the user consents to the displayed scopes, beside those of before.
+
+        A client that requires no consent gets none.
+        """
         given = tuple(item.scope for item in displayed(client, user, scopes))
+        if not given:
+            return
         realm_id, user_id = user.user.realm_id, user.user.id
         async with self._database.write() as stores:
             before = await stores.consents.find(realm_id, user_id, client.id)
@@ -74,8 +79,11 @@ class Consents:
 
 def displayed(client: Client, user: UserEntry, scopes: GrantedScopes) -> tuple[ConsentItem, ...]:
     """Return the scopes of the consent page, in their order; none where none is required."""
-    if not client.consent_required:
-        return ()
+    return requested(user, scopes) if client.consent_required else ()
+
+
+def requested(user: UserEntry, scopes: GrantedScopes) -> tuple[ConsentItem, ...]:
+    """Return the scopes of a consent page that is shown in any case."""
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
     return tuple(

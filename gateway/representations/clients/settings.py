@@ -131,6 +131,9 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "exclude.session.state.from.auth.response": _Setting(
         "authorization", "exclude_session_state", SWITCH
     ),
+    "oauth2.device.authorization.grant.enabled": _Setting("device_grant", "enabled", SWITCH),
+    "oauth2.device.code.lifespan": _Setting("device_grant", "code_lifespan", LIMIT),
+    "oauth2.device.polling.interval": _Setting("device_grant", "polling_interval", LIMIT),
     "acr.loa.map": _Setting("levels", "names", LEVELS),
     "default.acr.values": _Setting("levels", "default", LIST),
     "minimum.acr.value": _Setting("levels", "minimum", TEXT),

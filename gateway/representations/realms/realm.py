@@ -194,7 +194,8 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an update without parts of WebAuthn policies, which it replaces as a whole or not.
 
     Raises InvalidInput.
-    Keycloak: an update reads a policy where `rpEntityName` is sent; what is not sent is the default
+    It reads a policy where its `RpEntityName` is sent; what else is not sent is the default.
+    Keycloak: RealmRepresentation, PUT of a realm
     """
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, "", [])

@@ -2,21 +2,33 @@
 
 from typing import Final
 
+from gateway.domain.flows import KIND_OF, LEVEL
+from gateway.domain.flows import Place as FlowPlace
 from gateway.representations.flows import Role, of_role
 from gateway.representations.setting_effects.rows import Place, SettingRow, stored, works
 
 _WAITING: Final = (
-    "Waits for pages. Flows may contain it; for the password grant, a flow in which it is enabled"
-    " is refused"
+    "Flows may contain it: a sign-in passes it over, and fails where it is required. For the"
+    " password grant, a flow in which it is enabled is refused"
 )
+_ACTING: Final = tuple(each.id for each in of_role(Role.USER) if each.acts)
+_PAGES: Final = frozenset(
+    name for name in _ACTING if KIND_OF[name].direct_grant is FlowPlace.NOWHERE
+)
+"""Those that do not act in the password grant."""
 AUTHENTICATOR_ROWS: Final[tuple[SettingRow, ...]] = (
     *works(
         Place.AUTHENTICATOR,
         {
             "tests/http/test_direct_grant_flows.py": " ".join(
-                each.id for each in of_role(Role.USER) if each.acts
-            )
+                name for name in _ACTING if name not in _PAGES
+            ),
+            "tests/contract/test_resumable_sign_in.py": " ".join(
+                name for name in _ACTING if name in _PAGES - {LEVEL}
+            ),
+            "tests/contract/test_levels_of_authentication.py": LEVEL,
         },
+        dict.fromkeys(_PAGES, "In a browser; not in the password grant"),
     ),
     *stored(
         Place.AUTHENTICATOR,

@@ -39,10 +39,9 @@ _WEB_AUTHN: Final = (
     " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
 )
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "displayNameHtml registrationAllowed rememberMe resetPasswordAllowed"
+    "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
-    " browserFlow registrationFlow resetCredentialsFlow",
-    "the authorization endpoint": "accessCodeLifespanUserAction accessCodeLifespanLogin",
+    " registrationFlow resetCredentialsFlow",
     "mail": "smtpServer actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
     "the device grant": "oauth2DeviceCodeLifespan oauth2DevicePollingInterval",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
@@ -94,6 +93,9 @@ REALM_FIELD_ROWS: Final = (
             " loginWithEmailAllowed duplicateEmailsAllowed editUsernameAllowed",
             "tests/http/test_flows_in_use.py": "verifyEmail directGrantFlow"
             " clientAuthenticationFlow",
+            "tests/contract/test_resumable_sign_in.py": "rememberMe browserFlow"
+            " accessCodeLifespanLogin",
+            "tests/contract/test_authentication_sessions.py": "accessCodeLifespanUserAction",
             "tests/spec/test_brute_force_guard.py": "bruteForceProtected permanentLockout"
             " maxTemporaryLockouts bruteForceStrategy maxFailureWaitSeconds waitIncrementSeconds"
             " minimumQuickLoginWaitSeconds quickLoginCheckMilliSeconds maxDeltaTimeSeconds"

@@ -1,0 +1,116 @@
+"""Device authorizations: a device asks for tokens, and its user answers in a browser elsewhere.
+
+The device polls with its device code; the user types the user code, which the device shows.
+Spec: RFC 8628 §3.1 to §3.5, §6.1; Keycloak: 1.8, 12.7
+"""
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+_DEVICE_CODE_BYTES: Final = 32
+_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
+"""No vowels, so that no words arise; no letter that looks like a digit. Spec: RFC 8628 §6.1"""
+_LENGTH: Final = 8
+_LONGEST_TYPED: Final = 64
+_NO_LETTER: Final = re.compile("[^A-Z]")
+
+
+def new_device_code() -> str:
+    """Return 43 characters that cannot be guessed."""
+    return secrets.token_urlsafe(_DEVICE_CODE_BYTES)
+
+
+def new_user_code() -> str:
+    """Return 8 letters, one of 2.5e10 codes."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
+
+
+def displayed_user_code(code: str) -> str:
+    """Return the code as the device shows it: `ABCD-EFGH`."""
+    return f"{code[:4]}-{code[4:]}"
+
+
+def parse_user_code(typed: str) -> str | None:
+    """Return the code that a user typed, None for what cannot be one.
+
+    Small letters count as capitals, and all that is no letter is left out.
+    """
+    code = _NO_LETTER.sub("", typed.upper()) if len(typed) <= _LONGEST_TYPED else ""
+    return code if len(code) == _LENGTH and set(_LETTERS).issuperset(code) else None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAuthorization:
+    """What a device asks for."""
+
+    device_code: str = field(repr=False)
+    user_code: str = field(repr=False)
+    """As `parse_user_code` returns it."""
+    client: str
+    """The client's internal id."""
+    client_id: str
+    scope: str
+    """All granted scopes, also those that tokens do not name; space separated."""
+    interval: timedelta
+    """The least pause between two polls."""
+    nonce: str | None = field(default=None, repr=False)
+    code_challenge: str | None = None
+    code_challenge_method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceApproval:
+    """The sign-in of the user who connected the device."""
+
+    session_id: str
+    user_id: str
+    approved_at: datetime
+    acr: str | None = None
+    authenticated_at: datetime | None = None
+
+
+class DeviceStatus(StrEnum):
+    """What the store answers to a poll, or to a user code."""
+
+    UNKNOWN = "unknown"
+    """It was never issued, is forgotten, or has got its tokens."""
+    EXPIRED = "expired"
+    OTHER_CLIENT = "other_client"
+    """The code belongs to another client."""
+    TOO_FAST = "too_fast"
+    """The last poll was less than the interval ago."""
+    PENDING = "pending"
+    """The user has not answered."""
+    DENIED = "denied"
+    APPROVED = "approved"
+    TOO_MANY_GUESSES = "too_many_guesses"
+    """The address has tried too many user codes that do not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePoll:
+    """The answer to a poll; authorization and approval are there where it is approved."""
+
+    status: DeviceStatus
+    authorization: DeviceAuthorization | None = None
+    approval: DeviceApproval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOfUserCode:
+    """The answer to a user code; the authorization is there while it is pending."""
+
+    status: DeviceStatus
+    authorization: DeviceAuthorization | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuessLimit:
+    """How many unknown user codes may come from one address, and within which time."""
+
+    most: int = 20
+    window: timedelta = timedelta(minutes=10)

@@ -1,0 +1,135 @@
+"""What a sign-in is for: it decides what follows when the user has signed in, or refuses.
+
+A client gets its response; a device is connected. The request that a sign-in keeps says which.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gateway.domain.events import EventError
+from gateway.domain.sessions import UserSession
+from gateway.protocol.authorization import (
+    AuthorizationEndpoint,
+    AuthorizationRequest,
+    RedirectError,
+)
+from gateway.protocol.browser_sign_in.outcomes import Respond
+from gateway.protocol.device_authorization import (
+    DeviceApprovals,
+    DeviceConnection,
+    DeviceResult,
+    UserCodes,
+    names_device,
+)
+from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.response_modes import AuthorizationResponse
+from gateway.protocol.sign_in_results.completion import SignInCompletion
+from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+
+
+class Purpose(Protocol):
+    """What one sign-in is for. Methods raise StoreUnavailable."""
+
+    @property
+    def asked(self) -> SignInRequest: ...
+
+    @property
+    def is_always_confirmed(self) -> bool:
+        """Whether the user is asked even where the client requires no consent, or has it."""
+        ...
+
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+        """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
+        ...
+
+    async def reject(self, request: ProtocolRequest) -> Respond:
+        """Note that the user has refused; raises OAuthError where the client is told."""
+        ...
+
+    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
+        """Return an error that ends the sign-in."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPurpose:
+    """A client gets the response to its authorization request."""
+
+    asked: AuthorizationRequest
+    completion: SignInCompletion = field(repr=False)
+    is_always_confirmed: bool = False
+
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+        completed = await self.completion.complete(request, self.asked, finished)
+        return completed.response, completed.session
+
+    async def reject(self, request: ProtocolRequest) -> Respond:  # noqa: ARG002
+        raise self.refusal("access_denied", EventError.REJECTED_BY_USER)
+
+    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
+        failure = EventFailure(event_error)
+        return RedirectError(error, description, self.asked.target, event=failure)
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePurpose:
+    """A device gets its tokens.
+
+    Its user is asked in any case: a link of an attacker may have led here, and who is signed in
+    would connect the attacker's device without noticing. Spec: RFC 8628 §5.4
+    """
+
+    asked: DeviceConnection
+    approvals: DeviceApprovals = field(repr=False)
+    is_always_confirmed: bool = True
+
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+        return await self.approvals.approve(request, self.asked, finished)
+
+    async def reject(self, request: ProtocolRequest) -> Respond:
+        request.event.fail(EventError.REJECTED_BY_USER)
+        return Respond(await self.approvals.deny(request, self.asked))
+
+    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
+        return OAuthError(error, description, event=EventFailure(event_error))
+
+
+class Purposes:
+    """Returns the purpose of a sign-in that begins or continues."""
+
+    def __init__(
+        self,
+        endpoint: AuthorizationEndpoint,
+        completion: SignInCompletion,
+        user_codes: UserCodes,
+        approvals: DeviceApprovals,
+    ) -> None:
+        self._endpoint = endpoint
+        self._completion = completion
+        self._user_codes = user_codes
+        self._approvals = approvals
+
+    def of_client(self, asked: AuthorizationRequest) -> Purpose:
+        return ClientPurpose(asked, self._completion)
+
+    def of_device(self, device: DeviceConnection) -> Purpose:
+        return DevicePurpose(device, self._approvals)
+
+    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
+        """Return the purpose that a sign-in has stored.
+
+        Raises PageError where the client has changed meanwhile, StoredRequestUnusable and
+        StoreUnavailable.
+        """
+        if names_device(stored):
+            return self.of_device(await self._user_codes.resume(request, stored))
+        return self.of_client(await self._endpoint.resume(request, stored))

@@ -1,0 +1,139 @@
+"""urn:ietf:params:oauth:grant-type:device_code: a device polls until its user has answered.
+
+The code is spent by the poll that gets the tokens; one that is refused leaves it as it was.
+Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.device_authorizations import DeviceApproval, DeviceAuthorization, DeviceStatus
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.protocol.authorization.code_verifier import require_verifier
+from gateway.protocol.client_authentication import AuthenticatedClient
+from gateway.protocol.errors import EventFailure, OAuthError, refused
+from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.sessions import Participation
+from gateway.protocol.sign_in_results.redemption import (
+    PastSignIn,
+    SignInRedemption,
+    is_before_revocation,
+    require_active,
+)
+from gateway.protocol.tokens import TokenResponse
+
+GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_GRANT_SHORTCUT: Final = "dg"
+_NOT_VALID: Final = "Device code not valid"
+_INVALID: Final = EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE)
+_OTHER_CLIENT: Final = "unauthorized client"
+_DENIED: Final = "The end user denied the authorization request"
+_REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
+    DeviceStatus.UNKNOWN: ("invalid_grant", _NOT_VALID, _INVALID),
+    DeviceStatus.EXPIRED: (
+        "expired_token",
+        "Device code is expired",
+        EventFailure(EventError.EXPIRED_OAUTH2_DEVICE_CODE),
+    ),
+    DeviceStatus.OTHER_CLIENT: (
+        "invalid_grant",
+        _OTHER_CLIENT,
+        EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE, _OTHER_CLIENT),
+    ),
+    DeviceStatus.TOO_FAST: ("slow_down", "Slow down", EventFailure(EventError.SLOW_DOWN)),
+    DeviceStatus.DENIED: (
+        "access_denied",
+        _DENIED,
+        EventFailure(EventError.ACCESS_DENIED, _DENIED),
+    ),
+    DeviceStatus.PENDING: (
+        "authorization_pending",
+        "The authorization request is still pending",
+        None,
+    ),
+}
+"""Status -> error, description and event; a pending request is not recorded."""
+
+
+class DeviceCodeGrant:
+    """Issues the tokens of a sign-in that a user completed for a device."""
+
+    event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN
+
+    def __init__(self, services: GrantServices) -> None:
+        self._devices = services.device_authorizations
+        self._sessions = services.sessions
+        self._redemption = SignInRedemption(
+            services.directory, services.sessions, services.consents
+        )
+        self._tokens = SessionTokens(services.sessions, services.database)
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        client, realm = caller.entry.client, request.realm.realm
+        asked, approval = await self._approved(request, client)
+        found = await self._sign_in(request, client, approval)
+        require_verifier(
+            request.parameters.raw("code_verifier"),
+            asked.code_challenge,
+            asked.code_challenge_method,
+            enforced=bool(client.authorization.code_challenge_method),
+        )
+        granted = await self._redemption.scopes(request, client, found.user, asked.scope)
+        if not await self._devices.take(realm.id, asked.device_code):
+            raise _refusal(DeviceStatus.UNKNOWN)
+        participation = Participation(
+            " ".join(granted.names), approval.acr, approval.authenticated_at
+        )
+        joined = await self._redemption.join(
+            request, client, found, participation, offline=granted.offline
+        )
+        return await self._tokens.issue_for(
+            request,
+            caller.entry,
+            found.user,
+            granted,
+            joined,
+            grant=_GRANT_SHORTCUT,
+            nonce=asked.nonce,
+        )
+
+    async def _approved(
+        self, request: ProtocolRequest, client: Client
+    ) -> tuple[DeviceAuthorization, DeviceApproval]:
+        if not client.device_grant.enabled:
+            text = "Client not allowed OAuth 2.0 Device Authorization Grant"
+            raise refused("invalid_grant", text, EventError.NOT_ALLOWED)
+        code = request.parameters.raw("device_code")
+        if code is None:
+            text = "Missing parameter: device_code"
+            raise refused("invalid_request", text, EventError.INVALID_OAUTH2_DEVICE_CODE)
+        poll = await self._devices.poll(request.realm.realm.id, code, client.id)
+        if poll.authorization is None or poll.approval is None:
+            raise _refusal(poll.status)
+        return poll.authorization, poll.approval
+
+    async def _sign_in(
+        self, request: ProtocolRequest, client: Client, approval: DeviceApproval
+    ) -> PastSignIn:
+        """Return the sign-in of the approval; its session must be active."""
+        request.event.session_id = approval.session_id
+        request.event.details[Detail.CODE_ID] = approval.session_id
+        realm, now = request.realm.realm, request.now
+        session = await self._sessions.find(realm, approval.session_id, offline=False, now=now)
+        if session is None:
+            raise refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)
+        found = await self._redemption.find(request, session, client.id, approval.user_id)
+        require_active(request, client, found)
+        if is_before_revocation(request, client, found, approval.approved_at):
+            raise _refusal(DeviceStatus.UNKNOWN)
+        return found
+
+
+def _refusal(status: DeviceStatus) -> OAuthError:
+    error, description, failure = _REFUSALS[status]
+    return OAuthError(error, description, event=failure)
