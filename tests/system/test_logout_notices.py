@@ -10,6 +10,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import httpx2
@@ -21,7 +22,6 @@ from tests.support.logout_receiver import (
     LogoutReceiver,
     logout_receiver,
 )
-from tests.support.postgres import PostgresServer
 from tests.support.redis_server import RedisServer
 from tests.support.servers import running
 from tests.support.wire import CHEAP, PASSWORD, SECRET, app, claims_of, client, protocol, user
@@ -88,24 +88,21 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory, postgres: PostgresServer) -> Iterator[Pair]:
+def pair(tmp_path_factory: pytest.TempPathFactory, seed: Path) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("notices")
     with ExitStack() as stack:
         receiver = stack.enter_context(logout_receiver())
         redis = stack.enter_context(running(RedisServer()))
         (folder / "realms.json").write_text(json.dumps(_realm(receiver.url)))
-        shared: dict[str, Any] = {
-            "database_url": postgres.url(postgres.create_database()).reveal(),
-            "redis_url": redis.url.reveal(),
-            "encryption_key_file": folder / "encryption.key",
-            "import_realm": folder / "realms.json",
-            **FETCHES_FROM_LOOPBACK,
-        }
-        gateways = []
-        for name in ("one", "two"):
-            (folder / name).mkdir()
-            gateways.append(stack.enter_context(start_gateway(folder / name, **shared)))
-        yield Pair((gateways[0], gateways[1]), receiver)
+        settings: dict[str, Any] = {"redis_url": redis.url.reveal(), **FETCHES_FROM_LOOPBACK}
+        first = stack.enter_context(
+            start_gateway(folder, seed=seed, import_realm=folder / "realms.json", **settings)
+        )
+        (folder / "second").mkdir()
+        settings["database_url"] = f"sqlite:///{first.state_dir}/realmgate.db"
+        settings["encryption_key_file"] = first.state_dir / "secrets" / "encryption.key"
+        second = stack.enter_context(start_gateway(folder / "second", **settings))
+        yield Pair((first, second), receiver)
 
 
 def test_two_gateways_send_each_notice_once(pair: Pair) -> None:

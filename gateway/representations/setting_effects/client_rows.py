@@ -23,7 +23,8 @@ _EFFECTS: Final = "tests/http/test_setting_effects.py"
 _TOKENS: Final = "tests/http/test_token_endpoint.py"
 
 _NO_AUTHORIZATION: Final = "There is no authorization endpoint, so no such request succeeds"
-_NO_LOGOUT_NOTICE: Final = "No logout request is sent to clients yet"
+_LOGOUT: Final = "tests/http/test_browser_logout.py"
+_NOTICES: Final = "tests/system/test_logout_notices.py"
 _DISPLAY: Final = "Display only"
 _NO_ENCRYPTION: Final = "encryption is not supported yet, so the response would not be encrypted"
 _NOT_DECRYPTED: Final = "encrypted request objects are not supported yet, so each is refused"
@@ -45,6 +46,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_protocol_mappers.py": "protocolMappers",
             "tests/http/test_admin_client_scopes.py": "defaultClientScopes optionalClientScopes",
             "tests/http/test_sign_in_pages.py": "name baseUrl",
+            _LOGOUT: "frontchannelLogout",
             _PUSHED: "redirectUris rootUrl standardFlowEnabled implicitFlowEnabled",
         },
         {
@@ -58,7 +60,9 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
         _FIELD,
         {
             _DISPLAY: "description type alwaysDisplayInConsole",
-            _NO_LOGOUT_NOTICE: "adminUrl frontchannelLogout",
+            "No request is sent there; clients are notified at `backchannel.logout.url`": (
+                "adminUrl"
+            ),
             "Keycloak does not read it either": "surrogateAuthRequired",
             "The UMA grant does not exist: no permission is ever granted": (
                 "authorizationServicesEnabled"
@@ -89,6 +93,10 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "client.use.lightweight.access.token.enabled"
             ),
             "tests/http/test_browser_sessions.py": "acr.loa.map",
+            _LOGOUT: "post.logout.redirect.uris frontchannel.logout.url"
+            " frontchannel.logout.session.required logout.confirmation.enabled",
+            _NOTICES: "backchannel.logout.url backchannel.logout.session.required"
+            " backchannel.logout.revoke.offline.tokens",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -103,6 +111,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "client.secret.authentication.allowed.method": "`client_secret_basic` or"
             " `client_secret_post`; the other is refused",
+            "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
+            " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
             " asks for `S256` with public clients",
             "request.object.required": "Request objects at URLs are not fetched yet, so"
@@ -142,12 +152,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "Request objects at URLs are not fetched yet: a request with one is refused": (
                 "request.uris"
             ),
-            "No logout leads anywhere yet": "post.logout.redirect.uris",
             _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
             "Names levels by addresses; none is read": "acr.uri.map",
-            _NO_LOGOUT_NOTICE: "backchannel.logout.url backchannel.logout.session.required"
-            " backchannel.logout.revoke.offline.tokens frontchannel.logout.url"
-            " frontchannel.logout.session.required logout.confirmation.enabled",
             "The grant does not exist: the token endpoint refuses it": (
                 "oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
                 " oauth2.device.polling.interval oidc.ciba.grant.enabled"
