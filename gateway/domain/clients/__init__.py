@@ -15,6 +15,7 @@ from gateway.domain.clients.settings import (
     UNREADABLE_TIME,
     CertificateAuthentication,
     ChosenAlgorithm,
+    ClientAssertions,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,

@@ -18,6 +18,7 @@ from gateway.domain.clients.display import ClientDisplay
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
+    ClientAssertions,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,
@@ -33,6 +34,7 @@ _SIGNING: Final = ClientSigning()
 _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
 _SECRETS: Final = SecretSettings()
+_ASSERTIONS: Final = ClientAssertions()
 _AUTHORIZATION: Final = AuthorizationSettings()
 _LEVELS: Final = AuthenticationLevels()
 _REQUEST_OBJECTS: Final = RequestObjectSettings()
@@ -94,6 +96,7 @@ class Client:
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
+    assertions: ClientAssertions = _ASSERTIONS
     redirects: RedirectUris = _REDIRECTS
     authorization: AuthorizationSettings = _AUTHORIZATION
     levels: AuthenticationLevels = _LEVELS
