@@ -22,7 +22,12 @@ from gateway.bootstrap.client_certificates import ClientCertificates, read_clien
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.pages import sign_in_pages
-from gateway.bootstrap.protocol import check_services, grant_services, protocol_endpoints
+from gateway.bootstrap.protocol import (
+    check_services,
+    client_authenticator,
+    grant_services,
+    protocol_endpoints,
+)
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
 from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
@@ -52,7 +57,6 @@ from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
-from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.event_recording import EventRecording
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
@@ -141,7 +145,7 @@ def _routes(
     database = services.database
     grants = grant_services(services, metrics)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
-    clients = ClientAuthenticator(services.directory, database)
+    clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)
     registrations = registration_requests(

@@ -4,11 +4,10 @@ from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.services import Services
-from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
-from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.client_authentication import ClientAuthenticator, ProofServices
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
@@ -46,12 +45,19 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
     )
 
 
+def client_authenticator(services: Services) -> ClientAuthenticator:
+    """Return what authenticates clients at every endpoint."""
+    return ClientAuthenticator(
+        services.directory, ProofServices(services.client_signatures, services.one_time_marks)
+    )
+
+
 def check_services(services: Services) -> CheckServices:
     """Return what the checks of authorization requests look things up in."""
     return CheckServices(
         directory=services.directory,
         pushed_requests=services.pushed_requests,
-        signatures=RegisteredClientSignatures(),
+        signatures=services.client_signatures,
         documents=services.documents,
     )
 

@@ -14,13 +14,14 @@ from gateway.bootstrap.encryption_keys import (
     encryption_keys_exist,
     open_encryption_keys,
 )
-from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.crypto.keys import PyJwtKeyFactory, RegisteredClientSignatures
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
+from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
@@ -83,6 +84,7 @@ class Services:
     pushed_requests: PushedRequestStore
     http_client: GuardedHttpClient
     documents: RemoteDocuments
+    client_signatures: ClientSignatures
     events: EventJournal
 
 
@@ -133,6 +135,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         stack.callback(passwords.close)
         redis = create_client(redis_url(settings))
         http_client = open_http_client(settings)
+        documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
         yield Services(
             clock=clock,
@@ -155,6 +158,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             http_client=http_client,
-            documents=CachedDocuments(http_client, clock),
+            documents=documents,
+            client_signatures=RegisteredClientSignatures(documents),
             events=events,
         )

@@ -14,7 +14,7 @@ from gateway.domain.realm import authentication_levels
 from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES
 from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
 from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
-from gateway.protocol.client_authentication import METHOD_NAMES
+from gateway.protocol.client_authentication import METHOD_NAMES, SIGNING_ALGORITHMS
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.response_modes import RESPONSE_MODE_NAMES
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
@@ -53,7 +53,9 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         "registration_endpoint": endpoints["registration_endpoint"],
         "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
+        "token_endpoint_auth_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
         "introspection_endpoint_auth_methods_supported": list(METHOD_NAMES),
+        "introspection_endpoint_auth_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
         "introspection_signing_alg_values_supported": [realm.realm.signature_algorithm],
         "claims_supported": list(_CLAIMS),
         "claim_types_supported": ["normal"],
@@ -62,6 +64,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "tls_client_certificate_bound_access_tokens": True,
         "revocation_endpoint": endpoints["revocation_endpoint"],
         "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
+        "revocation_endpoint_auth_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
     }
     document |= {
         "authorization_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),

@@ -244,6 +244,8 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
             folder,
             import_realm=realms,
             public_url="https://gateway.test",
+            fetch_networks="127.0.0.0/8",
+            fetch_http="true",
             admin_password=ADMIN_PASSWORD,
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,

@@ -36,7 +36,7 @@ GOOD: Final = {
 SERVICES: Final = CheckServices(
     directory=cast("Directory", None),
     pushed_requests=cast("PushedRequestStore", None),
-    signatures=RegisteredClientSignatures(),
+    signatures=RegisteredClientSignatures(NoRemoteDocuments()),
     documents=NoRemoteDocuments(),
 )
 """What needs a store is tested over HTTP."""

@@ -6,7 +6,8 @@ Spec: RFC 7515 §5.2, RFC 8725 §3.1, §3.10; attacks C13, C14
 """
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 import jwt
@@ -27,7 +28,8 @@ from gateway.domain.limits.key_documents import (
     MAX_KEYS_IN_SET,
     require_at_most,
 )
-from gateway.domain.ports.client_signatures import SignedClaims
+from gateway.domain.ports.client_signatures import NoUsableKey, SignedClaims
+from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDocuments
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _MOST_TRIED: Final = 5
@@ -48,31 +50,60 @@ _UNREADABLE: Final = (
 
 
 class RegisteredClientSignatures:
-    """The ClientSignatures of the product: keys given by value, and the client's secret."""
+    """The ClientSignatures of the product: keys by value or at a URL, and the client's secret."""
 
-    def verify(self, client: Client, token: str) -> SignedClaims:
+    def __init__(self, documents: RemoteDocuments) -> None:
+        self._documents = documents
+
+    def read(self, token: str) -> SignedClaims:
+        jws = compact_jws.parse(token)
+        return SignedClaims(str(jws.header.get("alg")), _claims(jws))
+
+    async def verify(self, client: Client, token: str) -> SignedClaims:
         jws = compact_jws.parse(token)
         algorithm = jws.header.get("alg")
         if "crit" in jws.header or "b64" in jws.header:
             raise InvalidToken("it has critical header parameters")
-        if not isinstance(algorithm, str) or not _holds(client, jws, algorithm):
+        if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
             raise InvalidToken("no key of the client verifies its signature")
         return SignedClaims(algorithm, _claims(jws))
 
+    async def _holds(self, client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
+        if algorithm == UNSIGNED:
+            return jws.signature == b""
+        if algorithm in set(SecretAlgorithm):
+            return _secret_holds(client, jws, algorithm)
+        if algorithm not in set(SignatureAlgorithm):
+            return False
+        keys = client.verification_keys
+        if not keys.uses_key_set_url:
+            return _verifies(_keys(keys, jws, algorithm), jws, algorithm)
+        known = await self._key_set(client, None)
+        try:
+            if _verifies(_set_keys(known, jws, algorithm), jws, algorithm):
+                return True
+        except NoUsableKey:
+            pass  # The client may have a new key since.
+        newest = await self._key_set(client, timedelta())
+        return _verifies(_set_keys(newest, jws, algorithm), jws, algorithm)
 
-def _holds(client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
-    if algorithm == UNSIGNED:
-        return jws.signature == b""
-    if algorithm in set(SecretAlgorithm):
-        return _secret_holds(client, jws, algorithm)
-    if algorithm not in set(SignatureAlgorithm):
-        return False
+    async def _key_set(self, client: Client, newest: timedelta | None) -> str:
+        """Return the key set at the client's URL, which may begin at the client's root."""
+        url = client.verification_keys.key_set_url
+        address = f"{client.redirects.root_url}{url}" if url.startswith("/") else url
+        try:
+            return (await self._documents.fetch(address, newest=newest)).decode("utf-8")
+        except (DocumentUnavailable, UnicodeDecodeError) as error:
+            raise NoUsableKey(f"the client's key set was not fetched: {error}") from error
+
+
+def _verifies(keys: Iterable[PublicKey], jws: compact_jws.CompactJws, algorithm: str) -> bool:
+    """Return whether one of the keys has signed; raises NoUsableKey where none could have."""
+    fitting = [key for key in keys if _fits(key, algorithm)]
+    if not fitting:
+        raise NoUsableKey("no key of the client fits the JWT")
     verifier = jwt.get_algorithm_by_name(algorithm)
-    keys = _keys(client.verification_keys, jws.header.get("kid"))
-    return any(
-        _fits(key, algorithm) and verifier.verify(jws.signing_input, key, jws.signature)
-        for key in keys
-    )
+    return any(verifier.verify(jws.signing_input, key, jws.signature) for key in fitting)
 
 
 def _secret_holds(client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
@@ -96,17 +127,12 @@ def _fits(key: PublicKey, algorithm: str) -> bool:
             return algorithm == SignatureAlgorithm.EDDSA
 
 
-def _keys(registered: VerificationKeys, kid: object) -> Iterator[PublicKey]:
-    """Yield the keys that may have signed; one that cannot be read is left out."""
-    if registered.uses_key_set_url:
-        return  # Nothing fetches key sets.
+def _keys(
+    registered: VerificationKeys, jws: compact_jws.CompactJws, algorithm: str
+) -> Iterator[PublicKey]:
+    """Yield the keys given by value that may have signed."""
     if registered.uses_key_set:
-        chosen = [jwk for jwk in _key_set(registered.key_set) if _may_be(jwk, kid)]
-        for jwk in chosen[:_MOST_TRIED]:
-            try:
-                yield load_public_jwk(jwk)
-            except _UNREADABLE:
-                continue
+        yield from _set_keys(registered.key_set, jws, algorithm)
         return
     try:
         if registered.certificate:
@@ -121,7 +147,17 @@ def _keys(registered: VerificationKeys, kid: object) -> Iterator[PublicKey]:
                 unwrap(registered.public_key.encode("ascii"), *_PUBLIC_KEY_LABELS)
             )
     except _UNREADABLE as error:
-        raise InvalidToken("the client's key cannot be read") from error
+        raise NoUsableKey("the client's key cannot be read") from error
+
+
+def _set_keys(key_set: str, jws: compact_jws.CompactJws, algorithm: str) -> Iterator[PublicKey]:
+    """Yield the keys of a set that may have signed; one that cannot be read is left out."""
+    chosen = [jwk for jwk in _key_set(key_set) if _may_be(jwk, jws.header.get("kid"), algorithm)]
+    for jwk in chosen[:_MOST_TRIED]:
+        try:
+            yield load_public_jwk(jwk)
+        except _UNREADABLE:
+            continue
 
 
 def _key_set(text: str) -> list[Mapping[str, Any]]:
@@ -129,13 +165,13 @@ def _key_set(text: str) -> list[Mapping[str, Any]]:
         require_at_most(len(text), MAX_DOCUMENT_BYTES, "Key set in bytes")
         keys = orjson.loads(text)["keys"]
     except _UNREADABLE as error:
-        raise InvalidToken("the client's key set cannot be read") from error
+        raise NoUsableKey("the client's key set cannot be read") from error
     found = keys if isinstance(keys, list) else []
     return [key for key in found[:MAX_KEYS_IN_SET] if isinstance(key, dict)]
 
 
-def _may_be(jwk: Mapping[str, Any], kid: object) -> bool:
-    if jwk.get("use", "sig") != "sig":
+def _may_be(jwk: Mapping[str, Any], kid: object, algorithm: str) -> bool:
+    if jwk.get("use", "sig") != "sig" or jwk.get("alg", algorithm) != algorithm:
         return False
     return kid is None or jwk.get("kid") in {None, kid}
 

@@ -17,6 +17,7 @@ from gateway.domain.clients.settings import (
     UNREADABLE_TIME,
     CertificateAuthentication,
     ChosenAlgorithm,
+    ClientAssertions,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,

@@ -20,6 +20,7 @@ from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
+    ClientAssertions,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,
@@ -35,6 +36,7 @@ _SIGNING: Final = ClientSigning()
 _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
 _SECRETS: Final = SecretSettings()
+_ASSERTIONS: Final = ClientAssertions()
 _AUTHORIZATION: Final = AuthorizationSettings()
 _DEVICE_GRANT: Final = DeviceGrantSettings()
 _LEVELS: Final = AuthenticationLevels()
@@ -98,6 +100,7 @@ class Client:
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS
+    assertions: ClientAssertions = _ASSERTIONS
     redirects: RedirectUris = _REDIRECTS
     logout: LogoutSettings = _LOGOUT
     authorization: AuthorizationSettings = _AUTHORIZATION

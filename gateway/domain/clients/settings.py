@@ -48,6 +48,25 @@ class SecretSettings:
         return self.rotated_expires_at is not None and now < self.rotated_expires_at
 
 
+_NOT_SET = timedelta()
+_LONGEST_ASSERTION: Final = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAssertions:
+    """What JWTs that authenticate the client must be like. Keycloak: `client-jwt`."""
+
+    algorithm: str = ""
+    """`token.endpoint.auth.signing.alg`: empty accepts each that the method may use."""
+    max_lifespan: timedelta = _NOT_SET
+    """`token.endpoint.auth.signing.max.exp`: zero is Keycloak's default, `longest`."""
+
+    @property
+    def longest(self) -> timedelta:
+        """How long an assertion is accepted at most, from `iat` or else from now."""
+        return self.max_lifespan if self.max_lifespan > _NOT_SET else _LONGEST_ASSERTION
+
+
 _INHERITED = timedelta()
 
 

@@ -1,10 +1,15 @@
-"""Verifying JWTs that clients have signed. Spec: RFC 9101 §6.2; attacks C13, C14."""
+"""Verifying JWTs that clients have signed. Spec: RFC 9101 §6.2, RFC 7523 §3; attacks C13, C14."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken
+
+
+class NoUsableKey(InvalidToken):
+    """No registered key of the client may have signed the JWT, or its keys cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +23,13 @@ class SignedClaims:
 class ClientSignatures(Protocol):
     """Verifies with the keys that are registered for a client, or with its secret."""
 
-    def verify(self, client: Client, token: str) -> SignedClaims:
+    def read(self, token: str) -> SignedClaims:
+        """Return the claims without verifying anything: they are only what the sender says.
+
+        Raises InvalidToken where it is no JWT.
+        """
+
+    async def verify(self, client: Client, token: str) -> SignedClaims:
         """Return the claims when the signature holds, or when the JWT says that it has none.
 
         The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.

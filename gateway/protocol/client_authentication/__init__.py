@@ -12,24 +12,30 @@ from typing import Final
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import ClientEntry, Directory
-from gateway.domain.ports.storage import Database
 from gateway.protocol.client_authentication.basic_credentials import read_basic_credentials
+from gateway.protocol.client_authentication.client_assertion import asserted_client_id
 from gateway.protocol.client_authentication.client_secret import ClientSecret
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
+from gateway.protocol.client_authentication.client_secret_jwt import ClientSecretJwt
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ProofServices
+from gateway.protocol.client_authentication.private_key_jwt import PrivateKeyJwt
 from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 
 METHODS: Final[Mapping[str, type[ClientAuthenticationMethod]]] = {
     ClientSecret.authenticator: ClientSecret,
+    PrivateKeyJwt.authenticator: PrivateKeyJwt,
+    ClientSecretJwt.authenticator: ClientSecretJwt,
     TlsClientAuth.authenticator: TlsClientAuth,
 }
 """Keycloak's authenticator id -> method."""
+SIGNING_ALGORITHMS: Final = tuple(
+    dict.fromkeys(algorithm for method in METHODS.values() for algorithm in method.algorithms)
+)
+"""The algorithms of assertions, as discovery lists them."""
 METHOD_NAMES: Final = tuple(name for method in METHODS.values() for name in method.names)
 """The names of all methods, as discovery lists them."""
 _NO_PROOF: Final = "none"
-_BY_ASSERTION: Final = frozenset({"client-jwt", "client-secret-jwt"})
-"""Authenticators of Keycloak that read a signed JWT; none is accepted in this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +49,10 @@ class AuthenticatedClient:
 class ClientAuthenticator:
     """Authenticates the clients of every realm."""
 
-    def __init__(self, directory: Directory, database: Database) -> None:
+    def __init__(self, directory: Directory, services: ProofServices) -> None:
         self._directory = directory
-        self._methods = {name: method(database) for name, method in METHODS.items()}
+        self._services = services
+        self._methods = {name: method(services) for name, method in METHODS.items()}
 
     async def authenticate(self, request: ProtocolRequest) -> AuthenticatedClient:
         """Authenticate the client, and refuse a bearer-only one: it may not ask for tokens.
@@ -73,6 +80,8 @@ class ClientAuthenticator:
         client_id = request.parameters.raw("client_id")
         if client_id is None and credentials is not None:
             client_id = credentials.client_id
+        if client_id is None:
+            client_id = asserted_client_id(self._services.signatures, request)
         if not client_id:
             raise ClientAuthenticationFailed(
                 reason="the request names no client", event_error=EventError.CLIENT_NOT_FOUND
@@ -90,7 +99,7 @@ class ClientAuthenticator:
             )
         _require_offered(client, request)
         if not client.public_client:
-            await self._method(client, request).authenticate(client, request, credentials)
+            await self._method(client).authenticate(client, request, credentials)
         # Keycloak names the method also where a public client needed none.
         request.event.details[Detail.CLIENT_AUTH_METHOD] = client.client_authenticator_type
         if client.protocol != "openid-connect":
@@ -99,27 +108,14 @@ class ClientAuthenticator:
         method = _NO_PROOF if client.public_client else client.client_authenticator_type
         return AuthenticatedClient(entry, method)
 
-    def _method(self, client: Client, request: ProtocolRequest) -> ClientAuthenticationMethod:
+    def _method(self, client: Client) -> ClientAuthenticationMethod:
         method = self._methods.get(client.client_authenticator_type)
         if method is None:
-            _require_assertion(client, request)
             raise ClientAuthenticationFailed(
                 "unauthorized_client",
                 reason=f"no client authentication method {client.client_authenticator_type!r} here",
             )
         return method
-
-
-def _require_assertion(client: Client, request: ProtocolRequest) -> None:
-    """Refuse a client that has to send an assertion and sends none, such as its secret.
-
-    Spec: RFC 7523 §2.2; Keycloak: `client-jwt`, `client-secret-jwt` (26.7)
-    """
-    needed = client.client_authenticator_type in _BY_ASSERTION
-    if needed and request.parameters.raw("client_assertion") is None:
-        failure = EventFailure(EventError.INVALID_CLIENT_CREDENTIALS)
-        text = "Parameter client_assertion_type is missing"
-        raise OAuthError("invalid_client", text, event=failure)
 
 
 def _require_offered(client: Client, request: ProtocolRequest) -> None:

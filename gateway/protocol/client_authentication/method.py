@@ -1,12 +1,22 @@
 """The interface of a client authentication method."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.domain.clients import Client
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.client_signatures import ClientSignatures
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.requests import ProtocolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ProofServices:
+    """What methods verify proofs with."""
+
+    signatures: ClientSignatures
+    marks: OneTimeMarks
 
 
 class ClientAuthenticationMethod(ABC):
@@ -17,8 +27,11 @@ class ClientAuthenticationMethod(ABC):
     names: ClassVar[tuple[str, ...]]
     """The method's names in discovery. Spec: RFC 8414 §2, IANA OAuth parameters."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    algorithms: ClassVar[tuple[str, ...]] = ()
+    """The signatures that the method accepts, where it reads a JWT."""
+
+    def __init__(self, services: ProofServices) -> None:
+        self._services = services
 
     @abstractmethod
     async def authenticate(

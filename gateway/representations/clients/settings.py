@@ -146,6 +146,8 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "use.jwks.url": _Setting("verification_keys", "uses_key_set_url", SWITCH),
     "jwt.credential.certificate": _Setting("verification_keys", "certificate", TEXT),
     "jwt.credential.public.key": _Setting("verification_keys", "public_key", TEXT),
+    "token.endpoint.auth.signing.alg": _Setting("assertions", "algorithm", TEXT),
+    "token.endpoint.auth.signing.max.exp": _Setting("assertions", "max_lifespan", LIMIT),
     "logoUri": _Setting("display", "logo_uri", TEXT),
     "policyUri": _Setting("display", "policy_uri", TEXT),
     "tosUri": _Setting("display", "terms_uri", TEXT),

@@ -50,8 +50,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             _PUSHED: "redirectUris rootUrl standardFlowEnabled implicitFlowEnabled",
         },
         {
-            "clientAuthenticatorType": "client-jwt, client-secret-jwt and federated-jwt clients"
-            " cannot authenticate yet",
+            "clientAuthenticatorType": "federated-jwt clients cannot authenticate yet",
             "consentRequired": "Users are asked in a browser; the password grant is refused",
             "authenticationFlowBindingOverrides": "`browser` and `direct_grant`",
         },
@@ -87,6 +86,9 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests",
             "tests/unit/authorization/test_response_modes.py": "authorization.signed.response.alg"
             " exclude.session.state.from.auth.response exclude.issuer.from.auth.response",
+            "tests/http/test_client_assertions.py": "token.endpoint.auth.signing.alg"
+            " token.endpoint.auth.signing.max.exp jwt.credential.certificate"
+            " jwt.credential.public.key use.jwks.url jwks.url use.jwks.string jwks.string",
             _TOKENS: "use.refresh.tokens token.response.type.bearer.lower-case",
             "tests/http/test_service_account_tokens.py": "client_credentials.use_refresh_token",
             "tests/http/test_admin_scope_mappings.py": (
@@ -164,11 +166,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 " oauth2.jwt.authorization.grant.enabled oauth2.jwt.authorization.grant.idp"
                 " oauth2.jwt.authorization.grant.audience external.token.idp"
             ),
-            "The client cannot authenticate: the token endpoint refuses it": (
-                "token.endpoint.auth.signing.alg token.endpoint.auth.signing.max.exp"
-                " jwt.credential.certificate jwt.credential.public.key jwt.credential.kid"
-                " jwt.credential.issuer jwt.credential.sub"
-                " use.jwks.url jwks.url use.jwks.string jwks.string"
+            "Of federated-jwt clients, which cannot authenticate": (
+                "jwt.credential.issuer jwt.credential.sub"
             ),
             "It would allow more; the stricter default holds": (
                 "allow.token.introspection.without.audience.check"
@@ -176,7 +175,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             _DISPLAY: "logoUri policyUri tosUri login_theme consent.screen.text"
             " display.on.consent.screen",
-            "A note about the client": "security.admin.console cimd.cache.expiry.time.in.sec",
+            "A note about the client": "jwt.credential.kid"
+            " security.admin.console cimd.cache.expiry.time.in.sec",
         },
     ),
     *stored(

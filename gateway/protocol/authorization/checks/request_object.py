@@ -40,7 +40,7 @@ async def check(draft: AuthorizationDraft) -> None:
     if sent[0] in draft.request.parameters.repeated_names:
         raise _refused(f"'{sent[0]}' is present multiple times")
     token = await _object_at(draft, client) if sent == ["request_uri"] else draft.get("request")
-    claims = _verified(draft, client, token or "")
+    claims = await _verified(draft, client, token or "")
     own = {name: text_of(claims[name]) for name in PARAMETERS if name in claims}
     outer = {name: text for name, text in draft.parameters.items() if name not in own}
     merged = {**outer, **{name: text for name, text in own.items() if text is not None}}
@@ -64,9 +64,9 @@ def _is_registered(uri: str, registered: str) -> bool:
     return uri.partition("#")[0] == registered.partition("#")[0]
 
 
-def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Mapping[str, Any]:
+async def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Mapping[str, Any]:
     try:
-        signed = draft.services.signatures.verify(client, token)
+        signed = await draft.services.signatures.verify(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error
     wanted = client.request_objects.algorithm

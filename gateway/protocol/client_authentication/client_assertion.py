@@ -1,0 +1,147 @@
+"""JWTs by which clients authenticate: what they must contain, whichever key has signed them.
+
+An assertion names the client, this realm and a time; each is accepted once, at any gateway.
+Spec: RFC 7523 §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7); attacks C12
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import EventError
+from gateway.domain.ports.client_signatures import ClientSignatures, SignedClaims
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
+from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError
+from gateway.protocol.requests import ProtocolRequest
+
+ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
+"""Paths below the protocol's; the first stands for the issuer. Keycloak: `client-jwt`."""
+
+
+def asserted_client_id(signatures: ClientSignatures, request: ProtocolRequest) -> str | None:
+    """Return the client that an assertion names, for a request that names none elsewhere."""
+    token = request.parameters.raw("client_assertion")
+    if token is None or request.parameters.raw("client_assertion_type") != ASSERTION_TYPE:
+        return None
+    return _subject(read_assertion(signatures, token))
+
+
+def required_assertion(request: ProtocolRequest) -> str:
+    """Return the assertion of the request; raises OAuthError where it has none."""
+    kind, token = (
+        request.parameters.raw(name) for name in ("client_assertion_type", "client_assertion")
+    )
+    if kind is None:
+        raise refused_assertion("Parameter client_assertion_type is missing")
+    if kind != ASSERTION_TYPE:
+        raise refused_assertion(
+            f"Parameter client_assertion_type has value '{kind}' but expected is '{ASSERTION_TYPE}'"
+        )
+    if token is None:
+        raise refused_assertion("client_assertion parameter missing")
+    return token
+
+
+def read_assertion(signatures: ClientSignatures, token: str) -> SignedClaims:
+    """Return what an assertion says, without verifying it; raises OAuthError for no JWT."""
+    try:
+        return signatures.read(token)
+    except InvalidToken as error:
+        text = "Client authentication with signed JWT failed: Failed to parse JWT"
+        raise refused_assertion(text, reason=str(error)) from error
+
+
+def check_issuer(client: Client, assertion: SignedClaims) -> None:
+    """Check that the client speaks of itself. Spec: RFC 7523 §3, numbers 1 and 2."""
+    if _subject(assertion) != client.client_id:
+        raise refused_assertion("client_id parameter does not match sub claim")
+    if assertion.claims.get("iss") != client.client_id:
+        raise ClientAuthenticationFailed(reason="the assertion was issued by another one")
+
+
+def check_algorithm(client: Client, assertion: SignedClaims, accepted: tuple[str, ...]) -> None:
+    """Check the algorithm before anything is verified with it. attacks C13."""
+    if assertion.algorithm not in accepted or client.assertions.algorithm not in {
+        "",
+        assertion.algorithm,
+    }:
+        raise refused_assertion("Invalid signature algorithm", reason=assertion.algorithm)
+
+
+async def check_claims(
+    client: Client, request: ProtocolRequest, claims: Mapping[str, Any], marks: OneTimeMarks
+) -> None:
+    """Check audience, times and single use of a verified assertion; raises OAuthError."""
+    _check_audience(request.issuer, claims.get("aud"))
+    remaining = _check_times(client.assertions.longest, request.now, claims)
+    token_id = claims.get("jti")
+    if not isinstance(token_id, str) or not token_id:
+        raise refused_assertion("Token jti claim is required")
+    digest = hashlib.sha256(token_id.encode("utf-8", "surrogatepass")).hexdigest()
+    name = f"assertion:{client.id}:{digest}"
+    # Clocks of gateways differ: the mark lasts longer than the assertion anywhere.
+    if not await marks.claim(client.realm_id, name, remaining + 2 * CLOCK_LEEWAY):
+        raise refused_assertion("Token reuse detected")
+
+
+def refused_assertion(text: str, *, error: str = "invalid_client", reason: str = "") -> OAuthError:
+    """Return the refusal. Keycloak answers 400, not 401. Keycloak: JWTClientValidator."""
+    failure = EventFailure(EventError.INVALID_CLIENT_CREDENTIALS)
+    return OAuthError(error, text, reason=reason or text, event=failure)
+
+
+def _subject(assertion: SignedClaims) -> str:
+    subject = assertion.claims.get("sub")
+    if not isinstance(subject, str) or not subject:
+        raise refused_assertion("Token sub claim is required")
+    return subject
+
+
+def _check_audience(issuer: str, audience: object) -> None:
+    """Check that this realm is the one audience. Spec: RFC 7523 §3, number 3."""
+    named = audience if isinstance(audience, list) else [audience]
+    protocol = f"{issuer}/protocol/openid-connect"
+    expected = {f"{protocol}{path}" if path else issuer for path in _AUDIENCES}
+    if not any(isinstance(each, str) and each in expected for each in named):
+        raise refused_assertion("Invalid token audience")
+    if len(named) > 1:
+        raise refused_assertion("Multiple audiences not allowed")
+
+
+def _check_times(longest: timedelta, now: datetime, claims: Mapping[str, Any]) -> timedelta:
+    """Return for how long the assertion is accepted. Spec: RFC 7523 §3, numbers 4 to 6."""
+    expires, issued, begins = (_seconds(claims, name) for name in ("exp", "iat", "nbf"))
+    current, leeway = now.timestamp(), CLOCK_LEEWAY.total_seconds()
+    most = longest.total_seconds()
+    if expires is None:
+        raise refused_assertion("Token exp claim is required")
+    if current - leeway >= expires or (begins is not None and begins > current + leeway):
+        raise refused_assertion("Token is not active")
+    remaining = expires - current
+    if issued is None:
+        if remaining > most:
+            raise refused_assertion(
+                "Token expiration is too far in the future and iat claim not present in token"
+            )
+        return timedelta(seconds=max(remaining, 0))
+    if issued - leeway > current:
+        raise refused_assertion("Token was issued in the future")
+    if remaining <= 0:
+        raise refused_assertion("Token is not active")
+    if current > issued + most:
+        raise refused_assertion("Token was issued too far in the past to be used now")
+    return timedelta(seconds=min(remaining, most))
+
+
+def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e12:  # noqa: PLR2004
+        raise refused_assertion("Token is not active", reason=f"{name} is no time")
+    return float(value)

@@ -1,0 +1,45 @@
+"""A server of documents of clients: key sets, request objects, lists of redirect URIs."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class ClientDocuments:
+    """Serves `documents` by path; `asked` are the paths of all requests."""
+
+    url: str
+    documents: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def serving_documents() -> Iterator[ClientDocuments]:
+    """Serve on the loopback interface, which the gateway of the tests may fetch from."""
+    served = ClientDocuments("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            served.asked.append(self.path)
+            found = served.documents.get(self.path)
+            self.send_response(HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK)
+            self.end_headers()
+            self.wfile.write(found or b"")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    served.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
