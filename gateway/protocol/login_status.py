@@ -2,7 +2,7 @@
 
 A page of the client asks a frame of the gateway, which asks here with the browser's cookie. Only
 pages at an origin of the client get an answer.
-Spec: OpenID Connect Session Management §3; Keycloak: 12.9
+Spec: OpenID Connect Session Management §3; Keycloak: 12.6
 """
 
 from collections.abc import Iterable

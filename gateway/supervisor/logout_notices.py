@@ -15,13 +15,18 @@ _WITHOUT_STORE: Final = timedelta(seconds=5)
 
 async def deliver_logout_notices(delivery: NoticeDelivery, interval: timedelta = INTERVAL) -> None:
     """Send what is due, every `interval`; an unavailable store is asked again later."""
+    log = structlog.get_logger()
+    available = True
     while True:
         try:
             taken, failed = await delivery.deliver_due()
         except StoreUnavailable as failure:
-            structlog.get_logger().warning("logout notices left for later", store=failure.store)
+            if available:
+                log.warning("logout notices left for later", store=failure.store)
+            available = False
             await asyncio.sleep(_WITHOUT_STORE.total_seconds())
             continue
+        available = True
         for each in failed:
             _log(each)
         if taken < AT_ONCE:

@@ -1,6 +1,6 @@
 """Logging a browser out: by an ID token, or after the user has confirmed it.
 
-OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks: C2, C3, C23
+OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks: C2, C3, C23, D14
 """
 
 import re

@@ -1,6 +1,6 @@
 """The frames by which pages of clients watch the session of a browser.
 
-OpenID Connect Session Management §3; Keycloak: 12.9
+OpenID Connect Session Management §3; Keycloak: 12.6
 """
 
 import re

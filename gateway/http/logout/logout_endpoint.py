@@ -41,7 +41,6 @@ ENDING: Final = (
     Exemption(RealmCheck.ENABLED, "sessions of a disabled realm may end: that gives nobody access"),
 )
 _TOKEN = "refresh_token"  # noqa: S105 - a parameter
-_HTML = "text/html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +99,8 @@ class LogoutRoute(RealmEndpoint):
         return Parameters(kept, sent.repeated_names)
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
-        accepted = exchange.facts.headers.text(b"accept") or ""
-        if isinstance(error, PageError) or _HTML in accepted:
+        is_page = exchange.facts.headers.text(b"sec-fetch-mode") == "navigate"
+        if is_page or isinstance(error, PageError):
             return await error_page(self._pages, error, reply, exchange)
         return reply
 

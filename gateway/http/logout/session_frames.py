@@ -1,7 +1,7 @@
 """The frames that pages of clients load to watch the session, or to try third-party cookies.
 
 They may be framed by any page, so they have headers of their own: their only content is a script
-of the gateway. The check of the page's origin is in `init`. Keycloak: 12.9;
+of the gateway. The check of the page's origin is in `init`. Keycloak: 12.6;
 Spec: OpenID Connect Session Management §3.2
 """
 

@@ -6,7 +6,7 @@ transaction writes at a time.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -39,20 +39,19 @@ class SqlLogoutNotices:
 
     async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[LogoutNotice, ...]:
         due = (
-            select(*_KEY)
+            select(*(notices.c[name] for name in _FIELDS))
             .where(notices.c.due_at <= now)
             .order_by(notices.c.attempts, notices.c.due_at, *_KEY)
             .limit(most)
             .with_for_update(skip_locked=True)
         )
-        claimed = (
-            update(notices)
-            .where(tuple_(*_KEY).in_(due))
-            .values(due_at=now + lease, attempts=notices.c.attempts + 1)
-            .returning(*(notices.c[name] for name in _FIELDS))
-        )
-        rows = (await self._transaction.execute(claimed)).all()
-        return tuple(sorted(map(_read, rows), key=lambda notice: notice.created_at))
+        found = await self._transaction.read(due, _read)
+        keys = [(notice.realm_id, notice.session_id, notice.client) for notice in found]
+        if keys:
+            claimed = update(notices).where(tuple_(*_KEY).in_(keys))
+            values = {"due_at": now + lease, "attempts": notices.c.attempts + 1}
+            await self._transaction.execute(claimed.values(values))
+        return tuple(replace(notice, attempts=notice.attempts + 1) for notice in found)
 
     async def postpone(self, notice: LogoutNotice, due_at: datetime) -> None:
         one = update(notices).where(_is_notice(notice)).values(due_at=due_at)
