@@ -89,6 +89,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "client.use.lightweight.access.token.enabled"
             ),
             "tests/http/test_browser_sessions.py": "acr.loa.map",
+            "tests/http/test_device_grant.py": "oauth2.device.authorization.grant.enabled"
+            " oauth2.device.code.lifespan oauth2.device.polling.interval",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -149,8 +151,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " backchannel.logout.revoke.offline.tokens frontchannel.logout.url"
             " frontchannel.logout.session.required logout.confirmation.enabled",
             "The grant does not exist: the token endpoint refuses it": (
-                "oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
-                " oauth2.device.polling.interval oidc.ciba.grant.enabled"
+                "oidc.ciba.grant.enabled"
                 " ciba.backchannel.token.delivery.mode"
                 " ciba.backchannel.client.notification.endpoint"
                 " ciba.backchannel.auth.request.signing.alg standard.token.exchange.enabled"
