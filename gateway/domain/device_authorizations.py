@@ -1,7 +1,7 @@
 """Device authorizations: a device asks for tokens, and its user answers in a browser elsewhere.
 
 The device polls with its device code; the user types the user code, which the device shows.
-Spec: RFC 8628 §3.1 to §3.5, §6.1; Keycloak: 1.8, 12.7
+Spec: RFC 8628 §3.1 to §3.5, §6.1; Keycloak: 1.8, 12.9
 """
 
 import re

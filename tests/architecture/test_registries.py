@@ -96,6 +96,8 @@ REGISTRIES = {
             "::test_a_code_is_exchanged_for_tokens",
             "client_credentials": "tests/http/test_access_tokens.py"
             "::test_the_response_has_keycloaks_members_in_order",
+            "urn:ietf:params:oauth:grant-type:device_code": "tests/http/test_device_grant.py"
+            "::test_a_user_connects_a_device",
             "password": "tests/http/test_password_grant.py"
             "::test_the_response_has_every_member_in_keycloaks_order",
             "refresh_token": "tests/http/test_refresh_grant.py"

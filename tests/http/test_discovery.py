@@ -13,7 +13,8 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
     document = response.json()
     assert document["issuer"] == ISSUER
     assert document["grant_types_supported"] == [
-        *("authorization_code", "client_credentials", "password", "refresh_token")
+        *("authorization_code", "client_credentials"),
+        *("urn:ietf:params:oauth:grant-type:device_code", "password", "refresh_token"),
     ]
     assert document["code_challenge_methods_supported"] == ["plain", "S256"]
     assert document["token_endpoint_auth_methods_supported"] == [
@@ -51,7 +52,7 @@ def test_every_endpoint_it_names_answers(wire: Wire) -> None:
     document = wire.get(CONFIGURATION).json()
     aliases = document["mtls_endpoint_aliases"]
     named = [url for name, url in document.items() if name.endswith(("_endpoint", "_uri"))]
-    assert len(named) == 9
+    assert len(named) == 10
     for url in named:
         assert wire.get(url.removeprefix(PUBLIC_URL)).status_code in {200, 400, 401, 405}
     for name, url in aliases.items():

@@ -1,6 +1,6 @@
 """A device that a user connects, as what a sign-in is for.
 
-A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.7
+A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9
 """
 
 from collections.abc import Mapping

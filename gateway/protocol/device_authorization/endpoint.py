@@ -2,7 +2,7 @@
 
 Client authentication, the client's permission, repeated parameters, sizes, PKCE, in this order.
 Scopes that the client may not have are left out, as in Keycloak.
-Spec: RFC 8628 §3.1, §3.2, §6.1; Keycloak: 12.7
+Spec: RFC 8628 §3.1, §3.2, §6.1; Keycloak: 12.9
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """The code that a user types: which device waits for an answer under it.
 
 An address may try a few codes that do not exist, and has to wait then.
-Spec: RFC 8628 §3.3, §5.1; Keycloak: 12.7
+Spec: RFC 8628 §3.3, §5.1; Keycloak: 12.9
 """
 
 import ipaddress

@@ -99,6 +99,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " frontchannel.logout.session.required logout.confirmation.enabled",
             _NOTICES: "backchannel.logout.url backchannel.logout.session.required"
             " backchannel.logout.revoke.offline.tokens",
+            "tests/http/test_device_grant.py": "oauth2.device.authorization.grant.enabled"
+            " oauth2.device.code.lifespan oauth2.device.polling.interval",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -157,8 +159,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
             "Names levels by addresses; none is read": "acr.uri.map",
             "The grant does not exist: the token endpoint refuses it": (
-                "oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
-                " oauth2.device.polling.interval oidc.ciba.grant.enabled"
+                "oidc.ciba.grant.enabled"
                 " ciba.backchannel.token.delivery.mode"
                 " ciba.backchannel.client.notification.endpoint"
                 " ciba.backchannel.auth.request.signing.alg standard.token.exchange.enabled"

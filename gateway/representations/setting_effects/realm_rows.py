@@ -43,7 +43,6 @@ _WAITING: Final[Mapping[str, str]] = {
     " accountTheme adminTheme emailTheme"
     " registrationFlow resetCredentialsFlow",
     "mail": "smtpServer actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
-    "the device grant": "oauth2DeviceCodeLifespan oauth2DevicePollingInterval",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
     + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
     "enrollment of one-time passwords": "otpPolicyType otpPolicyAlgorithm otpPolicyDigits"
@@ -82,6 +81,8 @@ REALM_FIELD_ROWS: Final = (
             "tests/http/test_admin_realms.py": "id realm enabled attributes"
             " defaultSignatureAlgorithm",
             "tests/http/test_token_guards.py": "notBefore",
+            "tests/http/test_device_grant.py": "oauth2DeviceCodeLifespan"
+            " oauth2DevicePollingInterval",
             "tests/http/test_refresh_grant.py": "revokeRefreshToken refreshTokenMaxReuse",
             "tests/spec/test_refresh_and_sessions.py": "accessTokenLifespan ssoSessionIdleTimeout"
             " ssoSessionMaxLifespan ssoSessionIdleTimeoutRememberMe ssoSessionMaxLifespanRememberMe"
