@@ -31,8 +31,6 @@ def error_view(error: Exception, request_id: str) -> ErrorPage:
 
 def page_status(error: Exception, told: int) -> int:
     """Return the status of the page of an error; `told` is what a client would be told."""
-    if isinstance(error, StoredRequestUnusable):
-        return HTTPStatus.BAD_REQUEST
     if isinstance(error, OAuthError) and (error.error, error.description) in _TEXTS:
         return HTTPStatus.BAD_REQUEST
     return told

@@ -33,8 +33,6 @@ from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
     RedirectError,
-    StoredRequestUnusable,
-    invalid_request_page,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.outcomes import (
@@ -208,7 +206,8 @@ class BrowserSignIn:
             return _with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
         if browser.identity is not None and client_id is not None and client_data:
-            asked = await self._sent_back(request, client_id, client_data)
+            stored = {"scope": "", **client_data, "client_id": client_id}
+            asked = await self._endpoint.resume(request, stored)
             failure = EventFailure(EventError.EXPIRED_CODE)
             error, text = "temporarily_unavailable", "authentication_expired"
             raise RedirectError(error, text, asked.target, event=failure)
@@ -217,16 +216,6 @@ class BrowserSignIn:
             return AlreadySignedIn()
         request.event.fail(EventError.COOKIE_NOT_FOUND)
         return Stop(MessageKey.COOKIE_NOT_FOUND)
-
-    async def _sent_back(
-        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
-    ) -> AuthorizationRequest:
-        """Return what the browser says was asked for: the redirect URI is verified, no more."""
-        stored = {"scope": "", **client_data, "client_id": client_id}
-        try:
-            return await self._endpoint.resume(request, stored)
-        except StoredRequestUnusable as unusable:
-            raise invalid_request_page(f"client_data: {unusable}") from unusable
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
