@@ -261,7 +261,7 @@ def test_forged_client_data_leads_nowhere(
         for answer in (browser.get(url), browser.post(url, {"username": "anna"})):
             assert _is_harmless(answer)
             if answer.status == 302:
-                assert answer.answer["error"] == "temporarily_unavailable"
+                assert "error" in answer.answer
 
 
 @pytest.mark.parametrize("action", ["authenticate", "consent", "restart", "required-action"])
