@@ -25,18 +25,26 @@ COSTLY_PEOPLE = "people-at-todays-cost"
 SHIPPED_PEOPLE = "people-at-shipped-cost"
 ROTATING_PEOPLE = "people-rotating"
 TIMED_PEOPLE = "people-timed"
+BROWSING_PEOPLE = "people-browsing"
 ROUNDS = {
     PEOPLE: 27_500,
     COSTLY_PEOPLE: 210_000,
     SHIPPED_PEOPLE: 600_000,
     ROTATING_PEOPLE: 27_500,
     TIMED_PEOPLE: 27_500,
+    BROWSING_PEOPLE: 1,
 }
 """Iterations of PBKDF2-SHA256, by realm. The reference configuration ships without
-`hashIterations`, which means 600,000; 27,500 was the default of former versions of Keycloak."""
+`hashIterations`, which means 600,000; 27,500 was the default of former versions of Keycloak;
+one is next to none."""
 COUNT = 500
 """So many users called person-1, person-2 and so on are in each realm."""
 APP = "app"
+BROWSER_APP = "browser-app"
+"""Its users sign in with a browser."""
+REDIRECT_URI = "https://app.example.test/callback"
+_CODE_LIFESPAN = 600
+"""Seconds: codes that are collected before a measurement outlive it."""
 PASSWORD = "a-Password-Of-16-Characters-1"  # noqa: S105 - of nobody
 REFUSED = (HTTPStatus.BAD_REQUEST, "Invalid user credentials")
 """The answer to a wrong password: status and description."""
@@ -119,6 +127,7 @@ def people_document(name: str) -> dict[str, object]:
         "accessTokenLifespan": TOKEN_LIFESPAN,
         "ssoSessionIdleTimeout": TOKEN_LIFESPAN,
         "ssoSessionMaxLifespan": TOKEN_LIFESPAN,
+        "accessCodeLifespan": _CODE_LIFESPAN,
         "revokeRefreshToken": name == ROTATING_PEOPLE,
         "passwordPolicy": f"hashAlgorithm(pbkdf2-sha256) and hashIterations({ROUNDS[name]})",
         "bruteForceProtected": True,
@@ -134,7 +143,8 @@ def people_document(name: str) -> dict[str, object]:
                 "publicClient": True,
                 "standardFlowEnabled": False,
                 "directAccessGrantsEnabled": True,
-            }
+            },
+            {"clientId": BROWSER_APP, "publicClient": True, "redirectUris": [REDIRECT_URI]},
         ],
         "users": [
             {

@@ -28,6 +28,8 @@ _SUMMARY: Final = (
     ("logins", "27,500 rounds: logins", "password sign-ins, 27,500 iterations of PBKDF2"),
     ("logins", "210,000 rounds: logins", "password sign-ins, 210,000 iterations"),
     ("logins", "600,000 rounds: logins", "password sign-ins, 600,000 iterations (as shipped)"),
+    ("sign-ins", "sign-ins without hash", "sign-ins on pages, the password's hash aside"),
+    ("sign-ins", "single sign-on", "single sign-ons by cookie, with tokens"),
     ("memory", "one worker with its supervisor", "memory of one worker with its supervisor"),
     ("memory", "each further worker", "memory of each further worker"),
     ("start", "cold start to ready", "start until the first response"),

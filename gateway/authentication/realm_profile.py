@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.patterns import evaluate
-from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
 from gateway.domain.user_profile.merging import demands, values_of
 from gateway.domain.user_profile.profile import (
@@ -89,8 +90,11 @@ async def profile_rules(stores: Stores, realm: Realm) -> UserProfile:
     if has_free_attributes(realm):
         return _FREE
     stored = await stored_profile(stores, realm.id)
-    demanding = realm.name != MASTER
-    rules = _standard_rules(demanding) if stored is None else rules_of(stored.document)
+    return _rules(realm, None if stored is None else rules_of(stored.document))
+
+
+def _rules(realm: Realm, own: UserProfile | None) -> UserProfile:
+    rules = _standard_rules(realm.name != MASTER) if own is None else own
     return _with_locale(realm, rules)
 
 
@@ -110,16 +114,16 @@ def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
     return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})
 
 
-async def has_complete_profile(database: Database, realm: Realm, user: User) -> bool:
-    """Tell whether a sign-in succeeds without VERIFY_PROFILE; raises StoreUnavailable.
+async def has_complete_profile(entry: RealmEntry, user: User) -> bool:
+    """Tell whether a sign-in succeeds without VERIFY_PROFILE.
 
     The user must not lack what the profile requires of users, nor have what it refuses, among the
     attributes that users may change. Requirements of certain client scopes are not asked for here.
     """
+    realm = entry.realm
     if has_free_attributes(realm):
         return True
-    async with database.read() as stores:
-        rules = await profile_rules(stores, realm)
+    rules = _rules(realm, entry.user_profile)
     values, locked = values_of(user), locked_names(realm.login)
     asked = await evaluate(
         lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))

@@ -9,6 +9,7 @@ from datetime import datetime
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.realm_profile import has_complete_profile
 from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
+from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
@@ -21,14 +22,13 @@ class PendingActions:
         self._database = database
         self._accounts = accounts
 
-    async def next_of(
-        self, realm: Realm, account: Account, now: datetime, off: frozenset[str]
-    ) -> str | None:
+    async def next_of(self, entry: RealmEntry, account: Account, now: datetime) -> str | None:
         """Return the alias of the action, or None.
 
-        Actions in `off` are required only where an administrator has set them for the user.
+        Actions that the realm has switched off are required only where an administrator has set
+        them for the user.
         """
-        user = account.user
+        user, realm, off = account.user, entry.realm, entry.sign_in.off
         if user is None:
             return None
         if UPDATE_PASSWORD not in off and await self._has_old_password(realm, account, now):
@@ -38,7 +38,7 @@ class PendingActions:
             return user.required_actions[0]
         if realm.login.verify_email and not user.email_verified and VERIFY_EMAIL not in off:
             return VERIFY_EMAIL
-        if VERIFY_PROFILE in off or await has_complete_profile(self._database, realm, user):
+        if VERIFY_PROFILE in off or await has_complete_profile(entry, user):
             return None
         return VERIFY_PROFILE
 

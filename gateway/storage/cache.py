@@ -199,7 +199,9 @@ class RealmCache:
             ring = before.entry.key_ring
         else:
             ring = self._key_factory.ring(stored.keys)
-        entry = RealmEntry(stored.realm, ring, stored.client_scopes, stored.sign_in)
+        entry = RealmEntry(
+            stored.realm, ring, stored.client_scopes, stored.sign_in, stored.user_profile
+        )
         parsed = _Realm(found, entry, size_of(stored))
         self._parsed.put(name, (), parsed, parsed.size)
         return parsed

@@ -167,6 +167,7 @@ class Gateway:
         clock: SetClock,
         hasher: CountingHasher | None = None,
     ) -> None:
+        self.lookups = database.lookups
         self.client = create_client(server.url)
         self.failures = RedisLoginFailures(self.client, scripts_at(clock))
         self.hasher = hasher or CountingHasher()
@@ -203,7 +204,10 @@ class Gateway:
             form["otp"] = code
         now, flow = self.clock.now(), rules.direct_grant
         assert flow is not None
-        entry = RealmEntry(realm, PyJwtKeyFactory().ring(()), sign_in=rules)
+        stored = await self.lookups.realm(realm.name)
+        profile = None if stored is None else stored.value.user_profile
+        ring = PyJwtKeyFactory().ring(())
+        entry = RealmEntry(realm, ring, sign_in=rules, user_profile=profile)
         context = SignInContext(entry, client(), ADDRESS, now, form=form)
         session = session_of_one_request(
             realm_id=realm.id, client="client", flow=flow.id, started_at=now

@@ -243,8 +243,7 @@ class SignInEngine:
             raise AccountNotSetUp(_set_up_later(sign_in))
         if sign_in.account is None:
             return
-        off = sign_in.context.realm.sign_in.off
-        action = await self._actions.next_of(sign_in.realm, sign_in.account, sign_in.now, off)
+        action = await self._actions.next_of(sign_in.context.realm, sign_in.account, sign_in.now)
         if action is not None:
             raise AccountNotSetUp(action)
 

@@ -15,6 +15,7 @@ from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.user_profile.profile import UserProfile
 from gateway.domain.users import User
 
 
@@ -22,14 +23,16 @@ from gateway.domain.users import User
 class RealmEntry:
     """A realm with its keys parsed and its client scopes by name.
 
-    `sign_in` are the rules that its flows and required actions define. The same object comes back
-    until something changes, so derived values may be cached in a dictionary with weak keys.
+    `sign_in` are the rules that its flows and required actions define, `user_profile` those of a
+    profile of its own. The same object comes back until something changes, so derived values may be
+    cached in a dictionary with weak keys.
     """
 
     realm: Realm
     key_ring: KeyRing = field(repr=False)
     client_scopes: tuple[RoleBoundScope, ...] = ()
     sign_in: SignInRules = STANDARD
+    user_profile: UserProfile | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

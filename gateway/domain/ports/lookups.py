@@ -13,6 +13,7 @@ from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.realm import Realm
+from gateway.domain.user_profile.profile import UserProfile
 from gateway.domain.users import Credential, User
 
 ValueT = TypeVar("ValueT")
@@ -30,13 +31,15 @@ class Found(Generic[ValueT]):
 class StoredRealm:
     """A realm with its keys, newest first, and its client scopes by name.
 
-    `sign_in` are the rules that its flows and required actions define.
+    `sign_in` are the rules that its flows and required actions define, `user_profile` those of a
+    profile of its own.
     """
 
     realm: Realm
     keys: tuple[RealmKey, ...]
     client_scopes: tuple[RoleBoundScope, ...] = ()
     sign_in: SignInRules = STANDARD
+    user_profile: UserProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from gateway.representations.user_profiles.component import (
     parse_profile_component,
     parse_profile_text,
     profile_component,
+    profile_in,
     restored_profile,
 )
 from gateway.representations.user_profiles.metadata import render_metadata

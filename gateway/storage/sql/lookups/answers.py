@@ -9,17 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
-from gateway.domain.flows import SignInRules
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
-from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import Credential
 from gateway.representations.client_scopes import restore_client_scope
-from gateway.representations.flows import rules_in
+from gateway.representations.flows import rules_in as flow_rules_in
+from gateway.representations.user_profiles import profile_in
 from gateway.storage.sql.clients import read_client_row
 from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
@@ -138,11 +137,13 @@ class SqlLookups:
         found.sort(key=lambda key: key.kid)
         found.sort(key=lambda key: key.created_at, reverse=True)
         realm = read_realm_row(row, self._secrets)
+        documents = _documents(row)
         return StoredRealm(
             realm,
             tuple(read_key_row(key, self._secrets) for key in found),
             _scopes(row),
-            _sign_in(realm, row),
+            flow_rules_in(realm.id, realm.flows, documents),
+            profile_in(documents[DocumentKind.USER_PROFILE]),
         )
 
     def _client(self, row: Any) -> ClientEntry:
@@ -187,11 +188,12 @@ def _scopes(row: Any) -> tuple[RoleBoundScope, ...]:
     )
 
 
-def _sign_in(realm: Realm, row: Any) -> SignInRules:
+def _documents(row: Any) -> Mapping[DocumentKind, Mapping[str, Any]]:
+    """Return by name those that sign-ins are decided by."""
     found: defaultdict[DocumentKind, dict[str, Any]] = defaultdict(dict)
     for kind, name, document in _items(row.documents):
         found[DocumentKind(kind)][name] = json.loads(document)
-    return rules_in(realm.id, realm.flows, found)
+    return found
 
 
 def _names(items: list[list[Any]]) -> EffectiveRoles:

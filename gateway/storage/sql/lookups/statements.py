@@ -51,8 +51,9 @@ _OF_SIGN_IN: Final = (
     DocumentKind.AUTHENTICATION_FLOW,
     DocumentKind.AUTHENTICATOR_CONFIG,
     DocumentKind.REQUIRED_ACTION,
+    DocumentKind.USER_PROFILE,
 )
-"""The documents that define sign-in rules."""
+"""The documents that sign-ins are decided by."""
 
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
