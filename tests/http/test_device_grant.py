@@ -141,6 +141,20 @@ def _refused(response: httpx2.Response) -> tuple[int, str, str]:
     return response.status_code, answer["error"], answer["error_description"]
 
 
+@pytest.fixture(scope="module")
+def cookies(room: Recorded) -> Mapping[str, str]:
+    """Sign john in once: each password takes a while to verify."""
+    browser = Browser(room)
+    browser.connect(_codes(room))
+    return browser.cookies
+
+
+@pytest.fixture
+def john(room: Recorded, cookies: Mapping[str, str]) -> Browser:
+    """Return a browser in which john is signed in."""
+    return Browser(room, cookies=dict(cookies))
+
+
 def test_a_device_gets_its_codes(room: Recorded) -> None:
     response = _ask(room)
     codes = response.json()
@@ -270,33 +284,30 @@ def test_a_user_connects_a_device(room: Recorded) -> None:
     }
 
 
-def test_who_is_signed_in_is_asked_each_time(room: Recorded) -> None:
+def test_who_is_signed_in_is_asked_each_time(room: Recorded, john: Browser) -> None:
     """RFC 8628 §5.4: a link of an attacker connects nothing by itself."""
-    browser = Browser(room)
-    browser.connect(_codes(room))
     second = _codes(room, scope="openid")
-    page = browser.open(second["verification_uri_complete"])
+    page = john.open(second["verification_uri_complete"])
     assert f'value="{second["user_code"]}"' in page.text
-    browser.send(device_user_code=second["user_code"])
-    assert 'name="accept"' in browser.shown
+    john.send(device_user_code=second["user_code"])
+    assert 'name="accept"' in john.shown
     assert _refused(_poll(room, second))[1] == "authorization_pending"
-    browser.send(accept="on")
+    john.send(accept="on")
     tokens = _poll(room, second).json()
     assert claims_of(tokens["id_token"])["acr"] == "0"
 
 
-def test_a_client_without_scopes_is_named(room: Recorded) -> None:
-    codes, browser = _codes(room, "bare"), Browser(room)
-    browser.open(codes["verification_uri"])
-    browser.send(device_user_code=codes["user_code"])
-    browser.send(username="john", password=PASSWORD)
-    assert "<span>The bare</span>" in browser.shown
-    browser.send(accept="on")
+def test_a_client_without_scopes_is_named(room: Recorded, john: Browser) -> None:
+    codes = _codes(room, "bare")
+    john.open(codes["verification_uri"])
+    john.send(device_user_code=codes["user_code"])
+    assert "<span>The bare</span>" in john.shown
+    john.send(accept="on")
     assert _poll(room, codes, "bare").status_code == 200
 
 
-def test_a_user_refuses_a_device(room: Recorded) -> None:
-    codes, browser = _codes(room), Browser(room)
+def test_a_user_refuses_a_device(room: Recorded, john: Browser) -> None:
+    codes, browser = _codes(room), john
     done = browser.connect(codes, "cancel")
     assert parse_qs(done.url.query.decode()) == {"error": ["access_denied"]}
     assert "Consent denied for connecting the device." in done.text
@@ -312,18 +323,20 @@ def test_a_user_refuses_a_device(room: Recorded) -> None:
     assert ("OAUTH2_DEVICE_VERIFY_USER_CODE_ERROR", "invalid_oauth2_user_code") in recorded
 
 
-def test_no_other_site_answers_for_the_user(room: Recorded) -> None:
-    """Without the code of the page the answer is not taken."""
-    codes, browser = _codes(room), Browser(room)
-    browser.open(codes["verification_uri"])
-    browser.send(device_user_code=codes["user_code"])
-    browser.send(username="john", password=PASSWORD)
-    browser.shown = re.sub("session_code=[^&]+&amp;", "", browser.shown)
-    browser.send(accept="on")
+def test_no_other_site_answers_for_the_user(room: Recorded, john: Browser) -> None:
+    """An answer needs the code of the page, and the cookies of the browser that shows it."""
+    codes = _codes(room)
+    john.open(codes["verification_uri"])
+    john.send(device_user_code=codes["user_code"])
+    page = john.shown
+    Browser(room, shown=page).send(accept="on")
     assert _refused(_poll(room, codes))[1] == "authorization_pending"
-    stranger = Browser(room)
-    stranger.shown = browser.shown
+    john.shown = re.sub("session_code=[^&]+&amp;", "", page)
+    john.send(accept="on")
     assert _refused(_poll(room, codes))[1] == "authorization_pending"
+    john.shown = page
+    john.send(accept="on")
+    assert _poll(room, codes).status_code == 200
 
 
 def test_a_poll_too_soon_is_told_to_slow_down(room: Recorded) -> None:
@@ -344,19 +357,19 @@ def test_a_poll_too_soon_is_told_to_slow_down(room: Recorded) -> None:
     ],
 )
 def test_a_poll_is_refused(
-    room: Recorded, client_id: str, form: dict[str, str], refused: tuple[str, str]
+    room: Recorded, john: Browser, client_id: str, form: dict[str, str], refused: tuple[str, str]
 ) -> None:
     codes = _codes(room)
-    Browser(room).connect(codes)
+    john.connect(codes)
     assert _refused(_poll(room, codes, client_id, **form)) == (400, *refused)
     assert _poll(room, codes).status_code == 200
 
 
-def test_the_device_proves_that_it_asked(room: Recorded) -> None:
+def test_the_device_proves_that_it_asked(room: Recorded, john: Browser) -> None:
     """RFC 7636 §4.6; a wrong verifier does not spend the code, as in Keycloak."""
     asked = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
     codes = _codes(room, "pkce", **asked)
-    Browser(room).connect(codes)
+    john.connect(codes)
     text = "PKCE code verifier not specified"
     assert _refused(_poll(room, codes, "pkce")) == (400, "invalid_grant", text)
     text = "PKCE verification failed: Code mismatch"
@@ -365,9 +378,9 @@ def test_the_device_proves_that_it_asked(room: Recorded) -> None:
     assert _poll(room, codes, "pkce", code_verifier=VERIFIER).status_code == 200
 
 
-def test_of_many_polls_at_once_one_gets_the_tokens(room: Recorded) -> None:
+def test_of_many_polls_at_once_one_gets_the_tokens(room: Recorded, john: Browser) -> None:
     codes = _codes(room)
-    Browser(room).connect(codes)
+    john.connect(codes)
     with ThreadPoolExecutor(16) as pool:
         responses = list(pool.map(lambda _: _poll(room, codes), range(_AT_ONCE)))
     statuses = sorted(response.status_code for response in responses)
@@ -400,14 +413,14 @@ def test_a_consent_is_kept_where_the_client_requires_one(room: Recorded) -> None
     assert _poll(room, second, "asking").status_code == 400
 
 
-def test_an_offline_device_keeps_its_session(room: Recorded) -> None:
+def test_an_offline_device_keeps_its_session(room: Recorded, john: Browser) -> None:
     codes = _codes(room, scope="openid offline_access")
-    Browser(room).connect(codes)
+    john.connect(codes)
     tokens = _poll(room, codes).json()
     assert claims_of(tokens["refresh_token"])["typ"] == "Offline"
 
 
-def test_codes_are_guessed_a_few_times_only(room: Recorded) -> None:
+def test_codes_are_guessed_a_few_times_only(room: Recorded, john: Browser) -> None:
     """RFC 8628 §5.1."""
     codes, browser = _codes(room), Browser(room)
     most = GuessLimit().most
@@ -418,8 +431,7 @@ def test_codes_are_guessed_a_few_times_only(room: Recorded) -> None:
     refused = browser.send(device_user_code=codes["user_code"])
     assert refused.status_code == 429
     assert "Please wait a few minutes" in refused.text
-    other = Browser(room)
-    assert "Device Login Successful" in other.connect(codes).text
+    assert "Device Login Successful" in john.connect(codes).text
 
 
 def test_the_page_shows_no_markup_of_a_link(room: Recorded) -> None:
@@ -429,34 +441,33 @@ def test_the_page_shows_no_markup_of_a_link(room: Recorded) -> None:
     assert 'value=""' in page.text
 
 
-def test_a_client_that_lost_the_grant_is_not_connected(room: Recorded) -> None:
+def test_a_client_that_lost_the_grant_is_not_connected(room: Recorded, john: Browser) -> None:
     realm = room.realm
     realm.change("POST", "clients", _client("shortly"))
-    codes, browser = _codes(room, "shortly"), Browser(room)
+    codes, browser = _codes(room, "shortly"), john
     browser.open(codes["verification_uri"])
     browser.send(device_user_code=codes["user_code"])
     [client] = realm.get("clients?clientId=shortly")
     attributes = {"oauth2.device.authorization.grant.enabled": "false"}
     realm.change("PUT", f"clients/{client['id']}", {"attributes": attributes})
-    refused = browser.send(username="john", password=PASSWORD)
+    refused = browser.send(accept="on")
     assert refused.status_code == 400
     assert "The flow is disabled for the client." in refused.text
 
 
-def test_a_form_of_an_ended_sign_in_begins_it_again(room: Recorded) -> None:
+def test_a_form_of_an_ended_sign_in_begins_it_again(room: Recorded, john: Browser) -> None:
     """The browser has kept what the sign-in was for."""
-    codes, browser = _codes(room), Browser(room)
-    browser.open(codes["verification_uri"])
-    browser.send(device_user_code=codes["user_code"])
-    browser.shown = re.sub("tab_id=[^&]+", "tab_id=other-tab-1", browser.shown)
-    browser.send(username="john", password=PASSWORD)
-    assert "Your login attempt timed out" in browser.shown
-    browser.send(username="john", password=PASSWORD)
-    assert "Device Login Successful" in browser.send(accept="on").text
+    codes = _codes(room)
+    john.open(codes["verification_uri"])
+    john.send(device_user_code=codes["user_code"])
+    john.shown = re.sub("tab_id=[^&]+", "tab_id=other-tab-1", john.shown)
+    john.send(accept="on")
+    assert 'name="accept"' in john.shown
+    assert _refused(_poll(room, codes))[1] == "authorization_pending"
+    assert "Device Login Successful" in john.send(accept="on").text
     assert _poll(room, codes).status_code == 200
 
 
-def test_the_device_is_too_late_for_an_expired_code(room: Recorded) -> None:
-    browser = Browser(room)
-    page = browser.open(f"{PAGE}/status?error=expired_token")
+def test_the_page_at_the_end_says_why_it_failed(room: Recorded) -> None:
+    page = Browser(room).open(f"{PAGE}/status?error=expired_token")
     assert "The code has expired." in page.text
