@@ -40,7 +40,7 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "userinfo_endpoint": endpoints["userinfo_endpoint"],
         "end_session_endpoint": f"{issuer}/protocol/openid-connect/logout",
         "jwks_uri": f"{issuer}/protocol/openid-connect/certs",
-        "grant_types_supported": list(GRANTS),
+        "grant_types_supported": [*GRANTS, "implicit"],
         "acr_values_supported": _classes(realm),
         "response_types_supported": list(RESPONSE_TYPES),
         "response_modes_supported": list(RESPONSE_MODE_NAMES),
@@ -69,7 +69,8 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "claims_parameter_supported": True,
         "request_parameter_supported": True,
         "request_object_signing_alg_values_supported": [*ALGORITHMS_OF_CLIENTS, UNSIGNED],
-        "request_uri_parameter_supported": False,
+        "request_uri_parameter_supported": True,
+        "require_request_uri_registration": True,
         "require_pushed_authorization_requests": False,
         "pushed_authorization_request_endpoint": endpoints["pushed_authorization_request_endpoint"],
     }
