@@ -44,4 +44,5 @@ def registration_requests(
         access=AdminAccess(services.database),
         directory=services.directory,
         clients=authenticator,
+        documents=services.documents,
     )

@@ -1,7 +1,7 @@
 """Documents of clients at URLs, cached by URL with bounds of size and age.
 
 A failure is cached too, for a short time: a caller cannot make the gateway send a request each time
-it asks for one. Keycloak: public key cache, `minTimeBetweenRequests` of 10 s
+it asks for one.
 """
 
 from dataclasses import dataclass, field
@@ -16,8 +16,7 @@ from gateway.domain.ports.remote_documents import DocumentUnavailable
 from gateway.outgoing.http_client import GuardedHttpClient
 
 _LONGEST: Final = timedelta(minutes=10)
-_SHORTEST: Final = timedelta(seconds=10)
-"""A server is not asked for one document more often; a failure is kept as long."""
+_OF_FAILURES: Final = timedelta(seconds=10)
 _MOST_BYTES: Final = 4 * 1024 * 1024
 
 
@@ -64,5 +63,5 @@ class CachedDocuments:
 
 def _age_limit(found: _Fetched, newest: timedelta | None) -> timedelta:
     if found.content is None:
-        return _SHORTEST
-    return _LONGEST if newest is None else max(newest, _SHORTEST)
+        return _OF_FAILURES
+    return _LONGEST if newest is None else newest

@@ -29,12 +29,14 @@ from gateway.admin.registration import (
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.sector_identifiers import check_sector, names_sector
 from gateway.protocol.tokens import AccessTokens
 from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation
@@ -54,12 +56,17 @@ class RegistrationRequests:
     access: AdminAccess
     directory: Directory
     clients: ClientAuthenticator
+    documents: RemoteDocuments
 
     async def register(
         self, request: ProtocolRequest, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
         with _recorded(request, EventType.CLIENT_REGISTER):
             registrar = await self._registrar(request)
+            if names_sector(document):
+                registrar.require_new()
+                await self.registration.require_sender(registrar)
+                await check_sector(document, self.documents)
             view = await self.registration.register(registrar, sent, document)
         request.event.client_id = view.client.client_id
         return view
@@ -75,6 +82,9 @@ class RegistrationRequests:
     ) -> ClientView:
         with _recorded(request, EventType.CLIENT_UPDATE, client_id):
             registrar = await self._registrar(request)
+            if names_sector(document):
+                await self.registration.view(registrar, client_id)
+                await check_sector(document, self.documents)
             return await self.registration.change(registrar, client_id, sent, document)
 
     async def remove(self, request: ProtocolRequest, client_id: str) -> None:

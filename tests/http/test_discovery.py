@@ -14,14 +14,18 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
     assert document["issuer"] == ISSUER
     assert document["grant_types_supported"] == [
         *("authorization_code", "client_credentials"),
-        *("urn:ietf:params:oauth:grant-type:device_code", "password", "refresh_token"),
+        *("urn:ietf:params:oauth:grant-type:device_code", "password", "refresh_token", "implicit"),
     ]
     assert document["code_challenge_methods_supported"] == ["plain", "S256"]
     assert document["token_endpoint_auth_methods_supported"] == [
         "client_secret_basic",
         "client_secret_post",
+        "private_key_jwt",
+        "client_secret_jwt",
         "tls_client_auth",
     ]
+    assert document["request_uri_parameter_supported"] is True
+    assert document["require_request_uri_registration"] is True
     assert document["tls_client_certificate_bound_access_tokens"] is True
     assert document["acr_values_supported"] == ["0", "1"]
     assert {"auth_time", "nonce", "acr", "azp"} <= {*document["claims_supported"]}

@@ -1,5 +1,6 @@
 """Clients that register themselves in the words of RFC 7591, and change by those of RFC 7592."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.support.administered_realm import administered_realm
 from tests.support.administration import Administration
+from tests.support.client_documents import serving_documents
 from tests.support.registration import Registration
 
 OPTIONAL = "address microprofile-jwt offline_access organization phone"
@@ -25,6 +27,38 @@ def service(administration: Administration) -> Iterator[Registration]:
 
 def registered(service: Registration, **metadata: Any) -> Any:
     return service.given("POST", "openid-connect", metadata, token=service.bearer("maker"))
+
+
+def test_a_client_chooses_pairwise_subjects_and_their_sector(service: Registration) -> None:
+    """Spec: OpenID Connect Dynamic Client Registration 1.0 §5; attacks C21."""
+    uris = ["https://a.test/cb", "https://b.test/cb"]
+    with serving_documents() as served:
+        served.documents = {"/good": json.dumps(uris).encode(), "/bad": b'["https://a.test/cb"]'}
+        statuses = {
+            name: service.ask(
+                *("POST", "openid-connect"),
+                {
+                    "redirect_uris": uris,
+                    "subject_type": "pairwise",
+                    "sector_identifier_uri": f"{served.url}/{name}",
+                },
+                token=service.initial(),
+            )
+            .json()
+            .get("error")
+            for name in ("bad", "none")
+        }
+    assert statuses == {"bad": "invalid_client_metadata", "none": "invalid_client_metadata"}
+    made = registered(service, redirect_uris=uris[:1], subject_type="pairwise")
+    assert made["subject_type"] == "pairwise"
+    mappers = as_administrator(service, made)["protocolMappers"]
+    assert [each["protocolMapper"] for each in mappers] == ["oidc-sha256-pairwise-sub-mapper"]
+
+
+def test_the_address_that_begins_a_sign_in_is_kept(service: Registration) -> None:
+    """Spec: OpenID Connect Core §4."""
+    made = registered(service, initiate_login_uri="https://a.test/login")
+    assert made["initiate_login_uri"] == "https://a.test/login"
 
 
 def as_administrator(service: Registration, made: dict[str, Any]) -> dict[str, Any]:
@@ -352,7 +386,8 @@ def test_a_scope_that_an_administrator_gave_is_kept(service: Registration) -> No
         ({"jwks": JWKS, "jwks_uri": "https://a"}, "invalid_client_metadata"),
         ({"jwks_uri": "nope"}, "invalid_client_metadata"),
         ({"response_types": ["foo"]}, "invalid_client_metadata"),
-        ({"subject_type": "pairwise"}, "invalid_client_metadata"),
+        ({"subject_type": "private"}, "invalid_client_metadata"),
+        ({"initiate_login_uri": "http://a.test/login"}, "invalid_client_metadata"),
         ({"client_name": []}, "invalid_client_metadata"),
         ({"client_name": "x" * 256}, "invalid_client_metadata"),
         ({"dpop_bound_access_tokens": "maybe"}, "invalid_client_metadata"),

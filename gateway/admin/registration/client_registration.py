@@ -72,7 +72,7 @@ class ClientRegistration:
     ) -> ClientView:
         registrar.require_new()
         anonymous = registrar.registers_anonymously
-        await self._require_sender(registrar, anonymous=anonymous)
+        await self.require_sender(registrar)
         with _metadata_refused():
             whole = new_client_document(sent.new_client(document))
             async with self.changes.begin(registrar.acting, alone=True) as change:
@@ -90,11 +90,13 @@ class ClientRegistration:
                 )
         return ClientView(client, token=Secret(token))
 
-    async def _require_sender(self, registrar: Registrar, *, anonymous: bool) -> None:
+    async def require_sender(self, registrar: Registrar) -> None:
         """Require that a request may come from its address, before it costs more than a look-up."""
         acting = registrar.acting
         async with self.database.read() as stores:
-            policies = await Policies.load(stores, acting.realm.id, anonymous=anonymous)
+            policies = await Policies.load(
+                stores, acting.realm.id, anonymous=registrar.registers_anonymously
+            )
         policies.require_sender(acting.address)
 
     async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:

@@ -34,6 +34,8 @@ from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDoc
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _MOST_TRIED: Final = 5
 """Keys of a set that are tried for one token."""
+_OFTEN: Final = timedelta(seconds=10)
+"""Unknown keys do not make the gateway fetch a key set more often. Keycloak 26.7: the same."""
 _CURVES: Final[Mapping[str, type[ec.EllipticCurve]]] = {
     SignatureAlgorithm.ES256: ec.SECP256R1,
     SignatureAlgorithm.ES384: ec.SECP384R1,
@@ -84,7 +86,7 @@ class RegisteredClientSignatures:
                 return True
         except NoUsableKey:
             pass  # The client may have a new key since.
-        newest = await self._key_set(client, timedelta())
+        newest = await self._key_set(client, _OFTEN)
         return _verifies(_set_keys(newest, jws, algorithm), jws, algorithm)
 
     async def _key_set(self, client: Client, newest: timedelta | None) -> str:

@@ -20,8 +20,7 @@ class RemoteDocuments(Protocol):
     async def fetch(self, url: str, *, newest: timedelta | None = None) -> bytes:
         """Return the document at `url`, which may come from a cache.
 
-        `newest` asks for one that is not older, as far as the fetcher asks a server that often.
-        Raises DocumentUnavailable.
+        `newest` asks for one that was fetched within this time. Raises DocumentUnavailable.
         """
 
 

@@ -26,7 +26,8 @@ def subject_identifier(client: Client, user_id: str) -> str:
     for mapper in client.protocol_mappers:
         if mapper.mapper_type == PAIRWISE:
             salt = mapper.config.get(SALT) or mapper.id
-            return _pairwise(_sector(client), user_id, salt)
+            sector = _host(mapper.config.get(SECTOR_URI) or "") or _sector(client)
+            return _pairwise(sector, user_id, salt)
     return user_id
 
 
@@ -37,9 +38,9 @@ def is_subject(claim: object, client: Client, user_id: str) -> bool:
 
 def check_pairwise(config: Mapping[str, str]) -> FieldError | None:
     """Return what is wrong with the configuration of the mapper."""
-    if config.get(SECTOR_URI):
-        allowed = "nothing: the hosts of the redirect URIs are the sector"
-        return FieldError(f"config.{SECTOR_URI}", "an address, which is not read yet", allowed)
+    address = config.get(SECTOR_URI) or ""
+    if address and not (address.startswith("https://") and _host(address)):
+        return FieldError(f"config.{SECTOR_URI}", "another address", "one that begins with https")
     return None
 
 

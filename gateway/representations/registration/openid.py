@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.representations.field_table import parse_strictly
+from gateway.representations.protocol_mapper_types import SECTOR_URI
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
 
@@ -17,6 +18,9 @@ REPRESENTATION: Final = "OIDCClientRepresentation"
 METHOD_ATTRIBUTE: Final = "client.secret.authentication.allowed.method"
 SEPARATOR: Final = "##"
 BASIC_SCOPE: Final = "basic"
+PUBLIC: Final = "public"
+PAIRWISE: Final = "pairwise"
+PAIRWISE_MAPPER: Final = "oidc-sha256-pairwise-sub-mapper"
 
 GRANT_FLAGS: Final = {
     "authorization_code": "standardFlowEnabled",
@@ -53,6 +57,7 @@ TEXTS: Final = {
     "logo_uri": "logoUri",
     "policy_uri": "policyUri",
     "tos_uri": "tosUri",
+    "initiate_login_uri": "initiate.login.uri",
 }
 FLAGS: Final = {
     "tls_client_certificate_bound_access_tokens": "tls.client.certificate.bound.access.tokens",
@@ -79,8 +84,7 @@ AUTHENTICATORS: Final = {
 _IGNORED: Final = (
     *("client_id_issued_at", "client_secret_expires_at", "registration_client_uri"),
     *("registration_access_token", "client_secret", "contacts", "software_id"),
-    *("software_version", "application_type", "sector_identifier_uri", "default_max_age"),
-    *("require_auth_time", "initiate_login_uri"),
+    *("software_version", "application_type", "default_max_age", "require_auth_time"),
 )
 """Metadata that Keycloak knows, and of which nothing here depends."""
 _ADDRESS: Final = Text(most=2000)
@@ -101,6 +105,7 @@ _FIELDS: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(FLAGS, Flag()),
     "scope": Text(),
     "subject_type": _NAME,
+    "sector_identifier_uri": _ADDRESS,
     "tls_client_auth_subject_dn": _ADDRESS,
     "jwks": VerbatimObject(),
     **dict.fromkeys(_IGNORED, _Anything()),
@@ -149,8 +154,26 @@ def _read_attributes(metadata: Mapping[str, Any], document: dict[str, Any], *, n
     }
     if "frontchannel_logout_uri" in metadata:
         document["frontchannelLogout"] = True
-    if metadata.get("subject_type", "public") != "public":
-        raise refused("subject_type", metadata["subject_type"], "public")
+    login_uri = metadata.get("initiate_login_uri")
+    if login_uri is not None and not login_uri.startswith("https://"):
+        raise refused("initiate_login_uri", login_uri, "an address that begins with https")
+    _read_subject_type(metadata, document)
+
+
+def _read_subject_type(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
+    """Give a client with pairwise subjects the mapper for them, which replaces all its mappers."""
+    kind = metadata.get("subject_type", PUBLIC)
+    if kind not in {PUBLIC, PAIRWISE}:
+        raise refused("subject_type", kind, f"{PUBLIC} or {PAIRWISE}")
+    if kind == PAIRWISE:
+        sector = metadata.get("sector_identifier_uri")
+        mapper = {
+            "name": "pairwise subject identifier",
+            "protocol": "openid-connect",
+            "protocolMapper": PAIRWISE_MAPPER,
+            "config": {SECTOR_URI: sector} if sector else {},
+        }
+        document["protocolMappers"] = [mapper]
 
 
 def _flag(value: object) -> str:

@@ -12,12 +12,16 @@ from gateway.domain.secrets import Secret
 from gateway.representations.clients import SECRET_EXPIRES, render_client
 from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
+from gateway.representations.protocol_mapper_types import SECTOR_URI
 from gateway.representations.registration.openid import (
     FLAGS,
     GRANT_ATTRIBUTES,
     GRANT_FLAGS,
     LISTS,
     METHOD_ATTRIBUTE,
+    PAIRWISE,
+    PAIRWISE_MAPPER,
+    PUBLIC,
     SEPARATOR,
     TEXTS,
 )
@@ -62,7 +66,7 @@ def _identity(registered: Registered, document: dict[str, Any]) -> dict[str, Any
         "client_secret": _secret(registered),
         "client_name": document.get("name"),
         "client_uri": document.get("baseUrl"),
-        **_texts(client, "logo_uri", "policy_uri", "tos_uri"),
+        **_texts(client, "logo_uri", "policy_uri", "tos_uri", "initiate_login_uri"),
         "scope": " ".join(client.optional_client_scopes),
     }
 
@@ -70,7 +74,7 @@ def _identity(registered: Registered, document: dict[str, Any]) -> dict[str, Any
 def _requests(client: Client, redirects: list[str]) -> dict[str, Any]:
     return {
         **_keys(client),
-        "subject_type": "public",
+        **_subjects(client),
         **_texts(client, "id_token_signed_response_alg", "userinfo_signed_response_alg"),
         **_texts(client, "request_object_signing_alg"),
         "default_acr_values": _list(client, "default_acr_values") or None,
@@ -153,6 +157,14 @@ def _keys(client: Client) -> dict[str, Any]:
         "jwks_uri": uri if attributes.get("use.jwks.url") == "true" else None,
         "jwks": json.loads(text) if text and attributes.get("use.jwks.string") == "true" else None,
     }
+
+
+def _subjects(client: Client) -> dict[str, Any]:
+    for mapper in client.protocol_mappers:
+        if mapper.mapper_type == PAIRWISE_MAPPER:
+            sector = mapper.config.get(SECTOR_URI) or None
+            return {"subject_type": PAIRWISE, "sector_identifier_uri": sector}
+    return {"subject_type": PUBLIC}
 
 
 def _after_logout(client: Client, redirects: list[str]) -> list[str]:

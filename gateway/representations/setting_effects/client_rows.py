@@ -86,6 +86,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests",
             "tests/unit/authorization/test_response_modes.py": "authorization.signed.response.alg"
             " exclude.session.state.from.auth.response exclude.issuer.from.auth.response",
+            "tests/http/test_request_objects_at_urls.py": "request.uris",
             "tests/http/test_client_assertions.py": "token.endpoint.auth.signing.alg"
             " token.endpoint.auth.signing.max.exp jwt.credential.certificate"
             " jwt.credential.public.key use.jwks.url jwks.url use.jwks.string jwks.string",
@@ -119,8 +120,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
             " asks for `S256` with public clients",
-            "request.object.required": "Request objects at URLs are not fetched yet, so"
-            " `request_uri only` refuses every request",
             "allow.oidc.params.in.redirect.uris": "Unless `true`, a redirect URI that contains a"
             " parameter of responses is refused",
         },
@@ -153,9 +152,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _ATTRIBUTE,
         {
-            "Request objects at URLs are not fetched yet: a request with one is refused": (
-                "request.uris"
-            ),
             _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
             "Names levels by addresses; none is read": "acr.uri.map",
             "The grant does not exist: the token endpoint refuses it": (
@@ -176,7 +172,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             _DISPLAY: "logoUri policyUri tosUri login_theme consent.screen.text"
             " display.on.consent.screen",
-            "A note about the client": "jwt.credential.kid"
+            "A note about the client": "initiate.login.uri jwt.credential.kid"
             " security.admin.console cimd.cache.expiry.time.in.sec",
         },
     ),

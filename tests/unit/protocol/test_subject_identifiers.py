@@ -17,8 +17,9 @@ SALTED = {"sectorIdentifierUri": "", "pairwiseSubAlgorithmSalt": "a salt"}
 PUBLIC = Client("app-uuid", "demo", "app")
 
 
-def _client(*patterns: str, root: str = "", salt: str = "a salt") -> Client:
-    config = {**SALTED, "pairwiseSubAlgorithmSalt": salt}
+def _client(*patterns: str, root: str = "", salt: str = "a salt", sector: str = "") -> Client:
+    address = f"https://{sector}/s.json" if sector else ""
+    config = {"sectorIdentifierUri": address, "pairwiseSubAlgorithmSalt": salt}
     mapper = ProtocolMapper("m", "m", "oidc-sha256-pairwise-sub-mapper", config)
     redirects = RedirectUris(root_url=root, patterns=patterns)
     return replace(PUBLIC, protocol_mappers=(mapper,), redirects=redirects)
@@ -69,9 +70,20 @@ def test_a_token_names_its_user_by_either_subject() -> None:
     assert not is_subject(None, PUBLIC, USER)
 
 
-def test_the_address_of_a_sector_is_not_read() -> None:
+def test_the_address_of_a_sector_begins_with_https() -> None:
     assert check_pairwise(SALTED) is None
     assert check_pairwise({}) is None
-    address = check_pairwise({**SALTED, "sectorIdentifierUri": "https://a.test/sector.json"})
-    assert address is not None
-    assert address.path == "config.sectorIdentifierUri"
+    assert check_pairwise({**SALTED, "sectorIdentifierUri": "https://a.test/s.json"}) is None
+    for wrong in ("http://a.test/s.json", "https://", "a.test"):
+        address = check_pairwise({**SALTED, "sectorIdentifierUri": wrong})
+        assert address is not None
+        assert address.path == "config.sectorIdentifierUri"
+
+
+def test_clients_of_one_sector_know_a_user_by_one_subject() -> None:
+    one, other, alone = (
+        _client(f"https://{host}/", sector=sector)
+        for host, sector in (("a.test", "s.test"), ("b.test", "s.test"), ("a.test", ""))
+    )
+    assert subject_identifier(one, USER) == subject_identifier(other, USER)
+    assert subject_identifier(one, USER) != subject_identifier(alone, USER)
