@@ -140,3 +140,27 @@ def test_only_who_manages_the_realm_changes_the_profile(administration: Administ
     for role in ("view-realm", "manage-users", "view-users", "query-users"):
         assert answers(role) == [200, 200, 403], role
     assert answers("view-clients") == [403, 403, 403]
+
+
+@pytest.mark.parametrize("hidden", [None, {"view": ["user"], "edit": ["user"]}])
+@pytest.mark.parametrize("policy", [None, "ENABLED"])
+def test_a_name_that_the_profile_does_not_show_is_stored_and_found(
+    realm: OwnRealm, hidden: dict[str, Any] | None, policy: str | None
+) -> None:
+    user = {"username": "named", "firstName": "Ada", "lastName": "Byron", "enabled": True}
+    user_id = realm.created("users", user)
+    document = realm.get(PROFILE)
+    (first,) = (each for each in document["attributes"] if each["name"] == "firstName")
+    if hidden:
+        first["permissions"] = hidden
+    else:
+        document["attributes"].remove(first)
+    realm.done("PUT", PROFILE, {**document, "unmanagedAttributePolicy": policy})
+    found = [realm.get(f"users/{user_id}")]
+    for brief in ("true", "false"):
+        found += realm.get(f"users?firstName=Ada&briefRepresentation={brief}")
+    assert [(each["username"], each["lastName"]) for each in found] == [("named", "Byron")] * 3
+    assert not any("firstName" in each for each in found)
+    assert realm.ask("PUT", PROFILE, content=b"null").status_code == 200
+    assert realm.get(f"users/{user_id}")["firstName"] == "Ada"
+    realm.done("DELETE", f"users/{user_id}")

@@ -62,9 +62,9 @@ async def shown_users(
 ) -> list[dict[str, Any]]:
     """Return users as lists show them; raises TooMany for more than one answer may hold."""
     require_one_answer(users, "users")
-    if brief:
-        return [brief_user(user) async for user in in_slices(users)]
     rules = await profile_rules(stores, realm)
+    if brief:
+        return [brief_user(_with_shown_names(rules, user)) async for user in in_slices(users)]
     with_otp = await _having_otp(stores, realm, users)
     return [
         full_user(_seen(rules, user), totp=user.id in with_otp) async for user in in_slices(users)
@@ -74,14 +74,27 @@ async def shown_users(
 def _seen(rules: UserProfile, user: User) -> User:
     """Return the user with those of its attributes that an administrator sees.
 
+    A first or last name that the profile does not show is stored and found all the same.
     The reason of a permanent lock-out is shown whatever the profile says, as in Keycloak.
     """
+    user = _with_shown_names(rules, user)
     if not user.attributes:
         return user
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
     reason = user.attributes.get(REASON_ATTRIBUTE)
     return replace(
         user, attributes=shown if reason is None else {**shown, REASON_ATTRIBUTE: reason}
+    )
+
+
+def _with_shown_names(rules: UserProfile, user: User) -> User:
+    first, last = (rules.shows(name, Viewer.ADMIN) for name in ("firstName", "lastName"))
+    if first and last:
+        return user
+    return replace(
+        user,
+        first_name=user.first_name if first else None,
+        last_name=user.last_name if last else None,
     )
 
 

@@ -86,6 +86,10 @@ class UserProfile:
         """Tell whether an administrator may set them."""
         return self.unmanaged in {UnmanagedPolicy.ENABLED, UnmanagedPolicy.ADMIN_EDIT}
 
+    def shows(self, name: str, viewer: Viewer) -> bool:
+        """Tell whether the viewer sees a root, such as `firstName`."""
+        return name in self.attributes and self.attributes[name].is_shown_to(viewer)
+
     def shown(self, attributes: Values, viewer: Viewer) -> Values:
         """Return those of a user's attributes that the viewer sees, roots left out."""
         return {
