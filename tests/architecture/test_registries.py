@@ -110,8 +110,12 @@ REGISTRIES = {
         {
             "client-secret": "tests/http/test_token_endpoint.py::test_a_basic_header_authenticates",
             "client-x509": _CERTIFICATE,
+            "client-jwt": "tests/http/test_client_assertions.py"
+            "::test_a_jwt_of_a_registered_key_authenticates_the_client",
+            "client-secret-jwt": "tests/http/test_client_assertions.py"
+            "::test_a_mac_with_the_secret_authenticates_the_client",
         },
-        frozenset({"basic_credentials", "method"}),
+        frozenset({"basic_credentials", "client_assertion", "method"}),
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims",
