@@ -89,6 +89,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "client.use.lightweight.access.token.enabled"
             ),
             "tests/http/test_browser_sessions.py": "acr.loa.map",
+            "tests/http/test_sign_in_pages.py": "logoUri policyUri tosUri",
+            "tests/http/test_login_themes.py": "login_theme",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -168,8 +170,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "allow.token.introspection.without.audience.check"
                 " allow.userinfo.with.lightweight.access.token"
             ),
-            _DISPLAY: "logoUri policyUri tosUri login_theme consent.screen.text"
-            " display.on.consent.screen",
+            _DISPLAY: "consent.screen.text display.on.consent.screen",
             "A note about the client": "security.admin.console cimd.cache.expiry.time.in.sec",
         },
     ),
