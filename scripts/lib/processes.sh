@@ -71,6 +71,7 @@ _end_redis() {
 
 # nginx first, so that nobody meets a closed door behind an open one.
 end_all_processes() {
+    end_process demo_application TERM 5
     end_process nginx TERM 5
     end_process gateway TERM 20
     _end_redis

@@ -27,6 +27,14 @@ def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path
         bearer = {"Authorization": f"Bearer {answer.json()['access_token']}"}
         listed = http.get("/admin/serverinfo", headers=bearer).json()["themes"]["login"]
         assert {"name": "acme"} in listed
+        uri = "https://app.example.test/"
+        for client_id, attributes in (("plain", {}), ("themed", {"login_theme": "acme"})):
+            client = {"clientId": client_id, "redirectUris": [uri], "attributes": attributes}
+            http.post("/admin/realms/master/clients", json=client, headers=bearer)
+            asked = {"response_type": "code", "client_id": client_id, "redirect_uri": uri}
+            page = http.get("/realms/master/protocol/openid-connect/auth", params=asked)
+            assert page.status_code == 200
+            assert ("/themes/acme/theme.css" in page.text) is (client_id == "themed")
 
 
 def test_a_theme_with_a_mistake_ends_the_start_with_its_place(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.support.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 60.0
-PORTS = ("HTTPS", "MTLS", "SELF_SIGNED", "HTTP", "MANAGEMENT")
+PORTS = ("HTTPS", "MTLS", "SELF_SIGNED", "HTTP", "MANAGEMENT", "DEMO")
 UP = "Ctrl-C stops everything."
 LAST_OF_THE_DEMONSTRATION = "The thumbprint in the token is not that"
 RUN_ENV = {

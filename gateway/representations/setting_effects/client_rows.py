@@ -102,6 +102,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " backchannel.logout.revoke.offline.tokens",
             "tests/http/test_device_grant.py": "oauth2.device.authorization.grant.enabled"
             " oauth2.device.code.lifespan oauth2.device.polling.interval",
+            "tests/http/test_sign_in_pages.py": "logoUri policyUri tosUri",
+            "tests/http/test_login_themes.py": "login_theme",
             _EFFECTS: "client.secret.authentication.allowed.method",
             "tests/http/test_admin_client_secrets.py": "client.secret.creation.time",
             _CLIENTS: "realm_client",
@@ -170,8 +172,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "allow.token.introspection.without.audience.check"
                 " allow.userinfo.with.lightweight.access.token"
             ),
-            _DISPLAY: "logoUri policyUri tosUri login_theme consent.screen.text"
-            " display.on.consent.screen",
+            _DISPLAY: "consent.screen.text display.on.consent.screen",
             "A note about the client": "initiate.login.uri jwt.credential.kid"
             " security.admin.console cimd.cache.expiry.time.in.sec",
         },
