@@ -284,7 +284,10 @@ class BrowserSignIn:
         remembered = user.user.username if step.session.remember_me else ""
         offered = visit.request.realm.realm.login.remember_me
         return Respond(
-            completed.response, completed.session, remember=remembered if offered else None
+            completed.response,
+            completed.session,
+            browser_id=None if visit.is_new else step.session.id,
+            remember=remembered if offered else None,
         )
 
     async def _user(self, visit: _Visit, step: SignedIn) -> UserEntry | None:
