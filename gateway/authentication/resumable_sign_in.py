@@ -3,19 +3,26 @@
 A step is claimed before it runs: of two requests with the same form, at any gateways, one runs the
 step, and the other one comes to Replayed. A gateway that dies in between leaves the form as it was:
 its page is shown again.
+
+The browser gets a new id with every credential that was right. Who has planted the id in the
+browser, or has seen it before, does not go on where the user has proven something (attacks:
+session fixation).
 """
+
+from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
     PageExpired,
     Refused,
     Replayed,
+    SignedIn,
     SignInContext,
     SignInEngine,
     Step,
 )
 from gateway.authentication.engine.sign_in import Form
-from gateway.domain.authentication import AuthenticationSession, expires_at
+from gateway.domain.authentication import AuthenticationSession, expires_at, new_browser_id
 from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
 
 
@@ -69,7 +76,7 @@ class ResumableSignIn:
         if not await self._replace(context, session, claimed):
             return Replayed(session)
         step = await self._engine.submit(context, claimed, execution, form, claimed.session_code)
-        return await self._stored(context, claimed, step)
+        return await self._stored(context, claimed, _under_new_id(claimed, step))
 
     async def show(
         self, context: SignInContext, session: AuthenticationSession, execution: str | None = None
@@ -112,3 +119,10 @@ class ResumableSignIn:
     ) -> bool:
         end = expires_at(context.realm.realm.token_lifespans, after, context.now)
         return await self._sessions.replace(before, after, end)
+
+
+def _under_new_id(before: AuthenticationSession, step: Step) -> Step:
+    """Return the step with another id of the browser where a credential was used in it."""
+    if isinstance(step, Challenged | SignedIn) and step.session.used - before.used:
+        return replace(step, session=replace(step.session, id=new_browser_id()))
+    return step

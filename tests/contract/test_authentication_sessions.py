@@ -195,3 +195,19 @@ def test_a_page_of_a_required_action_has_a_time_of_its_own() -> None:
     assert expires_at(lifespans, begun(), now) == NOW + lifespans.access_code_login
     waiting = begun(required_action="UPDATE_PASSWORD")
     assert expires_at(lifespans, waiting, now) == now + lifespans.access_code_user_action
+
+
+async def test_all_tabs_of_a_browser_move_to_its_new_id(
+    sessions: RedisAuthenticationSessions,
+) -> None:
+    first = begun()
+    second = begun(first.id)
+    for tab in (first, second):
+        await sessions.add(tab, LATER)
+    moved = replace(first.next_step(), id="a-new-id")
+    assert await sessions.replace(first, moved, LATER)
+    assert not await sessions.replace(first, moved, LATER)
+    assert await _found(sessions, moved) == moved
+    assert await _found(sessions, replace(second, id="a-new-id")) is not None
+    for tab in (first, second):
+        assert await _found(sessions, tab) is None

@@ -102,7 +102,7 @@ async def test_the_standard_flow_asks_for_name_and_password_and_signs_in(
         *(stored, frozenset({"password"})),
         *(None, True),
     )
-    assert done.session.id == first.session.id
+    assert done.session.id != first.session.id
     assert done.session.request == {"state": "a state"}
 
 
@@ -216,7 +216,7 @@ async def test_a_page_of_an_earlier_step_has_expired_and_a_form_sent_again_is_no
     assert shown(await browser.log_in()) == (CODE, None)
     assert isinstance(await browser.resend(login, username="alice"), PageExpired)
     sign_in, context = browser.sign_in, browser.context()
-    found = await sign_in.find(REALM.id, login.id, login.tab_id)
+    found = await sign_in.find(REALM.id, browser.id, login.tab_id)
     assert found is not None
     assert isinstance(await sign_in.show(context, found, login.execution), PageExpired)
     again = await sign_in.show(context, found)
@@ -248,8 +248,9 @@ async def test_two_tabs_of_a_browser_sign_in_on_their_own(
     assert (first.id, first.tab_id != second.tab_id) == (second.id, True)
     assert shown(await other.log_in(password="wrong")) == (LOGIN, INVALID)
     assert isinstance(await one.log_in(), SignedIn)
-    await one.sign_in.end(first)
-    assert await one.sign_in.find(REALM.id, first.id, first.tab_id) is None
+    await one.sign_in.end(replace(first, id=one.id))
+    assert await one.sign_in.find(REALM.id, one.id, first.tab_id) is None
+    other.id = one.id
     assert isinstance(await other.log_in(), SignedIn)
 
 

@@ -47,6 +47,27 @@ def test_a_consent_page_does_not_outlive_the_session_that_it_was_shown_in(
     assert (answer.id, "KEYCLOAK_IDENTITY" in answer.set_cookies) == ("page-expired", False)
 
 
+def test_who_planted_the_sign_in_does_not_go_on_with_it(pages: SignInRealm) -> None:
+    attacker, victim = pages.browser(), pages.browser()
+    planted = attacker.open("asking", prompt="consent")
+    victim.cookies = dict(attacker.cookies)
+    consent = victim.submit(victim.get(planted.form.action), username="bert", password=PASSWORD)
+    assert consent.id == "consent"
+    del attacker.cookies["KC_RESTART"]
+    for action in ("authenticate", "consent"):
+        url = planted.form.action.replace("authenticate", action)
+        assert attacker.get(url).id == "error"
+    assert attacker.submit(consent, accept="on").id == "error"
+    assert "code" in victim.submit(consent, accept="on").answer
+
+
+def test_other_tabs_go_on_after_a_sign_in(pages: SignInRealm) -> None:
+    browser = pages.browser()
+    first, second = browser.open(), browser.open()
+    assert "code" in browser.submit(first, username="anna", password=PASSWORD).answer
+    assert "code" in browser.submit(second, username="anna", password=PASSWORD).answer
+
+
 def test_a_kept_request_does_not_outlive_the_flow_of_its_client(pages: SignInRealm) -> None:
     browser = pages.browser()
     waiting = browser.open(response_type="id_token token", nonce="a-nonce")

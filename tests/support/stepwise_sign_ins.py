@@ -114,6 +114,8 @@ class Browser:
         self.session: UserSession | None = None
         self.authenticated_at: datetime | None = None
         self.step: Step | None = None
+        self.id = ""
+        """That of its sign-ins, as the cookie has it."""
         self._count = 0
 
     @property
@@ -151,6 +153,7 @@ class Browser:
             session_id=session_id,
         )
         self.step = await self.sign_in.begin(self.context(requested), session)
+        self.id = self.step.session.id
         return self.step
 
     @property
@@ -167,11 +170,13 @@ class Browser:
     async def resend(self, shown: AuthenticationSession, **form: str) -> Step:
         """Send the form of a page that was shown once."""
         sign_in = self.sign_in
-        stored = await sign_in.find(self.realm.id, shown.id, shown.tab_id)
+        stored = await sign_in.find(self.realm.id, self.id, shown.tab_id)
         assert stored is not None
-        return await sign_in.submit(
+        step = await sign_in.submit(
             self.context(self.requested), stored, shown.execution, form, shown.session_code
         )
+        self.id = step.session.id
+        return step
 
     async def log_in(self, username: str = "alice", password: str | None = None) -> Step:
         """Fill in user name and password."""

@@ -7,5 +7,6 @@ from gateway.domain.authentication.session import (
     Stage,
     expires_at,
     new_authentication_session,
+    new_browser_id,
     session_of_one_request,
 )

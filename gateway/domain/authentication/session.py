@@ -95,6 +95,11 @@ class AuthenticationSession:
         return bool(self.session_code) and secrets.compare_digest(self.session_code.encode(), given)
 
 
+def new_browser_id() -> str:
+    """Return an id for the sign-ins of a browser: 144 random bits."""
+    return secrets.token_urlsafe(_ID_BYTES)
+
+
 def new_authentication_session(
     *,
     realm_id: str,
@@ -109,7 +114,7 @@ def new_authentication_session(
     `session_id` is that of the browser's other tabs; None is a browser without any.
     """
     return AuthenticationSession(
-        id=session_id or secrets.token_urlsafe(_ID_BYTES),
+        id=session_id or new_browser_id(),
         tab_id=secrets.token_urlsafe(_TAB_BYTES),
         realm_id=realm_id,
         client=client,

@@ -30,8 +30,9 @@ class AuthenticationSessionStore(Protocol):
     ) -> bool:
         """Replace `before` by `after`; False where another request has replaced it already.
 
-        So of two requests that continue the same step one succeeds. Raises InvalidInput for a
-        session that is too large.
+        So of two requests that continue the same step one succeeds. Where `after` has another id,
+        all tabs of the browser move to it: under the old one nothing is left. Raises InvalidInput
+        for a session that is too large.
         """
 
     async def delete(self, realm_id: str, session_id: str) -> None:

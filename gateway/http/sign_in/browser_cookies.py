@@ -59,13 +59,17 @@ class BrowserCookies:
         self, request: ProtocolRequest, asked: SignInRequest, session_id: str
     ) -> tuple[Cookie, ...]:
         """Return the cookies of a sign-in that waits for the user."""
-        sealed_id = self._secrets.seal(session_id, _session_context(request))
-        cookies = [Cookie(CookieName.AUTHENTICATION_SESSION, sealed_id)]
+        cookies = [self.of_sign_ins(request, session_id)]
         stored = orjson.dumps(dict(asked.stored())).decode()
         restart = self._secrets.seal(stored, _restart_context(request))
         if len(restart) <= _LONGEST_COOKIE:
             cookies.append(Cookie(CookieName.RESTART, restart))
         return tuple(cookies)
+
+    def of_sign_ins(self, request: ProtocolRequest, session_id: str) -> Cookie:
+        """Return the cookie that names the sign-ins of the browser."""
+        sealed_id = self._secrets.seal(session_id, _session_context(request))
+        return Cookie(CookieName.AUTHENTICATION_SESSION, sealed_id)
 
     def signed_in(
         self, request: ProtocolRequest, session: UserSession, remember: str | None

@@ -117,6 +117,8 @@ class OutcomeReplies:
             if signed_in is None
             else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
         )
+        if outcome.browser_id is not None:
+            cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
         if isinstance(outcome.response, DeviceResult):
             return _redirect(request, device_status_url(request, outcome.response), cookies)
         return await self.deliver(request, outcome.response, cookies)

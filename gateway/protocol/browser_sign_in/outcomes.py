@@ -35,11 +35,13 @@ class Respond:
     """The client gets its response, or the user sees what became of a device.
 
     `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
+    `browser_id` is the id of the sign-ins that are left in other tabs, where it may have changed.
     `remember` is the name that the browser keeps where the user asked for it, empty to forget one.
     """
 
     response: AuthorizationResponse | DeviceResult
     signed_in: UserSession | None = None
+    browser_id: str | None = None
     remember: str | None = field(default=None, repr=False)
 
 

@@ -310,7 +310,12 @@ class BrowserSignIn:
             return Respond(response)
         remembered = user.user.username if step.session.remember_me else ""
         offered = visit.request.realm.realm.login.remember_me
-        return Respond(response, session, remember=remembered if offered else None)
+        return Respond(
+            response,
+            session,
+            browser_id=None if visit.is_new else step.session.id,
+            remember=remembered if offered else None,
+        )
 
     async def _user(self, visit: _Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""

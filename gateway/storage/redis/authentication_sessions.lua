@@ -3,7 +3,8 @@
 -- A field is a tab, its value `<expires> <version> <text>`; instants are whole microseconds.
 
 local operation, now = ARGV[1], microseconds()
-local KEY = 'rg:authentication-session:' .. ARGV[2] .. ':' .. ARGV[3]
+local PREFIX = 'rg:authentication-session:' .. ARGV[2] .. ':'
+local KEY = PREFIX .. ARGV[3]
 
 local function parse(value)
   if not value then return nil end
@@ -52,10 +53,11 @@ elseif operation == 'find' then
   if not session then return false end
   return {session.version, session.text}
 elseif operation == 'replace' then
-  local before, tab, lasts, version, text = unpack(ARGV, 4)
+  local before, id, tab, lasts, version, text = unpack(ARGV, 4)
   local session = find(tab)
   if not session or session.version ~= before then return 0 end
   write(tab, lasts, version, text)
+  if id ~= ARGV[3] then redis.call('RENAME', KEY, PREFIX .. id) end
   return 1
 elseif operation == 'remove' then
   return redis.call('HDEL', KEY, ARGV[4])

@@ -60,7 +60,7 @@ class RedisAuthenticationSessions:
     ) -> bool:
         stored = self._stored(after, expires_at)
         place = (before.realm_id, before.id)
-        return bool(await self._run("replace", *place, before.version, *stored))
+        return bool(await self._run("replace", *place, before.version, after.id, *stored))
 
     async def delete(self, realm_id: str, session_id: str) -> None:
         await self._run("delete", realm_id, session_id)
