@@ -23,7 +23,7 @@ from gateway.authentication.engine import (
 )
 from gateway.authentication.engine.sign_in import Form
 from gateway.domain.authentication import AuthenticationSession, expires_at, new_browser_id
-from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
+from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 
 
 class ResumableSignIn:

@@ -19,19 +19,19 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
-from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
-from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.client_signatures import ClientSignatures
-from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
-from gateway.domain.ports.pushed_requests import PushedRequestStore
 from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
+from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
+from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from gateway.authentication.engine import SignInEngine
-from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
-from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
+from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.storage import Database
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents

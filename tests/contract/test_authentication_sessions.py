@@ -15,7 +15,7 @@ from gateway.domain.authentication import (
     new_authentication_session,
 )
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.ports.authentication_sessions import MOST_BYTES, MOST_TABS
+from gateway.domain.ports.sign_in.authentication_sessions import MOST_BYTES, MOST_TABS
 from gateway.domain.realm import TokenLifespans
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.connection import create_client

@@ -7,7 +7,7 @@ leads back to the client, or begins the sign-in again. Keycloak: 12.11, 12.12
 from collections.abc import Awaitable, Callable
 
 from gateway.domain.authentication import AuthenticationSession
-from gateway.domain.ports.authentication_sessions import AuthenticationSessionStore
+from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply
 from gateway.http.sign_in.action_urls import read_client_data

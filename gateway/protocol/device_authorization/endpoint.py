@@ -20,7 +20,7 @@ from gateway.domain.device_authorizations import (
 from gateway.domain.errors import Overloaded
 from gateway.domain.events import EventError, EventType
 from gateway.domain.limits.scopes import scope_excess
-from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.realm import TokenLifespans
 from gateway.protocol.authorization import CheckServices, ResponseType
 from gateway.protocol.authorization.checks import code_challenge, sizes

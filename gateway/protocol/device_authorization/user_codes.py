@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.domain.device_authorizations import DeviceStatus, GuessLimit, parse_user_code
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.protocol.authorization import CheckServices, PageError, PageMessage
 from gateway.protocol.authorization.checks import client as client_check
 from gateway.protocol.authorization.draft import AuthorizationDraft

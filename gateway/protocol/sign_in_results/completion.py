@@ -9,8 +9,8 @@ from typing import Final
 
 from gateway.domain.authorization_codes import AuthorizationCode, CodeName
 from gateway.domain.events import Detail
-from gateway.domain.ports.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.directory import UserEntry
+from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.requests import ProtocolRequest

@@ -14,7 +14,7 @@ import orjson
 from gateway.domain.authentication import AuthenticationSession, ExecutionStatus, Stage
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.authentication_sessions import MOST_BYTES, MOST_TABS
+from gateway.domain.ports.sign_in.authentication_sessions import MOST_BYTES, MOST_TABS
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
 

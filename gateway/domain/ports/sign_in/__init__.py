@@ -1,0 +1,1 @@
+"""What a sign-in with a browser keeps between two requests."""
