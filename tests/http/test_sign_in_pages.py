@@ -182,7 +182,7 @@ def test_a_failed_sign_in_is_recorded(
 
 
 def test_the_event_of_a_refused_request_has_the_reason(pages: SignInRealm) -> None:
-    """Keycloak: AuthorizationEndpointChecker."""
+    """Keycloak: 12.10."""
     page = pages.browser().open(response_mode="telepathy")
     assert page.answer["error_description"] == "Invalid parameter: response_mode"
     [event] = pages.events()

@@ -54,7 +54,7 @@ _LONGEST_ASSERTION: Final = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class ClientAssertions:
-    """What JWTs that authenticate the client must be like. Keycloak: `client-jwt`."""
+    """What JWTs that authenticate the client must be like. Keycloak: 1.2 (`client-jwt`)."""
 
     algorithm: str = ""
     """`token.endpoint.auth.signing.alg`: empty accepts each that the method may use."""

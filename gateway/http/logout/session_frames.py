@@ -23,7 +23,7 @@ from gateway.http.pages import ResourceUrls
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
 from gateway.http.sign_in.cookies import CookieName, read_cookies
-from gateway.protocol.login_status import LoginStatus, login_status
+from gateway.protocol.logout.login_status import LoginStatus, login_status
 from gateway.protocol.parameters import Parameters
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"

@@ -20,7 +20,7 @@ from gateway.protocol.requests import ProtocolRequest
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
-"""Paths below the protocol's; the first stands for the issuer. Keycloak: `client-jwt`."""
+"""Paths below the protocol's; the first stands for the issuer. Keycloak: 1.2 (`client-jwt`)."""
 
 
 def asserted_client_id(signatures: ClientSignatures, request: ProtocolRequest) -> str | None:

@@ -1,6 +1,6 @@
 """private_key_jwt: a JWT that the client has signed with a registered key.
 
-Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: `client-jwt`
+Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: 1.2 (`client-jwt`)
 """
 
 from typing import ClassVar
