@@ -236,7 +236,8 @@ def test_an_assertion_is_accepted_wherever_clients_authenticate(
     recorded: Recorded, path: str
 ) -> None:
     more = {"response_type": "code", "redirect_uri": "https://app.example/cb", "token": "x"}
-    good = send(recorded, signed(claims(recorded)), path, **more, refresh_token="x")
+    good = send(recorded, signed(claims(recorded)), path, **more | {"refresh_token": "x"})
+    more |= {"refresh_token": "x"}
     bad = send(recorded, signed(claims(recorded), rsa_key("other")), path, **more)
     assert refusal(bad) == (400, "invalid_client", WRONG_SIGNATURE)
     assert good.status_code < 300 or good.json()["error"] == "invalid_grant"
