@@ -104,7 +104,7 @@ async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves
     imports: Imports,
 ) -> None:
     await imports.run(staff())
-    again = [{"name": "staff", "attributes": {"cost": "5"}, "realm_roles": ["worker"]}]
+    again = [{"name": "staff", "attributes": {"cost": ["5"]}, "realm_roles": ["worker"]}]
     await imports.run({"realm": "acme", "groups": again})
     document = await exported(imports)
     (tree,) = [group for group in document["groups"] if group["name"] == "staff"]
@@ -139,6 +139,10 @@ async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves
         ),
         ({"groups": [{"name": "a", "sub_groups": 1}]}, {"groups[0].sub_groups": "1"}),
         ({"groups": [{"name": "a", "id": "a b"}]}, {"groups[0].id": '"a b"'}),
+        (
+            {"groups": [{"name": "a", "attributes": {"cost": "5"}}]},
+            {"groups[0].attributes.cost": '"5"'},
+        ),
         (
             {
                 "groups": [

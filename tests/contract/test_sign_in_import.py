@@ -226,7 +226,7 @@ async def test_actions_of_a_file_are_changed_and_the_others_left(
     await imports.run({**ACME, "requiredActions": [again]})
     (action,) = (await documents(imports, DocumentKind.REQUIRED_ACTION)).values()
     assert (action["name"], action["priority"]) == ("New one", 3)
-    assert action["config"] == {"max_auth_age": "60"}
+    assert action["config"] == maximum
     assert "UPDATE_PASSWORD" in (await stored(imports)).sign_in.off
     imports.messages.topics.clear()
     await imports.run({**ACME, "requiredActions": [again]})
@@ -304,15 +304,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"localizationTexts": {"de": {"a": []}}}, "localizationTexts.de.a"),
     ({"directGrantFlow": "nowhere"}, "directGrantFlow"),
     ({"browserFlow": "nowhere"}, "browserFlow"),
-    ({"directGrantFlow": "browser"}, "directGrantFlow"),
-    ({"clientAuthenticationFlow": "browser"}, "clientAuthenticationFlow"),
-    (
-        {
-            "directGrantFlow": "strict",
-            "authenticationFlows": [with_steps({"authenticator": USERNAME})],
-        },
-        "directGrantFlow",
-    ),
+    ({"clientAuthenticationFlow": "nowhere"}, "clientAuthenticationFlow"),
 ]
 
 
@@ -359,22 +351,53 @@ async def test_two_flows_may_contain_the_same_sub_flow(imports: Imports) -> None
     assert [step.authenticator for step in inner_flow.steps] == [CODE]
 
 
-async def test_a_file_that_takes_its_effect_from_a_bound_flow_is_refused(imports: Imports) -> None:
+@pytest.mark.parametrize("alias", ["browser", "clients"])
+async def test_nobody_signs_in_by_a_flow_of_a_file_that_begins_no_password_grant(
+    imports: Imports, alias: str
+) -> None:
+    await imports.run({**ACME, "directGrantFlow": alias})
+    assert (await exported(imports))["directGrantFlow"] == alias
+    assert await bound(imports) is None
+
+
+async def test_no_client_authenticates_by_a_flow_of_a_file_for_something_else(
+    imports: Imports,
+) -> None:
+    await imports.run({**ACME, "clientAuthenticationFlow": "browser"})
+    assert (await stored(imports)).sign_in.client_methods == frozenset()
+
+
+async def test_nobody_signs_in_by_a_bound_flow_while_a_file_leaves_it_without_effect(
+    imports: Imports,
+) -> None:
     await imports.run(file(STRICT, directGrantFlow="strict"))
-    wrong = with_steps({"authenticator": PASSWORD, "requirement": "REQUIRED"})
-    assert await refused(imports, file(wrong)) == ["directGrantFlow"]
+    for step in (
+        {"authenticator": PASSWORD, "requirement": "REQUIRED"},
+        {"authenticator": USERNAME},
+    ):
+        await imports.run(file(with_steps(step)))
+        assert await bound(imports) is None
+    await imports.run(file(STRICT))
     assert await bound(imports) == ALWAYS_CODE.steps
 
 
-@pytest.mark.parametrize("flow_id", ["nowhere", "browser"])
-async def test_a_client_has_no_flow_of_its_own_that_could_do_nothing(
-    imports: Imports, flow_id: str
-) -> None:
-    browser = next(flow for flow in default_flows("acme").values() if flow.alias == "browser")
-    own = {"direct_grant": browser.id if flow_id == "browser" else flow_id}
-    client = {"clientId": "vault", "authenticationFlowBindingOverrides": own}
+async def test_a_client_has_no_flow_of_its_own_that_does_not_exist(imports: Imports) -> None:
+    client = {
+        "clientId": "vault",
+        "authenticationFlowBindingOverrides": {"direct_grant": "nowhere"},
+    }
     path = "clients.vault.authenticationFlowBindingOverrides.direct_grant"
     assert await refused(imports, {**ACME, "clients": [client]}) == [path]
+
+
+async def test_nobody_signs_in_to_a_client_by_a_flow_of_its_own_that_could_do_nothing(
+    imports: Imports,
+) -> None:
+    browser = next(flow for flow in default_flows("acme").values() if flow.alias == "browser")
+    own = {"authenticationFlowBindingOverrides": {"direct_grant": browser.id}}
+    await imports.run({**ACME, "clients": [{"clientId": "vault", **own}]})
+    client = await imports.client("vault")
+    assert (await stored(imports)).sign_in.direct_grant_flow(client.flow_overrides) is None
 
 
 async def test_a_flow_of_too_many_executions_is_refused(imports: Imports) -> None:

@@ -2,8 +2,8 @@
 
 A flow with the same alias is changed; removed is only a sub-flow that no flow contains any more.
 A flow that a file names twice has the executions of both, as in Keycloak. A new realm takes the ids
-of the file, since its clients name flows by id. A bound flow without effect refuses the file: a
-password grant that checks less than it did elsewhere is worse than none.
+of the file, since its clients name flows by id. A binding of a missing flow refuses the file; a
+sign-in by a flow that cannot act is refused (`sign_in_rules`).
 Keycloak: realm import
 """
 

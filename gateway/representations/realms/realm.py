@@ -177,9 +177,11 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     errors: list[FieldError] = []
     parse_fields(document, RESOURCES, "", errors)
     raise_all(errors)
-    realm = parse_realm(_with_whole_policies(document), base=before)
+    wanted = _with_whole_policies(document)
+    realm = parse_realm(wanted, base=before)
     _check_written(realm, before, "")
     realm = with_listed(realm, _answer(realm), _answer(before))
+    realm = with_listed(realm, _answer(realm), _where_not_sent(wanted, realm))
     if realm.attributes == before.attributes:
         return realm
     defaults = _default_of(realm).attributes
@@ -188,6 +190,16 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
         lasting.pop(_REUSABLE_CODE, None)
     kept = replace(realm, attributes={**lasting, **realm.attributes})
     return with_written(kept, _answer(kept))
+
+
+def _where_not_sent(document: Mapping[str, Any], realm: Realm) -> dict[str, Any]:
+    """Return the answer with the defaults of what is sent: a new map lists the rest of that again.
+
+    Keycloak: RealmRepresentation, PUT of a realm
+    """
+    default = _answer(_default_of(realm))
+    sent = REALM_TABLE.collect(document, "", [])
+    return _answer(realm) | {name: default[name] for name in sent if name in default}
 
 
 def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
