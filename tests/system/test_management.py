@@ -168,13 +168,13 @@ def test_methods_from_outside_do_not_become_labels(gateway: Gateway) -> None:
 
 def test_only_grants_that_exist_become_labels(gateway: Gateway) -> None:
     with gateway.client() as client:
-        for grant in ("password", "urn:ietf:params:oauth:grant-type:device_code"):
+        for grant in ("password", "urn:ietf:params:oauth:grant-type:uma-ticket"):
             form = {"grant_type": grant, "client_id": "admin-cli"}
             client.post(f"{REALM}/protocol/openid-connect/token", data=form)
     metrics = gateway.metrics()
     assert 'grant_type="password"' in metrics
     assert 'grant_type="other"' in metrics
-    assert "device_code" not in metrics
+    assert "uma-ticket" not in metrics
 
 
 def test_revocation_lists_show_their_age_and_when_they_expire(
