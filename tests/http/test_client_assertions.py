@@ -235,8 +235,9 @@ def test_the_form_may_name_the_client_too(recorded: Recorded) -> None:
 def test_an_assertion_is_accepted_wherever_clients_authenticate(
     recorded: Recorded, path: str
 ) -> None:
-    more = {"response_type": "code", "redirect_uri": "https://app.example/cb", "token": "x"}
-    good = send(recorded, signed(claims(recorded)), path, **more, refresh_token="x")
+    more = {"response_type": "code", "redirect_uri": "https://app.example/cb"}
+    more |= {"token": "x", "refresh_token": "x"}
+    good = send(recorded, signed(claims(recorded)), path, **more)
     bad = send(recorded, signed(claims(recorded), rsa_key("other")), path, **more)
     assert refusal(bad) == (400, "invalid_client", WRONG_SIGNATURE)
     assert good.status_code < 300 or good.json()["error"] == "invalid_grant"
