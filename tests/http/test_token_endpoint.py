@@ -17,11 +17,11 @@ NO_ACCOUNT = (401, "unauthorized_client", "Client not enabled to retrieve servic
 UNBOUND = (400, "invalid_request", "Client Certification missing for MTLS HoK Token Binding")
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 UNSIGNED = (400, "invalid_client", "Parameter client_assertion_type is missing")
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 OTHER_TYPE = (
     400,
     "invalid_client",
-    "Parameter client_assertion_type has value 'x' but expected is "
-    "'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'",
+    f"Parameter client_assertion_type has value 'x' but expected is '{ASSERTION_TYPE}'",
 )
 REPEATED = (400, "invalid_request", "duplicated parameter")
 Answer = tuple[int, str, str]
