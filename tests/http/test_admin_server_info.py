@@ -53,15 +53,16 @@ def test_what_is_listed_is_what_there_is(administration: Administration) -> None
     assert providers["oauth2-grant-type"] == set(GRANTS)
     assert providers["password-policy"] == set(RULES)
     assert providers["protocol-mapper"] == set(CLAIM_MAPPERS)
-    assert providers["client-authenticator"] == {"client-secret", "client-x509"}
+    secrets, keys = {"client-secret", "client-secret-jwt"}, {"client-jwt", "client-x509"}
+    assert providers["client-authenticator"] == secrets | keys
     assert "nginx" in providers["x509cert-lookup"]
     assert providers["eventsListener"] == set(LISTENERS)
     types = {each["id"]: each for each in found["protocolMapperTypes"]["openid-connect"]}
     assert set(types) == set(CLAIM_MAPPERS)
     audience = {each["name"] for each in types["oidc-audience-mapper"]["properties"]}
     assert {"included.client.audience", "access.token.claim"} <= audience
-    keys = found["componentTypes"]["org.keycloak.keys.KeyProvider"]
-    assert {each["id"] for each in keys} >= {"rsa", "rsa-generated", "ecdsa-generated"}
+    key_types = found["componentTypes"]["org.keycloak.keys.KeyProvider"]
+    assert {each["id"] for each in key_types} >= {"rsa", "rsa-generated", "ecdsa-generated"}
     built_in = {each["name"]: each for each in found["builtinProtocolMappers"]["openid-connect"]}
     assert built_in["email"]["config"]["claim.name"] == "email"
     installed = {each["id"] for each in found["clientInstallations"]["openid-connect"]}

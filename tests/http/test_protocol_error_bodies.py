@@ -42,6 +42,14 @@ def test_a_body_of_another_kind_counts_as_an_empty_form(
     assert tuple((one.status_code, *one.json().values()) for one in answers) == ANSWERS[endpoint]
 
 
+@pytest.mark.parametrize("kind", OTHER_BODIES)
+def test_a_logout_without_a_refresh_token_is_that_of_a_browser(wire: Wire, kind: str) -> None:
+    (content, headers), path = OTHER_BODIES[kind], protocol("people", "logout")
+    for authorization in ({}, {"Authorization": basic("svc")}):
+        answer = wire.http.post(path, content=content, headers=headers | authorization)
+        assert answer.headers["content-type"].startswith("text/html")
+
+
 def test_a_missing_user_name_is_another_refusal_than_an_empty_one(wire: Wire) -> None:
     form = {"grant_type": "password", "password": PASSWORD, **SVC}
     missing = wire.post("token", form, realm="people")
@@ -53,16 +61,16 @@ def test_a_missing_user_name_is_another_refusal_than_an_empty_one(wire: Wire) ->
     assert (empty.status_code, empty.json()["error"]) == (400, "invalid_grant")
 
 
-@pytest.mark.parametrize("endpoint", ["token", "logout"])
-def test_an_empty_refresh_token_is_an_invalid_one(wire: Wire, endpoint: str) -> None:
-    form = {"grant_type": "refresh_token", "refresh_token": "", **SVC}
-    empty = wire.post(endpoint, form, realm="people").json()
-    assert empty == {"error": "invalid_grant", "error_description": "Invalid refresh token"}
-
-
-def test_a_request_without_a_refresh_token_says_so(wire: Wire) -> None:
+def test_a_missing_refresh_token_is_another_refusal_than_an_empty_one(wire: Wire) -> None:
     missing = wire.post("token", {"grant_type": "refresh_token", **SVC}, realm="people").json()
     assert missing == {"error": "invalid_request", "error_description": "No refresh token"}
+
+
+@pytest.mark.parametrize("endpoint", ["token", "logout"])
+def test_an_empty_refresh_token_is_an_invalid_one(wire: Wire, endpoint: str) -> None:
+    form = {"grant_type": "refresh_token", **SVC}
+    empty = wire.post(endpoint, form | {"refresh_token": ""}, realm="people").json()
+    assert empty == {"error": "invalid_grant", "error_description": "Invalid refresh token"}
 
 
 USERINFO: Final = protocol("people", "userinfo")

@@ -141,13 +141,10 @@ def test_each_stored_attribute_of_a_client_comes_back_unchanged(realm: Administe
 
 
 STORED_FIELDS: Mapping[str, Any] = {
-    "name": "n",
     "description": "d",
     "type": "t",
-    "baseUrl": "/b",
     "adminUrl": "https://a.test/admin",
     "alwaysDisplayInConsole": True,
-    "frontchannelLogout": True,
     "surrogateAuthRequired": True,
     "authorizationServicesEnabled": True,
     "nodeReRegistrationTimeout": 9,

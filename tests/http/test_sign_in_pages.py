@@ -177,6 +177,8 @@ def test_a_failed_sign_in_is_recorded(
     assert event["details"] == {
         "auth_method": "openid-connect",
         "redirect_uri": CALLBACK,
+        "response_mode": "query",
+        "response_type": "code",
         "username": username,
     }
 

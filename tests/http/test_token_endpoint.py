@@ -17,6 +17,12 @@ NO_ACCOUNT = (401, "unauthorized_client", "Client not enabled to retrieve servic
 UNBOUND = (400, "invalid_request", "Client Certification missing for MTLS HoK Token Binding")
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 UNSIGNED = (400, "invalid_client", "Parameter client_assertion_type is missing")
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+OTHER_TYPE = (
+    400,
+    "invalid_client",
+    f"Parameter client_assertion_type has value 'x' but expected is '{ASSERTION_TYPE}'",
+)
 REPEATED = (400, "invalid_request", "duplicated parameter")
 Answer = tuple[int, str, str]
 
@@ -40,7 +46,7 @@ REFUSALS: dict[str, tuple[str, Answer]] = {
     "a client that signs, nothing": (f"{G}&client_id=signs", UNSIGNED),
     "a client that signs, an assertion": (
         f"{G}&client_id=signs&client_assertion=a.b.c&client_assertion_type=x",
-        UNPROVED,
+        OTHER_TYPE,
     ),
     "grant_type in another case": (f"grant_type=Client_Credentials&client_id=svc&{S}", UNSUPPORTED),
     "unknown grant_type before a known one": (f"grant_type=x&{G}&client_id=svc&{S}", UNSUPPORTED),
