@@ -32,6 +32,7 @@ from gateway.representations.shapes import (
     TextOrNull,
     VerbatimList,
     VerbatimObject,
+    VerbatimTexts,
 )
 
 _NAME = Text(most=255)
@@ -105,8 +106,8 @@ def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
         StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _FILLED, public=True),
         StoredOnly(f"{prefix}CreateTimeout", 0, Count()),
         StoredOnly(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
-        StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimList(), public=True),
-        StoredOnly(f"{prefix}ExtraOrigins", [], VerbatimList(), public=True),
+        StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimTexts(), public=True),
+        StoredOnly(f"{prefix}ExtraOrigins", [], VerbatimTexts(), public=True),
     )
 
 
