@@ -20,7 +20,7 @@ _LONGEST_DELAY: Final = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class LogoutNotice:
-    """What one client is to be told; `client` is its internal id."""
+    """The notice for one client; `client` is its internal id."""
 
     realm_id: str
     session_id: str

@@ -109,7 +109,7 @@ class Sessions:
     ) -> Joined:
         """Begin an online session.
 
-        Its id is new: nobody can have known it before the sign-in (session fixation).
+        Its id is new: it was not known before the sign-in (session fixation).
         """
         part = _new_part(client, participation, now)
         session = UserSession(

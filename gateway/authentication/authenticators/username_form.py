@@ -39,7 +39,7 @@ class UsernameForm:
         return _form(sign_in) if sign_in.account is None else Outcome.SUCCEEDED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
-        """Return SUCCEEDED with the account of the name, which may be nobody's."""
+        """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
         username = submitted_username(form)
         if not username:

@@ -20,7 +20,7 @@ class ValidateUsername(WithoutForm):
         self._accounts = accounts
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return SUCCEEDED with the account of the name, which may be nobody's."""
+        """Return SUCCEEDED with the account of the name, which may be no user's."""
         del config
         username = sign_in.context.form.get(USERNAME_FIELD, "")
         sign_in.identify(await self._accounts.named(sign_in.realm, username), username)

@@ -1,7 +1,7 @@
 """Redirect URIs: which addresses a response may be sent to.
 
 A pattern is compared as text: exactly, or by its beginning where it ends with `*`. What stands
-behind the beginning must not change the host and must not lead out of the path, whoever decodes it.
+behind the beginning must not change the host or lead out of the path, however it is decoded.
 Keycloak: 12.10. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks C1, C2
 """
 

@@ -38,7 +38,7 @@ from gateway.protocol.requests import ProtocolRequest
 LOGOUT: Final = f"/realms/{{realm}}/{LOGOUT_PATH}"
 CONFIRM: Final = f"/realms/{{realm}}/{CONFIRM_PATH}"
 ENDING: Final = (
-    Exemption(RealmCheck.ENABLED, "sessions of a disabled realm may end: that gives nobody access"),
+    Exemption(RealmCheck.ENABLED, "sessions of a disabled realm may end: that gives no access"),
 )
 _TOKEN = "refresh_token"  # noqa: S105 - a parameter
 

@@ -20,7 +20,7 @@ _TEXTS: Final[dict[tuple[str, str | None], Text]] = {
 }
 """By error and description of refusals that stand in front of every endpoint.
 
-Clients are told 403, people get a page of status 400. Keycloak: 13
+Clients get 403, people a page of status 400. Keycloak: 13
 """
 
 
@@ -29,11 +29,11 @@ def error_view(error: Exception, request_id: str) -> ErrorPage:
     return ErrorPage(message=_text(error), error_id=request_id)
 
 
-def page_status(error: Exception, told: int) -> int:
-    """Return the status of the page of an error; `told` is what a client would be told."""
+def page_status(error: Exception, status: int) -> int:
+    """Return the status of the page of an error; `status` is what a client gets."""
     if isinstance(error, OAuthError) and (error.error, error.description) in _TEXTS:
         return HTTPStatus.BAD_REQUEST
-    return told
+    return status
 
 
 def _text(error: Exception) -> Text:

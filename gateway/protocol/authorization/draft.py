@@ -42,7 +42,7 @@ class AuthorizationDraft:
     services: CheckServices
     parameters: Mapping[str, str] = field(repr=False)
     is_push: bool = False
-    """The request is pushed: the client was authenticated, and nobody signs in yet."""
+    """The request is pushed: the client was authenticated, and no user signs in yet."""
     was_pushed: bool = False
     entry: ClientEntry | None = None
     redirect_uri: str | None = None

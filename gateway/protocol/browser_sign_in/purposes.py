@@ -48,7 +48,7 @@ class Purpose(Protocol):
         ...
 
     async def reject(self, request: ProtocolRequest) -> Respond:
-        """Note that the user has refused; raises OAuthError where the client is told."""
+        """Note that the user has refused; raises OAuthError where the client gets an error."""
         ...
 
     def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:

@@ -270,7 +270,7 @@ class BrowserSignIn:
         return await self._complete(visit, step, user, given)
 
     async def _consent_items(self, visit: _Visit, user: UserEntry) -> tuple[ConsentItem, ...]:
-        """Return what the user is asked for; nothing where nobody is asked."""
+        """Return what the user is asked for; nothing where no consent is required."""
         asked, client = visit.asked, visit.client
         if visit.purpose.is_always_confirmed:
             itself = ConsentItem(client.client_id, client.display.name)

@@ -47,7 +47,7 @@ class FinishedSignIn:
 
 
 class DifferentUser(OAuthError):
-    """Another user is signed in in this browser: nobody is signed in in that one's place.
+    """Another user is signed in in this browser and stays signed in.
 
     Answered with a page. Keycloak: OIDCLoginProtocol
     """
