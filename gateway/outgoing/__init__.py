@@ -1,4 +1,4 @@
-"""Requests to addresses that others name: documents of clients, and notices to clients.
+"""Connections to addresses that others name: documents, notices to clients, mail servers.
 
 One guarded client serves them all, so that no caller reaches networks through the gateway.
 """
@@ -7,3 +7,4 @@ from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.documents import CachedDocuments
 from gateway.outgoing.http_client import GuardedHttpClient, Response
 from gateway.outgoing.logout_notices import HttpNoticeSender
+from gateway.outgoing.sockets import GuardedSockets

@@ -24,6 +24,7 @@ from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Engines, Limits
 from gateway.storage.sql.logout_notices import SqlLogoutNotices
 from gateway.storage.sql.lookups import LookupQueries, SqlLookups
+from gateway.storage.sql.mails import SqlMails
 from gateway.storage.sql.realms import SqlRealms
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
 from gateway.storage.sql.sessions import (
@@ -107,6 +108,7 @@ class SqlDatabase:
             refresh_tokens=SqlRefreshTokens(transaction),
             offline_sessions=SqlOfflineSessions(transaction),
             logout_notices=SqlLogoutNotices(transaction),
+            mails=SqlMails(transaction, self._secrets),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
             documents=SqlDocuments(transaction),

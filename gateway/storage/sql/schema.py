@@ -3,6 +3,7 @@
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
+Indexes with options of a database are in migrations/target_schema.py.
 Every change here needs a migration; migrations/README.md says what one may do.
 """
 
@@ -145,14 +146,6 @@ roles = Table(
     Column("attributes", Document, nullable=False, server_default="{}"),
     _reference("client", "clients"),
 )
-Index(
-    "uq_roles_of_realm",
-    roles.c.realm_id,
-    roles.c.name,
-    unique=True,
-    sqlite_where=roles.c.client.is_(None),
-    postgresql_where=roles.c.client.is_(None),
-)
 Index("uq_roles_of_client", roles.c.realm_id, roles.c.client, roles.c.name, unique=True)
 
 role_composites = _links("role_composites", role_id="roles", composite_id="roles")
@@ -170,14 +163,6 @@ groups = Table(
     Column("description", Text),
     Column("is_default", Boolean, nullable=False, server_default=false()),
     _reference("parent", "groups"),
-)
-Index(
-    "uq_groups_at_top",
-    groups.c.realm_id,
-    groups.c.name,
-    unique=True,
-    sqlite_where=groups.c.parent.is_(None),
-    postgresql_where=groups.c.parent.is_(None),
 )
 Index("uq_groups_of_parent", groups.c.realm_id, groups.c.parent, groups.c.name, unique=True)
 
@@ -298,6 +283,24 @@ logout_notices = Table(
     Index(None, "realm_id", "client"),
 )
 
+mails = Table(
+    "mails",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True),
+    Column("user_id", Name, nullable=False),
+    Column("kind", Name, nullable=False),
+    Column("content", Text, nullable=False, comment="sealed; empty once it is over"),
+    Column("created_at", Instant, nullable=False),
+    Column("due_at", Instant, index=True, comment="when it is sent next; null once it is over"),
+    Column("attempts", Integer, nullable=False, comment="begun so far"),
+    Column("sent_at", Instant),
+    Column("failed_at", Instant, comment="when it was given up"),
+    Column("reason", Text, comment="why the last attempt failed"),
+    _reference("user_id", "users"),
+    Index(None, "realm_id", "user_id"),
+)
+
 change_log = Table(
     "change_log",
     metadata,
@@ -367,10 +370,5 @@ admin_events = Table(
     Column("details", Document, nullable=False),
     Index(None, "realm_id", "time", "id"),
     *_by_time("operation_type", "resource_type"),
-    Index(
-        None,
-        *("realm_id", "resource_path", "time", "id"),
-        postgresql_ops={"resource_path": "text_pattern_ops"},
-    ),
     *_by_time("auth_realm_id", "auth_client", "auth_user_id", "ip_address"),
 )

@@ -17,6 +17,7 @@ from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
 from gateway.domain.ports.storage.logout_notices import LogoutNoticeQueue
+from gateway.domain.ports.storage.mails import MailQueue
 from gateway.domain.ports.storage.realms import KeyRepository, RealmRepository
 from gateway.domain.ports.storage.role_catalogue import (
     RoleCatalogue,
@@ -50,6 +51,7 @@ class Stores:
     refresh_tokens: RefreshTokenRepository
     offline_sessions: OfflineSessionRepository
     logout_notices: LogoutNoticeQueue
+    mails: MailQueue
     keys: KeyRepository
     documents: RealmDocuments
     admin_events: AdminEventRepository

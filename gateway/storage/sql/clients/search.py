@@ -7,8 +7,17 @@ character like any other. Keycloak: GET clients, `clientId` with `search`, and `
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Text, cast, func, literal_column, select, type_coerce
-from sqlalchemy.dialects.postgresql import JSON
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Select,
+    Text,
+    cast,
+    func,
+    literal_column,
+    select,
+    type_coerce,
+)
 
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.storage.sql.schema import clients

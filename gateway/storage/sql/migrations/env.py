@@ -2,11 +2,11 @@
 
 from alembic import context
 
-from gateway.storage.sql.schema import metadata
+from gateway.storage.sql.migrations.target_schema import target_metadata
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
+    target_metadata=target_metadata,
     render_as_batch=True,
 )
 context.run_migrations()

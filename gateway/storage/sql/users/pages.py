@@ -29,7 +29,7 @@ from sqlalchemy import (
     select,
     table,
 )
-from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.types import UserDefinedType
 
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.users import UserQuery
@@ -53,6 +53,16 @@ _SEARCHED: Final = (
     *("username", "email", "first_name_lower", "last_name_lower"),
     *("enabled", "email_verified"),
 )
+
+
+class _TsQuery(UserDefinedType[str]):
+    """PostgreSQL's `tsquery`; SQLAlchemy's own type would load the whole dialect on SQLite too."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: Any) -> str:
+        return "TSQUERY"
+
 
 _sqlite_people = Table(
     "user_search",
@@ -205,7 +215,7 @@ class UserPages:
             match = asked(literal(fts5_query(self._realm_id, best), Text))
             return _sqlite_people.c.number.in_(select(_sqlite_terms.c.rowid).where(match))
         of_user = func.user_search_terms(*(users.c[name] for name in ("realm_id", *_SEARCHED)))
-        asked_for = cast(literal(tsquery(self._realm_id, best), Text), TSQUERY)
+        asked_for = cast(literal(tsquery(self._realm_id, best), Text), _TsQuery())
         return and_(users.c.realm_id == self._realm_id, of_user.bool_op("@@")(asked_for))
 
     async def _rows(self, names: Select[tuple[str]], first: int, maximum: int) -> list[Row[Any]]:

@@ -1,0 +1,38 @@
+"""The queue of mails to users."""
+
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from gateway.domain.mail_queue import MailStatus, QueuedMail
+
+
+class MailQueue(Protocol):
+    """Mails that wait to be sent, of all realms. A mail waits until `sent` or `give_up`."""
+
+    async def add(self, queued: QueuedMail) -> bool:
+        """Store a mail, due at once; return False where a limit of the user or realm is reached."""
+
+    async def has_due(self, now: datetime) -> bool:
+        """Return whether any mail is due."""
+
+    async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[QueuedMail, ...]:
+        """Take due mails and count the attempt: those tried least go first, then the longest due.
+
+        No other gateway gets them before the lease is over: that of a gateway which died is over
+        by itself. A mail that the encryption key does not open is given up.
+        """
+
+    async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
+        """Let the mail be due at an instant."""
+
+    async def sent(self, queued: QueuedMail, now: datetime) -> None:
+        """Keep the fact that it was sent, for the limit of the user, and no content."""
+
+    async def give_up(self, queued: QueuedMail, now: datetime, reason: str) -> None:
+        """Keep the mail as one that cannot be sent, without its content."""
+
+    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+        """Return the mails of a realm that wait or were given up, the oldest first."""
+
+    async def purge(self, now: datetime) -> None:
+        """Remove what is kept no longer."""

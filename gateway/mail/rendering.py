@@ -1,0 +1,93 @@
+"""What a mail says, as text and as HTML, in the language of the user.
+
+The texts are Keycloak's keys, `<kind>Subject` and `<kind>Body`; those of the realm (`localization`)
+override the built-in ones. All of them are plain text: the template of the HTML escapes every one,
+so that no name and no text brings markup into a mail. Keycloak: themes
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Final
+
+from jinja2 import Environment, StrictUndefined, Template
+
+from gateway.domain.mail import Mail
+from gateway.domain.ports.realm_texts import RealmTexts
+from gateway.domain.texts import Catalog, fallbacks, is_right_to_left, parse_messages, texts_for
+
+_PACKAGE: Final = files("gateway.mail")
+_HTML: Final = "mail.html"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedMail:
+    """Subject and body; both may contain a link with a secret."""
+
+    subject: str
+    text: str = field(repr=False)
+    html: str = field(repr=False)
+
+
+class MailRenderer:
+    """Renders mails. `texts` are those that administrators wrote."""
+
+    def __init__(self, texts: RealmTexts) -> None:
+        self._texts = texts
+        self._catalogs: Mapping[str, Catalog] = {}
+        self._template: Template | None = None
+
+    async def render(self, mail: Mail) -> RenderedMail:
+        """Return the mail in its language; where a text is missing, in English."""
+        own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
+        texts = texts_for(mail.locale, own, self._built_in())
+        title = texts.named(mail.realm_title)
+        body = texts(f"{mail.kind}Body", title, *mail.arguments)
+        paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
+        html = self._html().render(
+            locale=mail.locale,
+            direction="rtl" if is_right_to_left(mail.locale) else "ltr",
+            title=title,
+            paragraphs=paragraphs,
+            link=mail.link,
+            link_text=texts(f"{mail.kind}Link") if mail.link else "",
+        )
+        return RenderedMail(
+            subject=_one_line(texts(f"{mail.kind}Subject", title, *mail.arguments)),
+            text="\n\n".join([*paragraphs, *filter(None, [mail.link])]) + "\n",
+            html=html,
+        )
+
+    def _built_in(self) -> Mapping[str, Catalog]:
+        """Return the texts by locale; read at the first mail, as most workers send none."""
+        if not self._catalogs:
+            self._catalogs = _read_catalogs()
+        return self._catalogs
+
+    def _html(self) -> Template:
+        if self._template is None:
+            self._template = _read_template()
+        return self._template
+
+
+def _one_line(text: str) -> str:
+    """Return the text without line breaks and other characters that could end a header."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _read_catalogs() -> Mapping[str, Catalog]:
+    found = {}
+    for file in (_PACKAGE / "locales").iterdir():
+        locale = file.name.removeprefix("messages_").removesuffix(".properties")
+        found[locale] = parse_messages(file.read_text("utf-8"))
+    return found
+
+
+def _read_template() -> Template:
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string((_PACKAGE / "templates" / _HTML).read_text("utf-8"))

@@ -1,0 +1,166 @@
+"""Mails to users: one row each, until a server has accepted the mail or it is given up.
+
+A gateway claims rows by moving the instant when they are due, so that no second one sends them
+meanwhile. PostgreSQL lets gateways pass by the rows that another one is claiming; on SQLite one
+transaction writes at a time. What a mail says is sealed: it may contain a link that signs in.
+"""
+
+import json
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_, update
+
+from gateway.domain.errors import SecretUnreadable
+from gateway.domain.mail import Mail, MailKind
+from gateway.domain.mail_queue import (
+    KEPT_AFTERWARDS,
+    MOST_OF_USER,
+    MOST_WAITING,
+    PERIOD,
+    MailStatus,
+    QueuedMail,
+)
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.storage.sql.schema import mails
+from gateway.storage.sql.transaction import Transaction
+
+_KEY = (mails.c.realm_id, mails.c.id)
+_OVER = {"due_at": None, "content": ""}
+_IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
+"""A newer gateway sends what this one does not know."""
+_UNREADABLE = "the encryption key does not open it"
+
+
+class SqlMails:
+    """MailQueue on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def add(self, queued: QueuedMail) -> bool:
+        mail = queued.mail
+        if await self._reaches_a_limit(queued):
+            return False
+        row = {
+            "realm_id": mail.realm_id,
+            "id": mail.id,
+            "user_id": queued.user_id,
+            "kind": mail.kind.value,
+            "content": self._secrets.seal(_content(mail), _context(mail.realm_id, mail.id)),
+            "created_at": mail.created_at,
+            "due_at": mail.created_at,
+            "attempts": 0,
+        }
+        await self._transaction.insert_missing(mails, [row])
+        return True
+
+    async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
+        of_realm = mails.c.realm_id == queued.mail.realm_id
+        recent = select(func.count()).where(
+            of_realm,
+            mails.c.user_id == queued.user_id,
+            mails.c.created_at > queued.mail.created_at - PERIOD,
+        )
+        last = select(mails.c.id).where(of_realm, mails.c.due_at.is_not(None))
+        full = last.offset(MOST_WAITING - 1).limit(1)
+        count = (await self._transaction.execute(recent)).scalar_one()
+        return count >= MOST_OF_USER or await self._transaction.first(full, _exists) is not None
+
+    async def has_due(self, now: datetime) -> bool:
+        due = select(mails.c.attempts).where(mails.c.due_at <= now, _IS_KNOWN).limit(1)
+        return await self._transaction.first(due, _exists) is not None
+
+    async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[QueuedMail, ...]:
+        due = (
+            select(mails)
+            .where(mails.c.due_at <= now, _IS_KNOWN)
+            .order_by(mails.c.attempts, mails.c.due_at, *_KEY)
+            .limit(most)
+            .with_for_update(skip_locked=True)
+        )
+        rows = (await self._transaction.execute(due)).all()
+        found = [queued for queued in map(self._read, rows) if queued is not None]
+        readable = {(queued.mail.realm_id, queued.mail.id) for queued in found}
+        lost = {(row.realm_id, row.id) for row in rows} - readable
+        begun = {"due_at": now + lease, "attempts": mails.c.attempts + 1}
+        await self._change_all(readable, begun)
+        await self._change_all(lost, {**_OVER, "failed_at": now, "reason": _UNREADABLE})
+        return tuple(found)
+
+    async def _change_all(self, keys: Collection[tuple[str, str]], values: dict[str, Any]) -> None:
+        if keys:
+            claimed = update(mails).where(tuple_(*_KEY).in_(sorted(keys)))
+            await self._transaction.execute(claimed.values(values))
+
+    async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
+        await self._change(queued, {"due_at": due_at, "reason": reason})
+
+    async def sent(self, queued: QueuedMail, now: datetime) -> None:
+        await self._change(queued, {**_OVER, "sent_at": now})
+
+    async def give_up(self, queued: QueuedMail, now: datetime, reason: str) -> None:
+        await self._change(queued, {**_OVER, "failed_at": now, "reason": reason})
+
+    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+        shown = (
+            select(mails)
+            .where(mails.c.realm_id == realm_id, mails.c.sent_at.is_(None))
+            .order_by(mails.c.created_at, mails.c.id)
+            .offset(first)
+            .limit(most)
+        )
+        return await self._transaction.read(shown, _status)
+
+    async def purge(self, now: datetime) -> None:
+        over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - KEPT_AFTERWARDS)
+        await self._transaction.execute(delete(mails).where(over))
+
+    async def _change(self, queued: QueuedMail, values: dict[str, Any]) -> None:
+        await self._transaction.execute(update(mails).where(_is(queued)).values(values))
+
+    def _read(self, row: Any) -> QueuedMail | None:
+        try:
+            opened = self._secrets.unseal(row.content, _context(row.realm_id, row.id))
+        except SecretUnreadable:
+            return None
+        content = json.loads(opened)
+        content["arguments"] = tuple(content["arguments"])
+        mail = Mail(
+            id=row.id,
+            realm_id=row.realm_id,
+            kind=MailKind(row.kind),
+            created_at=row.created_at,
+            **content,
+        )
+        return QueuedMail(mail, row.user_id, row.attempts + 1)
+
+
+def _content(mail: Mail) -> str:
+    return json.dumps(
+        {
+            "realm_title": mail.realm_title,
+            "recipient": mail.recipient,
+            "locale": mail.locale,
+            "arguments": mail.arguments,
+            "link": mail.link,
+        }
+    )
+
+
+def _status(row: Any) -> MailStatus:
+    return MailStatus(**{name: getattr(row, name) for name in MailStatus.__dataclass_fields__})
+
+
+def _exists(_row: Any) -> bool:
+    return True
+
+
+def _is(queued: QueuedMail) -> ColumnElement[bool]:
+    return and_(mails.c.realm_id == queued.mail.realm_id, mails.c.id == queued.mail.id)
+
+
+def _context(realm_id: str, mail_id: str) -> str:
+    return f"mail:{realm_id}:{mail_id}"

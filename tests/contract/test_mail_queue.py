@@ -1,0 +1,249 @@
+"""The queue of mails on both databases, and its delivery to a real mail server. attacks: E8."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from ipaddress import ip_network
+from typing import Final
+
+import pytest
+from sqlalchemy import Update, select, update
+
+from gateway.admin.mail import AT_ONCE, LEASE, MailDelivery
+from gateway.domain.mail import Mail, MailKind
+from gateway.domain.mail_queue import (
+    KEPT_AFTERWARDS,
+    LONGEST_WAIT,
+    MOST_OF_USER,
+    PERIOD,
+    QueuedMail,
+)
+from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.realm import Smtp
+from gateway.mail import MailRenderer, SmtpMailSender
+from gateway.outgoing import AddressPolicy, GuardedSockets
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.schema import mails
+from tests.support import mail_server as support
+from tests.support.mail_server import MailServer
+from tests.support.sessions import store_owners
+from tests.support.set_clock import SetClock
+from tests.support.storage import StoredDatabase
+from tests.support.stored_values import NOW
+
+_MAIL: Final = Mail(
+    id="mail-1",
+    realm_id="demo-id",
+    realm_title="Demo",
+    recipient="alice@example.com",
+    locale="en",
+    kind=MailKind.TEST,
+    created_at=NOW,
+    link="https://gateway.test/canary-of-a-link",
+)
+_QUEUED: Final = QueuedMail(_MAIL, "alice-uuid")
+_LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
+
+
+class _NoTexts:
+    async def find(self, *_: object) -> Mapping[str, Mapping[str, str]]:
+        return {}
+
+
+def _numbered(number: int) -> QueuedMail:
+    return QueuedMail(replace(_MAIL, id=f"mail-{number:02}"), "alice-uuid")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MailServer]:
+    with support.mail_server() as started:
+        yield started
+
+
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    database: SqlDatabase
+    clock: SetClock
+    server: MailServer
+    delivery: MailDelivery
+
+    async def add(self, *queued: QueuedMail) -> list[bool]:
+        async with self.database.write() as stores:
+            return [await stores.mails.add(each) for each in queued]
+
+    async def claim(self, most: int = 8) -> list[str]:
+        async with self.database.write() as stores:
+            found = await stores.mails.claim(self.clock.now(), LEASE, most)
+        return [queued.mail.id for queued in found]
+
+    async def statuses(self) -> list[tuple[str, int, bool]]:
+        async with self.database.read() as stores:
+            found = await stores.mails.list("demo-id", 0, 100)
+        return [(each.id, each.attempts, each.failed_at is not None) for each in found]
+
+    def pass_time(self, time: timedelta) -> None:
+        self.clock.instant += time
+
+
+def _delivery(database: SqlDatabase, clock: SetClock) -> MailDelivery:
+    sender = SmtpMailSender(
+        GuardedSockets(_LOOPBACK).connect,
+        MailRenderer(_NoTexts()),
+        host_name="gateway.test",
+        time=timedelta(milliseconds=800),
+    )
+    return MailDelivery(database, sender, clock)
+
+
+@pytest.fixture
+async def queue(database: SqlDatabase, server: MailServer) -> AsyncIterator[_Queue]:
+    await store_owners(database)
+    async with database.write() as stores:
+        realm = await stores.realms.find_by_name("demo")
+        assert realm is not None
+        await stores.realms.replace(replace(realm, smtp=Smtp(server.settings())))
+    server.envelopes.clear()
+    clock = SetClock(NOW)
+    yield _Queue(database, clock, server, _delivery(database, clock))
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_a_mail_is_claimed_by_one_until_its_lease_is_over(queue: _Queue) -> None:
+    assert await queue.add(_QUEUED) == [True]
+    assert await queue.claim() == ["mail-1"]
+    assert await queue.claim() == []
+    queue.pass_time(LEASE)
+    assert await queue.claim() == ["mail-1"]
+    assert await queue.statuses() == [("mail-1", 2, False)]
+
+
+async def test_claims_at_once_get_different_mails(queue: _Queue) -> None:
+    await queue.add(*map(_numbered, range(10)))
+    claims = await asyncio.gather(*(queue.claim(most=3) for _ in range(4)))
+    found = [each for claimed in claims for each in claimed]
+    while claimed := await queue.claim():
+        found += claimed
+    assert sorted(found) == [f"mail-{number:02}" for number in range(10)]
+
+
+async def test_a_mail_is_sent_once_and_its_content_is_gone(
+    queue: _Queue, stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
+) -> None:
+    other = SqlDatabase(stored_database.url, secrets_at_rest)
+    await queue.add(*map(_numbered, range(AT_ONCE)))
+    await asyncio.gather(queue.delivery.deliver_due(), _delivery(other, queue.clock).deliver_due())
+    await other.dispose()
+    identities = sorted(message["message-id"] for message in queue.server.messages)
+    assert identities == [f"<mail-{number:02}@example.org>" for number in range(AT_ONCE)]
+    assert await queue.statuses() == []
+    queue.pass_time(LONGEST_WAIT)
+    assert await queue.claim() == []
+
+
+async def test_a_mail_waits_until_the_server_takes_it_and_is_the_same_each_time(
+    queue: _Queue,
+) -> None:
+    """4xx, a connection that ends mid-message, and no answer; nothing is lost."""
+    await queue.add(_QUEUED)
+    queue.server.answers[:] = ["451 later"]
+    queue.server.refused.clear()
+    reasons = []
+    for failing in ("answers", "drops", "hangs"):
+        if failing != "answers":
+            setattr(queue.server, failing, 1)
+        taken, (failed,) = await queue.delivery.deliver_due()
+        reasons.append(failed.reason)
+        assert (taken, failed.is_last) == (1, False)
+        assert await queue.delivery.deliver_due() == (0, ())
+        queue.pass_time(timedelta(minutes=2))
+    assert ("451" in reasons[0], "in time" in reasons[2]) == (True, True)
+    assert await queue.delivery.deliver_due() == (1, ())
+    (sent,), (refused,) = queue.server.messages, queue.server.refused
+    content = refused.original_content
+    assert content is not None
+    assert f"Message-ID: {sent['message-id']}".encode() in content
+
+
+async def test_a_mail_whose_gateway_was_killed_is_sent_by_another(queue: _Queue) -> None:
+    await queue.add(_QUEUED)
+    queue.server.hangs = 1
+    killed = asyncio.create_task(queue.delivery.deliver_due())
+    while queue.server.hangs:  # noqa: ASYNC110 - the thread of the server counts
+        await asyncio.sleep(0)
+    killed.cancel()
+    await asyncio.wait([killed])
+    assert await queue.delivery.deliver_due() == (0, ())
+    queue.pass_time(LEASE)
+    assert await queue.delivery.deliver_due() == (1, ())
+    assert len(queue.server.envelopes) == 1
+
+
+async def test_a_mail_that_is_refused_or_too_old_is_given_up_and_listed(queue: _Queue) -> None:
+    unknown = replace(_MAIL, id="mail-2", recipient="unknown@example.com")
+    await queue.add(_QUEUED, QueuedMail(unknown, "alice-uuid"))
+    queue.server.answers[:] = ["451 later"]
+    _, failed = await queue.delivery.deliver_due()
+    assert {each.queued.mail.id: each.is_last for each in failed} == {
+        "mail-1": False,
+        "mail-2": True,
+    }
+    queue.pass_time(LONGEST_WAIT)
+    queue.server.answers[:] = ["451 later"]
+    await queue.delivery.deliver_due()
+    assert await queue.statuses() == [("mail-1", 2, True), ("mail-2", 1, True)]
+    async with queue.database.write() as stores:
+        await stores.mails.purge(queue.clock.now() + KEPT_AFTERWARDS)
+    assert await queue.statuses() == []
+
+
+async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) -> None:
+    answers = await queue.add(*map(_numbered, range(MOST_OF_USER + 1)))
+    assert answers == [True] * MOST_OF_USER + [False]
+    while (await queue.delivery.deliver_due())[0]:
+        pass
+    assert await queue.add(_numbered(50)) == [False]
+    assert await queue.add(replace(_numbered(51), user_id="bob-uuid")) == [True]
+    later = replace(_MAIL, id="mail-60", created_at=NOW + PERIOD)
+    assert await queue.add(QueuedMail(later, "alice-uuid")) == [True]
+
+
+async def test_mails_go_with_their_user(queue: _Queue) -> None:
+    await queue.add(_QUEUED)
+    async with queue.database.write() as stores:
+        await stores.users.remove("demo-id", "alice-uuid")
+    assert await queue.statuses() == []
+
+
+async def test_what_the_encryption_key_does_not_open_is_given_up(queue: _Queue) -> None:
+    await queue.add(_QUEUED, _numbered(2))
+    async with queue.database.write() as stores:
+        await stores.transaction.execute(_moved_content("mail-1", "mail-02"))
+    assert await queue.claim() == ["mail-02"]
+    assert await queue.statuses() == [("mail-02", 1, False), ("mail-1", 0, True)]
+
+
+async def test_a_link_is_not_readable_in_the_database(queue: _Queue) -> None:
+    await queue.add(_QUEUED)
+    async with queue.database.read() as stores:
+        (row,) = (await stores.transaction.execute(select(mails))).all()
+    assert "canary" not in str(row)
+
+
+def _moved_content(to: str, of: str) -> Update:
+    copied = select(mails.c.content).where(mails.c.id == of).scalar_subquery()
+    return update(mails).where(mails.c.id == to).values(content=copied)
+
+
+def test_attempts_last_for_a_day_with_growing_delays() -> None:
+    now, queued, delays = NOW, _QUEUED, []
+    while True:
+        queued = replace(queued, attempts=queued.attempts + 1)
+        again = queued.next_attempt_at(now)
+        if again is None:
+            break
+        delays.append(round((again - now).total_seconds()))
+        now = again
+    assert delays[:8] == [15, 30, 60, 120, 240, 480, 900, 900]
+    assert LONGEST_WAIT - (now - NOW) < timedelta(minutes=15)
