@@ -1,5 +1,6 @@
-"""Keys that sign and verify: read, generated, stored and published, and the JWS they make."""
+"""Keys of realms and clients: parse, generate, publish; sign, verify, encrypt, decrypt."""
 
+from gateway.crypto.keys.client_encryption import RegisteredClientEncrypters
 from gateway.crypto.keys.client_keys import CryptographyClientKeys
 from gateway.crypto.keys.client_signatures import RegisteredClientSignatures
 from gateway.crypto.keys.encryption_keys import load_or_create_keys, parse_keys

@@ -10,10 +10,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
-import jwt
 import orjson
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -29,6 +27,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import (
 )
 
 from gateway.crypto.certificates import load_certificate, self_signed
+from gateway.crypto.keys.client_key_sets import UNREADABLE
 from gateway.crypto.keys.private import generate_rsa_key, load_own_private_key
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.crypto.pkcs12 import read_archive
@@ -51,15 +50,7 @@ from gateway.domain.secrets import Secret
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
-_UNREADABLE: Final = "error loading keystore"
-_MALFORMED: Final = (
-    ValueError,
-    TypeError,
-    LookupError,
-    UnsupportedAlgorithm,
-    x509.InvalidVersion,
-    jwt.PyJWTError,
-)
+_UNREADABLE_STORE: Final = "error loading keystore"
 
 
 class CryptographyClientKeys:
@@ -112,8 +103,8 @@ def _refusals() -> Iterator[None]:
         yield
     except (LimitExceeded, UnsupportedKey) as error:
         raise UnusableSetting(str(error)) from None
-    except _MALFORMED:
-        raise UnusableSetting(_UNREADABLE) from None
+    except UNREADABLE:
+        raise UnusableSetting(_UNREADABLE_STORE) from None
 
 
 def _own_key(private_key: Secret) -> rsa.RSAPrivateKey:

@@ -7,59 +7,43 @@ Spec: RFC 7515 §5.2, RFC 8725 §3.1, §3.10; attacks C13, C14
 
 import hmac
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
 from typing import Any, Final
 
 import jwt
 import orjson
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from gateway.crypto.certificates import load_certificate
+from gateway.crypto.jose_header import decoded
 from gateway.crypto.keys import compact_jws
+from gateway.crypto.keys.client_key_sets import OFTEN, UNREADABLE, ClientKeySets, keys_of
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.crypto.public_keys import PublicKey, load_public_jwk, load_public_key
 from gateway.domain.clients import UNSIGNED, Client, VerificationKeys
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SHORTEST_SECRETS, SecretAlgorithm, SignatureAlgorithm
-from gateway.domain.limits.key_documents import (
-    MAX_DOCUMENT_BYTES,
-    MAX_KEYS_IN_SET,
-    require_at_most,
-)
 from gateway.domain.ports.client_signatures import NoUsableKey, SignedClaims
-from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDocuments
+from gateway.domain.ports.remote_documents import RemoteDocuments
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _MOST_TRIED: Final = 5
 """Keys of a set that are tried for one token."""
-_OFTEN: Final = timedelta(seconds=10)
-"""Unknown keys do not make the gateway fetch a key set more often. Keycloak 26.7: the same."""
 _CURVES: Final[Mapping[str, type[ec.EllipticCurve]]] = {
     SignatureAlgorithm.ES256: ec.SECP256R1,
     SignatureAlgorithm.ES384: ec.SECP384R1,
     SignatureAlgorithm.ES512: ec.SECP521R1,
 }
-_UNREADABLE: Final = (
-    ValueError,
-    TypeError,
-    LookupError,
-    UnsupportedAlgorithm,
-    x509.InvalidVersion,
-    jwt.PyJWTError,
-)
 
 
 class RegisteredClientSignatures:
     """The ClientSignatures of the product: keys by value or at a URL, and the client's secret."""
 
     def __init__(self, documents: RemoteDocuments) -> None:
-        self._documents = documents
+        self._key_sets = ClientKeySets(documents)
 
     def read(self, token: str) -> SignedClaims:
         jws = compact_jws.parse(token)
-        return SignedClaims(str(jws.header.get("alg")), _claims(jws))
+        return SignedClaims(str(jws.header.get("alg")), _claims(jws), _type(jws))
 
     async def verify(self, client: Client, token: str) -> SignedClaims:
         jws = compact_jws.parse(token)
@@ -68,7 +52,7 @@ class RegisteredClientSignatures:
             raise InvalidToken("it has critical header parameters")
         if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
             raise InvalidToken("no key of the client verifies its signature")
-        return SignedClaims(algorithm, _claims(jws))
+        return SignedClaims(algorithm, _claims(jws), _type(jws))
 
     async def _holds(self, client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
         if algorithm == UNSIGNED:
@@ -80,23 +64,14 @@ class RegisteredClientSignatures:
         keys = client.verification_keys
         if not keys.uses_key_set_url:
             return _verifies(_keys(keys, jws, algorithm), jws, algorithm)
-        known = await self._key_set(client, None)
+        known = await self._key_sets.fetch(client)
         try:
             if _verifies(_set_keys(known, jws, algorithm), jws, algorithm):
                 return True
         except NoUsableKey:
             pass  # The client may have a new key since.
-        newest = await self._key_set(client, _OFTEN)
+        newest = await self._key_sets.fetch(client, OFTEN)
         return _verifies(_set_keys(newest, jws, algorithm), jws, algorithm)
-
-    async def _key_set(self, client: Client, newest: timedelta | None) -> str:
-        """Return the key set at the client's URL, which may begin at the client's root."""
-        url = client.verification_keys.key_set_url
-        address = f"{client.redirects.root_url}{url}" if url.startswith("/") else url
-        try:
-            return (await self._documents.fetch(address, newest=newest)).decode("utf-8")
-        except (DocumentUnavailable, UnicodeDecodeError) as error:
-            raise NoUsableKey(f"the client's key set was not fetched: {error}") from error
 
 
 def _verifies(keys: Iterable[PublicKey], jws: compact_jws.CompactJws, algorithm: str) -> bool:
@@ -148,38 +123,34 @@ def _keys(
             yield load_public_key(
                 unwrap(registered.public_key.encode("ascii"), *_PUBLIC_KEY_LABELS)
             )
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise NoUsableKey("the client's key cannot be read") from error
 
 
 def _set_keys(key_set: str, jws: compact_jws.CompactJws, algorithm: str) -> Iterator[PublicKey]:
     """Yield the keys of a set that may have signed; one that cannot be read is left out."""
-    chosen = [jwk for jwk in _key_set(key_set) if _may_be(jwk, jws.header.get("kid"), algorithm)]
+    chosen = [jwk for jwk in keys_of(key_set) if _may_be(jwk, jws.header.get("kid"), algorithm)]
     for jwk in chosen[:_MOST_TRIED]:
         try:
             yield load_public_jwk(jwk)
-        except _UNREADABLE:
+        except UNREADABLE:
             continue
-
-
-def _key_set(text: str) -> list[Mapping[str, Any]]:
-    try:
-        require_at_most(len(text), MAX_DOCUMENT_BYTES, "Key set in bytes")
-        keys = orjson.loads(text)["keys"]
-    except _UNREADABLE as error:
-        raise NoUsableKey("the client's key set cannot be read") from error
-    found = keys if isinstance(keys, list) else []
-    return [key for key in found[:MAX_KEYS_IN_SET] if isinstance(key, dict)]
 
 
 def _may_be(jwk: Mapping[str, Any], kid: object, algorithm: str) -> bool:
     if jwk.get("use", "sig") != "sig" or jwk.get("alg", algorithm) != algorithm:
         return False
-    return kid is None or jwk.get("kid") in {None, kid}
+    # Whatever the header has as kid, also what cannot be hashed.
+    return kid is None or jwk.get("kid") in (None, kid)
+
+
+def _type(jws: compact_jws.CompactJws) -> str:
+    found = jws.header.get("typ")
+    return found if isinstance(found, str) else ""
 
 
 def _claims(jws: compact_jws.CompactJws) -> Mapping[str, Any]:
-    raw = compact_jws.decoded(jws.payload, "payload")
+    raw = decoded(jws.payload, "payload")
     try:
         claims = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

@@ -5,7 +5,6 @@ repeated name. Everything else raises InvalidToken and nothing else.
 Spec: RFC 7515 §4, §5.2, §7.1; RFC 8725 §2.4. Keycloak: header {"alg","typ","kid"}, in this order
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,11 @@ from typing import Any
 import orjson
 
 from gateway.crypto import base64url
+from gateway.crypto.jose_header import decoded, read_header
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import HeaderType, RealmKey
 
 MAX_TOKEN_LENGTH = 16 * 1024
-_MAX_HEADER_LENGTH = 2 * 1024
 _PARTS = 3
 
 
@@ -42,40 +41,11 @@ def parse(token: str) -> CompactJws:
         raise InvalidToken("not three parts separated by dots")
     header, payload, signature = parts
     return CompactJws(
-        header=_read_header(header),
+        header=read_header(header),
         signing_input=token[: -len(signature) - 1].encode("ascii"),
         payload=payload,
         signature=decoded(signature, "signature"),
     )
-
-
-def decoded(part: str, name: str) -> bytes:
-    """Return the bytes of one part; raises InvalidToken unless it is canonical base64url."""
-    try:
-        return base64url.decode(part)
-    except ValueError as error:
-        raise InvalidToken(f"the {name} is {error}") from error
-
-
-def _read_header(part: str) -> dict[str, Any]:
-    if len(part) > _MAX_HEADER_LENGTH:
-        raise InvalidToken(f"the header is longer than {_MAX_HEADER_LENGTH} characters")
-    raw = decoded(part, "header")
-    try:
-        header = json.loads(raw.decode("utf-8"), object_pairs_hook=_without_repetition)
-    # A header of nothing but opening brackets exhausts the parser's stack.
-    except (ValueError, RecursionError) as error:
-        raise InvalidToken("the header is not JSON without repeated names") from error
-    if not isinstance(header, dict):
-        raise InvalidToken("the header is not a JSON object")
-    return header
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(pairs)
-    if len(unique) != len(pairs):
-        raise ValueError("a name is repeated")
-    return unique
 
 
 def encoded_headers(record: RealmKey) -> Mapping[HeaderType, str]:

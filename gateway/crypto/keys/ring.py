@@ -16,7 +16,9 @@ import jwt
 import orjson
 
 from gateway.crypto import base64url
+from gateway.crypto.jose_header import decoded
 from gateway.crypto.keys import compact_jws
+from gateway.crypto.keys.decryption import RealmDecryption
 from gateway.crypto.keys.jwk import public_jwk, rsa_information
 from gateway.crypto.keys.private import PrivateKey, load_private_key
 from gateway.crypto.keys.secret import ParsedSecretKey
@@ -24,15 +26,15 @@ from gateway.crypto.public_keys import PublicKey
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (
     INTERNAL_TYPES,
-    EncryptionAlgorithm,
     HeaderType,
+    KeyManagement,
     KeyStatus,
     RealmKey,
     SecretAlgorithm,
     SignatureAlgorithm,
     SigningAlgorithm,
+    TokenEncryption,
     effective_status,
-    is_symmetric,
     signing_key,
     verifies,
 )
@@ -71,30 +73,11 @@ class ParsedKey:
         return self._algorithm.verify(token.signing_input, self._public, token.signature)
 
 
-class PublishedKey:
-    """A key of which only the public part is used: senders encrypt with it.
-
-    It is parsed when the JWKS is first read: tokens are issued without it.
-    """
-
-    __slots__ = ("_jwk", "record")
-
-    def __init__(self, record: RealmKey) -> None:
-        self.record = record
-        self._jwk: Mapping[str, Any] | None = None
-
-    @property
-    def jwk(self) -> Mapping[str, Any]:
-        if self._jwk is None:
-            self._jwk = public_jwk(self.record, load_private_key(self.record).public_key())
-        return self._jwk
-
-
 class PyJwtKeyRing:
     """The KeyRing of one realm.
 
     Tokens for clients are signed by public-key algorithms or, where client or realm chose it, by
-    HMAC. Encryption keys are published and verify nothing.
+    HMAC. Encryption keys are published and decrypt what senders encrypted; they verify nothing.
     Tokens for the gateways are distinguished by the claim `typ`: see INTERNAL_TYPES.
     """
 
@@ -111,12 +94,7 @@ class PyJwtKeyRing:
             for record in usable
             if isinstance(record.algorithm, SecretAlgorithm)
         }
-        self._encryption_keys = tuple(
-            PublishedKey(record)
-            for record in usable
-            if isinstance(record.algorithm, EncryptionAlgorithm)
-            and not is_symmetric(record.algorithm)
-        )
+        self._decryption = RealmDecryption(usable)
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
             **self._secret_keys,
             **self._keys,
@@ -158,9 +136,14 @@ class PyJwtKeyRing:
         return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
-        for_encryption = (key for key in self._encryption_keys if verifies(key.record, now))
         signing = (key.jwk for key in self._published(now))
-        return (*signing, *(key.jwk for key in for_encryption))
+        return (*signing, *(key.jwk for key in self._decryption.published(now)))
+
+    def decrypt(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
+        return self._decryption.open(token, now)
+
+    def decryption_algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
+        return self._decryption.algorithms(now)
 
     def public_key(self, now: datetime) -> str | None:
         signing = (key for key in self._published(now) if self._signs(key.record, now))
@@ -237,7 +220,7 @@ def _proven(token: str, keys: Keys, now: datetime) -> _Proven:
     key = _key_of(parts.header, keys, now)
     if not key.verifies(parts):
         raise InvalidToken("the signature is wrong")
-    return _Proven(key, compact_jws.decoded(parts.payload, "payload"))
+    return _Proven(key, decoded(parts.payload, "payload"))
 
 
 def _claims(proven: _Proven) -> Mapping[str, Any]:

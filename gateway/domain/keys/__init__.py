@@ -1,5 +1,6 @@
 """Keys of a realm and their life cycle."""
 
+from gateway.domain.keys.encryption import ContentEncryption, KeyManagement, TokenEncryption
 from gateway.domain.keys.key import (
     ALGORITHMS_OF_CLIENTS,
     FALLBACK_PRIORITY,

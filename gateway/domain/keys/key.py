@@ -1,6 +1,6 @@
 """Realm keys as they are stored: who signs, who only verifies, who is gone.
 
-Encryption keys are stored beside them: listed and published, they neither sign nor verify.
+Encryption keys are stored beside them: they decrypt request objects, and neither sign nor verify.
 
 A key is what Keycloak calls a key provider: who makes it is named by `provider`, which of several
 signs by `priority`.
@@ -51,10 +51,11 @@ SHORTEST_SECRETS: Final[Mapping[str, int]] = {
 
 
 class EncryptionAlgorithm(StrEnum):
-    """What a key is for that encrypts: nothing does yet.
+    """What a key is for that encrypts.
 
-    The public key of an RSA algorithm is published, so that senders can encrypt; the AES key is
-    the realm's own. Spec: RFC 7518 §4.1. Keycloak: KeysMetadata (use ENC)
+    The public key of an RSA algorithm is published, so that clients can encrypt request objects.
+    Nothing is encrypted with an AES key or decrypted with an RSA1_5 one (RFC 8725 §3.2): they are
+    kept as Keycloak's. Spec: RFC 7518 §4.1. Keycloak: KeysMetadata (use ENC)
     """
 
     RSA_OAEP = "RSA-OAEP"

@@ -14,10 +14,14 @@ class NoUsableKey(InvalidToken):
 
 @dataclass(frozen=True, slots=True)
 class SignedClaims:
-    """The claims of a JWT, and the algorithm of its signature; `none` for one without."""
+    """The claims of a JWT, and the algorithm of its signature; `none` for one without.
+
+    `header_type` is the `typ` of its header, empty without one.
+    """
 
     algorithm: str
     claims: Mapping[str, Any] = field(repr=False)
+    header_type: str = ""
 
 
 class ClientSignatures(Protocol):

@@ -1,11 +1,18 @@
-"""Signing and verifying a realm's tokens, with keys that were parsed once."""
+"""Signing, verifying and decrypting with a realm's keys, which were parsed once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gateway.domain.keys import HeaderType, KeyAlgorithm, RealmKey, SigningAlgorithm
+from gateway.domain.keys import (
+    HeaderType,
+    KeyAlgorithm,
+    KeyManagement,
+    RealmKey,
+    SigningAlgorithm,
+    TokenEncryption,
+)
 from gateway.domain.secrets import Secret
 
 
@@ -39,6 +46,16 @@ class KeyRing(Protocol):
 
     def verify_of_ourselves(self, token: str, now: datetime) -> Mapping[str, Any]:
         """Return the claims of a token that `sign_for_ourselves` made; raises InvalidToken."""
+
+    def decrypt(self, token: str, now: datetime) -> tuple[bytes, TokenEncryption]:
+        """Return the content of a compact JWE for one of the realm's keys, and its algorithms.
+
+        The caller checks whether it accepts them. Raises InvalidToken: with one reason for every
+        failure that depends on a key.
+        """
+
+    def decryption_algorithms(self, now: datetime) -> tuple[KeyManagement, ...]:
+        """Return the algorithms that senders may encrypt with for the realm."""
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:
         """Return the public keys to publish, those that sign first. Spec: RFC 7517."""

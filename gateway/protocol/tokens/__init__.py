@@ -2,6 +2,12 @@
 
 from gateway.protocol.tokens.access_token_checks import AccessTokens, ActiveToken, OtherKindOfToken
 from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
+from gateway.protocol.tokens.encryption import (
+    encrypt_authorization_response,
+    encrypt_id_token,
+    encrypt_userinfo,
+    id_token_encrypter,
+)
 from gateway.protocol.tokens.issuing import (
     OFFLINE,
     REFRESH,

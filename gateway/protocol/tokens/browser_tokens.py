@@ -1,7 +1,8 @@
 """Tokens of the authorization endpoint, which reach the client through the browser.
 
-There is no refresh token among them. The access token has a lifespan of its own, and none is given
-to a client whose tokens are bound to a certificate: the browser does not have it.
+There is no refresh token among them. In the implicit flow, which has no code, tokens have another
+lifespan. No access token is given to a client whose tokens are bound to a certificate: the browser
+does not have it.
 Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5, §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.2.2.1
 (s_hash); Keycloak: 2.3, OIDCLoginProtocol
 """
@@ -38,7 +39,7 @@ def issue_to_browser(
     client = issue.subject.client
     hashed = {"c_hash": code, "s_hash": state or None}
     hashes = {name: token_hash(request, client, text) for name, text in hashed.items() if text}
-    lifespan = request.realm.realm.token_lifespans.access_token_for_implicit_flow
+    lifespan = None if code else request.realm.realm.token_lifespans.access_token_for_implicit_flow
     issue = replace(issue, lifespan=lifespan, hashes=hashes)
     confirmation = confirmation_claim(client, None) if access_token else None
     access = access_claims(request, issue, confirmation)

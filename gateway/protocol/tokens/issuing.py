@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.clients import ClientTokens
+from gateway.domain.ports.client_encryption import Encrypter
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
     ClientSession,
@@ -34,6 +35,7 @@ from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.tokens.context import SessionKind, new_token_id
+from gateway.protocol.tokens.encryption import encrypt_id_token
 from gateway.protocol.tokens.signing import sign_access_token, sign_for_client, token_hash
 
 REFRESH: Final = "Refresh"
@@ -74,6 +76,10 @@ class Issue:
     """That of the authorization request: only the first ID token repeats it."""
     lifespan: timedelta | None = None
     """Of the access token, for the authorization endpoint; None for that of realm and client."""
+    always_refreshable: bool = False
+    """There is a refresh token whatever the client's `use.refresh.tokens` says."""
+    id_token_encrypter: Encrypter | None = field(default=None, repr=False)
+    """Of a client that wants encrypted ID tokens: it gets none without."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
 
@@ -129,7 +135,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     """Sign the tokens of one answer.
 
     Raises OAuthError when the client wants a bound token and shows no certificate, or an
-    algorithm for which the realm has no key.
+    algorithm for which the realm or the client has no key.
     """
     client = issue.subject.client
     confirmation = confirmation_claim(client, request.certificate)
@@ -213,7 +219,7 @@ def _refresh_token(
 ) -> tuple[str | None, int]:
     """Return the token and its lifespan in seconds, which is 0 without an end."""
     part, client = issue.part, issue.subject.client
-    if part is None or not client.tokens.refresh_tokens:
+    if part is None or not (client.tokens.refresh_tokens or issue.always_refreshable):
         return None, 0
     limits = request.realm.realm.session_limits
     expires_at = None
@@ -254,11 +260,15 @@ def _id_token(
 def sign_id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str | None
 ) -> str:
-    """Return the ID token, with `at_hash` where an access token comes with it."""
+    """Return the ID token, with `at_hash` where an access token comes with it.
+
+    It is encrypted for a client that asks for it.
+    """
     client = issue.subject.client
     found = None if access_token is None else token_hash(request, client, access_token)
     claims = id_claims(request, issue, access, found)
-    return sign_for_client(request, client.signing.id_token, claims)
+    signed = sign_for_client(request, client.signing.id_token, claims)
+    return encrypt_id_token(client, issue.id_token_encrypter, signed)
 
 
 def id_claims(
