@@ -159,7 +159,7 @@ async def test_the_key_expires_with_the_tab_that_ends_last(
         session = begun(first.id)
         await sessions.add(session, NOW + timedelta(minutes=ends_in))
     with redis_server.client() as plain:
-        (name,) = plain.keys("*")
+        (name,) = plain.keys("rg:authentication-session:*")
         left = plain.pttl(name)
     assert name == f"rg:authentication-session:demo-id:{first.id}"
     assert timedelta(minutes=19) < timedelta(milliseconds=left) <= timedelta(minutes=20)
@@ -197,6 +197,14 @@ def test_a_page_of_a_required_action_has_a_time_of_its_own() -> None:
     assert expires_at(lifespans, waiting, now) == now + lifespans.access_code_user_action
 
 
+def test_a_page_of_a_required_action_does_not_live_on_by_being_opened() -> None:
+    """Else the recent sign-in that changing a password requires may be one of last year."""
+    lifespans = TokenLifespans()
+    waiting = begun(required_action="UPDATE_PASSWORD")
+    latest = NOW + lifespans.access_code_login + lifespans.access_code_user_action
+    assert expires_at(lifespans, waiting, NOW + timedelta(days=365)) == latest
+
+
 async def test_all_tabs_of_a_browser_move_to_its_new_id(
     sessions: RedisAuthenticationSessions,
 ) -> None:
@@ -211,3 +219,95 @@ async def test_all_tabs_of_a_browser_move_to_its_new_id(
     assert await _found(sessions, replace(second, id="a-new-id")) is not None
     for tab in (first, second):
         assert await _found(sessions, tab) is None
+
+
+ROOM = 5
+"""Sessions of `begun()` that fit in the bound of `bounded`."""
+
+
+@pytest.fixture
+async def bounded(
+    redis_server: RedisServer, clock: SetClock
+) -> AsyncIterator[RedisAuthenticationSessions]:
+    """Return sessions of which the unproven ones have little room."""
+    client = create_client(redis_server.url)
+    most = ROOM * 650
+    yield RedisAuthenticationSessions(client, clock, scripts_at(clock), most_unproven_bytes=most)
+    await client.aclose()
+
+
+async def _begin_many(
+    sessions: RedisAuthenticationSessions, clock: SetClock, count: int
+) -> list[AuthenticationSession]:
+    found = [begun() for _ in range(count)]
+    for session in found:
+        clock.instant += timedelta(seconds=1)
+        await sessions.add(session, LATER)
+    return found
+
+
+async def test_the_oldest_of_too_many_anonymous_sign_ins_are_removed(
+    redis_server: RedisServer, bounded: RedisAuthenticationSessions, clock: SetClock
+) -> None:
+    """Attacks: C24. Everyone may open the page of a sign-in, and the server evicts nothing."""
+    flood = await _begin_many(bounded, clock, 10 * ROOM)
+    left = [session for session in flood if await _found(bounded, session) is not None]
+    assert left == flood[-ROOM:]
+    with redis_server.client() as plain:
+        assert len(plain.keys("rg:authentication-session:*")) == ROOM
+        assert plain.zcard("rg:unproven:authentication-session:demo-id") == ROOM
+        assert all(0 < plain.pttl(key) <= 30 * 60_000 for key in plain.keys("rg:unproven*"))
+
+
+async def test_a_flood_of_a_realm_leaves_others_and_what_was_proven(
+    bounded: RedisAuthenticationSessions, clock: SetClock
+) -> None:
+    first, elsewhere = begun(), replace(begun(), realm_id="other-id")
+    second = begun(first.id)
+    for session in (first, second, elsewhere):
+        await bounded.add(session, LATER)
+    proven = replace(first.next_step(), id="a-new-id", used=frozenset({"password"}))
+    assert await bounded.replace(first, proven, LATER)
+    assert await _found(bounded, replace(second, id="a-new-id")) is not None
+    await _begin_many(bounded, clock, 2 * ROOM)
+    assert await _found(bounded, proven) == proven
+    assert await _found(bounded, elsewhere) == elsewhere
+    assert await _found(bounded, replace(second, id="a-new-id")) is None
+
+
+async def test_a_step_makes_a_sign_in_the_youngest(
+    bounded: RedisAuthenticationSessions, clock: SetClock
+) -> None:
+    first, *_ = await _begin_many(bounded, clock, ROOM)
+    clock.instant += timedelta(seconds=1)
+    retried = first.next_step()
+    assert await bounded.replace(first, retried, LATER)
+    await _begin_many(bounded, clock, ROOM - 1)
+    assert await _found(bounded, retried) == retried
+
+
+@pytest.mark.parametrize("ends", ["removed", "deleted", "replaced", "pushed out by other tabs"])
+async def test_what_has_ended_takes_no_room(
+    redis_server: RedisServer,
+    sessions: RedisAuthenticationSessions,
+    ends: str,
+) -> None:
+    """The sum of the bytes is exact, so it never refuses room that is there."""
+    session = begun()
+    await sessions.add(session, LATER)
+    if ends == "removed":
+        await sessions.remove("demo-id", session.id, session.tab_id)
+    elif ends == "deleted":
+        await sessions.delete("demo-id", session.id)
+    elif ends == "replaced":
+        large = session.with_note("text", "x" * 1000).next_step()
+        assert await sessions.replace(session, large, LATER)
+        small = replace(large.next_step(), used=frozenset({"password"}))
+        assert await sessions.replace(large, small, LATER)
+    else:
+        for number in range(2 * MOST_TABS):
+            await sessions.add(begun(session.id), LATER + timedelta(seconds=number))
+        await sessions.delete("demo-id", session.id)
+    with redis_server.client() as plain:
+        assert plain.get("rg:unproven-bytes:authentication-session:demo-id") == "0"
+        assert plain.zcard("rg:unproven:authentication-session:demo-id") == 0

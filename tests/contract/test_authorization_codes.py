@@ -3,18 +3,29 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.domain.authorization_codes import AuthorizationCode, CodeName, Redemption
-from gateway.domain.errors import StoreUnavailable
+from gateway.domain.authorization_codes import (
+    AuthorizationCode,
+    CodeName,
+    IssuedCode,
+    RedeemedCode,
+    Redemption,
+)
+from gateway.domain.errors import AlreadyExists, StoreUnavailable
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
-from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.connection import RedisClient, create_client
+from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW
+from tests.support.timed_scripts import scripts_at
 
 _MINUTE = timedelta(minutes=1)
+_HOUR = timedelta(hours=1)
 _AT_ONCE = 50
 CODE = AuthorizationCode(
     name=CodeName("random", "one-session", "device-uuid"),
@@ -32,30 +43,101 @@ CODE = AuthorizationCode(
 )
 
 
+PART = ClientSession("device-uuid", NOW, NOW, "openid profile")
+SESSION = UserSession(
+    *("one-session", "demo-id", "alice-uuid", "alice", "192.0.2.1"),
+    started_at=NOW,
+    refreshed_at=NOW,
+    clients={PART.client: PART},
+)
+
+
 @pytest.fixture
-async def codes(redis_server: RedisServer) -> AsyncIterator[RedisAuthorizationCodes]:
+async def client(redis_server: RedisServer) -> AsyncIterator[RedisClient]:
     client = create_client(redis_server.url)
-    yield RedisAuthorizationCodes(client)
+    yield client
     await client.aclose()
+
+
+@pytest.fixture
+def codes(client: RedisClient) -> RedisAuthorizationCodes:
+    return RedisAuthorizationCodes(client)
+
+
+@pytest.fixture
+def sessions(client: RedisClient) -> RedisSessions:
+    return RedisSessions(client, SetClock(NOW))
+
+
+async def issue(sessions: RedisSessions, code: AuthorizationCode = CODE) -> None:
+    """Begin the session of a code with it."""
+    await sessions.add(SESSION, NOW + _HOUR, IssuedCode(code, _MINUTE))
 
 
 @pytest.mark.parametrize(
     "code", [CODE, AuthorizationCode(CODE.name, "alice-uuid", "", NOW)], ids=["full", "bare"]
 )
 async def test_a_code_is_redeemed_once(
-    codes: RedisAuthorizationCodes, code: AuthorizationCode
+    codes: RedisAuthorizationCodes, sessions: RedisSessions, code: AuthorizationCode
 ) -> None:
-    await codes.add("demo-id", code, _MINUTE)
+    await issue(sessions, code)
     first = await codes.redeem("demo-id", code.name, _MINUTE)
-    assert (first.redemption, first.code) == (Redemption.FIRST, code)
+    assert first == RedeemedCode(Redemption.FIRST, code, SESSION)
     again = await codes.redeem("demo-id", code.name, _MINUTE)
-    assert (again.redemption, again.code) == (Redemption.REPLAYED, None)
+    assert again == RedeemedCode(Redemption.REPLAYED)
+
+
+@pytest.mark.parametrize("operation", ["join", "renew"])
+async def test_a_code_is_stored_only_with_a_session_that_lasts(
+    codes: RedisAuthorizationCodes, sessions: RedisSessions, operation: str
+) -> None:
+    async def store() -> bool:
+        end, issued = NOW + _HOUR, IssuedCode(CODE, _MINUTE)
+        if operation == "join":
+            return await sessions.join(SESSION.realm_id, SESSION.id, PART, end, issued)
+        return await sessions.renew(SESSION, PART, end, issued)
+
+    assert not await store()
+    result = await codes.redeem("demo-id", CODE.name, _MINUTE)
+    assert result == RedeemedCode(Redemption.UNKNOWN)
+    await sessions.add(SESSION, NOW + _HOUR)
+    assert await store()
+    result = await codes.redeem("demo-id", CODE.name, _MINUTE)
+    assert result == RedeemedCode(Redemption.FIRST, CODE, SESSION)
+
+
+async def test_the_code_of_a_session_that_exists_is_not_stored(
+    codes: RedisAuthorizationCodes, sessions: RedisSessions
+) -> None:
+    await sessions.add(SESSION, NOW + _HOUR)
+    with pytest.raises(AlreadyExists):
+        await issue(sessions)
+    result = await codes.redeem("demo-id", CODE.name, _MINUTE)
+    assert result.redemption is Redemption.UNKNOWN
+
+
+async def test_a_code_is_redeemed_without_a_session_that_has_ended(
+    codes: RedisAuthorizationCodes, sessions: RedisSessions
+) -> None:
+    await issue(sessions)
+    await sessions.end("demo-id", SESSION.id)
+    result = await codes.redeem("demo-id", CODE.name, _MINUTE)
+    assert result == RedeemedCode(Redemption.FIRST, CODE)
+
+
+async def test_a_code_is_redeemed_without_a_session_that_has_expired(
+    client: RedisClient, sessions: RedisSessions
+) -> None:
+    await issue(sessions)
+    later = RedisAuthorizationCodes(client, scripts_at(SetClock(datetime.now(UTC) + 2 * _HOUR)))
+    result = await later.redeem("demo-id", CODE.name, _MINUTE)
+    assert result == RedeemedCode(Redemption.FIRST, CODE)
 
 
 async def test_of_many_at_once_on_two_gateways_one_redeems_it(
-    codes: RedisAuthorizationCodes, redis_server: RedisServer
+    codes: RedisAuthorizationCodes, sessions: RedisSessions, redis_server: RedisServer
 ) -> None:
-    await codes.add("demo-id", CODE, _MINUTE)
+    await issue(sessions)
     client = create_client(redis_server.url)
     gateways = (codes, RedisAuthorizationCodes(client))
     redeemed = await asyncio.gather(
@@ -75,23 +157,27 @@ async def test_of_many_at_once_on_two_gateways_one_redeems_it(
     ],
 )
 async def test_an_edited_code_is_unknown_and_leaves_the_true_one(
-    codes: RedisAuthorizationCodes, edited: CodeName
+    codes: RedisAuthorizationCodes, sessions: RedisSessions, edited: CodeName
 ) -> None:
-    await codes.add("demo-id", CODE, _MINUTE)
+    await issue(sessions)
     result = await codes.redeem("demo-id", edited, _MINUTE)
     assert result.redemption is Redemption.UNKNOWN
     result = await codes.redeem("demo-id", CODE.name, _MINUTE)
     assert result.redemption is Redemption.FIRST
 
 
-async def test_a_code_of_another_realm_is_unknown(codes: RedisAuthorizationCodes) -> None:
-    await codes.add("demo-id", CODE, _MINUTE)
+async def test_a_code_of_another_realm_is_unknown(
+    codes: RedisAuthorizationCodes, sessions: RedisSessions
+) -> None:
+    await issue(sessions)
     result = await codes.redeem("other-id", CODE.name, _MINUTE)
     assert result.redemption is Redemption.UNKNOWN
 
 
-async def test_a_replay_is_remembered(codes: RedisAuthorizationCodes) -> None:
-    await codes.add("demo-id", CODE, _MINUTE)
+async def test_a_replay_is_remembered(
+    codes: RedisAuthorizationCodes, sessions: RedisSessions
+) -> None:
+    await issue(sessions)
     assert not await codes.was_replayed("demo-id", CODE.name)
     await codes.redeem("demo-id", CODE.name, _MINUTE)
     assert not await codes.was_replayed("demo-id", CODE.name)
@@ -100,11 +186,10 @@ async def test_a_replay_is_remembered(codes: RedisAuthorizationCodes) -> None:
 
 
 async def test_codes_and_what_is_remembered_of_them_expire(
-    codes: RedisAuthorizationCodes, redis_server: RedisServer
+    client: RedisClient, codes: RedisAuthorizationCodes, sessions: RedisSessions
 ) -> None:
-    client = create_client(redis_server.url)
     key = f"rg:authorization-code:demo-id:{CODE.name.text}"
-    await codes.add("demo-id", CODE, _MINUTE)
+    await issue(sessions)
     assert 0 < await client.pttl(key) <= 60_000
     await codes.redeem("demo-id", CODE.name, 10 * _MINUTE)
     assert 60_000 < await client.pttl(key) <= 600_000
@@ -113,7 +198,6 @@ async def test_codes_and_what_is_remembered_of_them_expire(
     await client.delete(key)
     result = await codes.redeem("demo-id", CODE.name, _MINUTE)
     assert result.redemption is Redemption.UNKNOWN
-    await client.aclose()
 
 
 async def test_without_redis_no_code_is_redeemed(own_redis: RedisServer) -> None:

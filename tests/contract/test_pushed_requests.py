@@ -1,4 +1,4 @@
-"""Pushed authorization requests in Redis: one use, one client, a short time. RFC 9126 §7.3."""
+"""Pushed authorization requests in Redis: one response, one client, a short time. RFC 9126 §7.3."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.sign_in.pushed_requests import PushedParameters
 from gateway.protocol.authorization import AuthorizationRequest, PageError
 from gateway.protocol.authorization.checks.pushed_request import PUSHED
 from gateway.protocol.authorization.draft import AuthorizationDraft
@@ -47,33 +48,62 @@ async def used(found: AuthorizationDraft) -> AuthorizationRequest:
 
 
 async def push(store: RedisPushedRequests, **changed: str) -> None:
-    await store.add("demo", ENTRY.client.id, "x", {**GOOD, **changed}, MINUTE)
+    await store.add("demo", ENTRY.client.id, "x", PushedParameters({**GOOD, **changed}), MINUTE)
 
 
-async def test_of_many_at_once_one_gets_the_request(store: RedisPushedRequests) -> None:
+async def find(store: RedisPushedRequests) -> PushedParameters | None:
+    return await store.find("demo", ENTRY.client.id, "x")
+
+
+async def use(store: RedisPushedRequests) -> bool:
+    return await store.use("demo", ENTRY.client.id, "x", 2 * MINUTE)
+
+
+async def test_of_many_at_once_one_uses_the_request(store: RedisPushedRequests) -> None:
     await push(store)
-    taken = await asyncio.gather(*(store.take("demo", ENTRY.client.id, "x") for _ in range(50)))
-    assert [each for each in taken if each is not None] == [GOOD]
+    uses = await asyncio.gather(*(use(store) for _ in range(50)))
+    assert uses.count(True) == 1
+    assert await find(store) is None
+
+
+async def test_it_may_be_read_again_until_it_is_used(store: RedisPushedRequests) -> None:
+    """RFC 9126 §4: users reload pages."""
+    await push(store)
+    assert [await find(store), await find(store)] == [PushedParameters(GOOD)] * 2
+    assert await use(store)
+    assert await find(store) is None
+
+
+async def test_it_is_used_once_also_after_its_time(store: RedisPushedRequests) -> None:
+    """A user may take longer to sign in than the reference lasts."""
+    assert [await use(store), await use(store)] == [True, False]
 
 
 async def test_it_is_for_its_client_and_realm_alone(store: RedisPushedRequests) -> None:
     await push(store)
-    assert await store.take("demo", "another-client", "x") is None
-    assert await store.take("other", ENTRY.client.id, "x") is None
-    assert await store.take("demo", ENTRY.client.id, "x") == GOOD
+    assert await store.find("demo", "another-client", "x") is None
+    assert await store.find("other", ENTRY.client.id, "x") is None
+    assert await find(store) == PushedParameters(GOOD)
 
 
 async def test_it_ends_by_itself(store: RedisPushedRequests, redis: RedisClient) -> None:
     await push(store)
+    assert 0 < await _time_left(redis) <= 60_000
+    await use(store)
+    assert 60_000 < await _time_left(redis) <= 120_000
+
+
+async def _time_left(redis: RedisClient) -> int:
     [key] = [key async for key in redis.scan_iter("rg:pushed-request:*")]
-    assert 0 < await redis.pttl(key) <= 60_000
-    await store.take("demo", ENTRY.client.id, "x")
+    milliseconds: int = await redis.pttl(key)
+    return milliseconds
 
 
 async def test_a_browser_brings_the_reference_alone(store: RedisPushedRequests) -> None:
     await push(store, nonce="pushed")
     request = await used(using(store, nonce="of the browser", scope="unknown", state="y"))
     assert (request.nonce, request.state) == ("pushed", "s")
+    await use(store)
     with pytest.raises(PageError, match="PAR not found, not issued or used multiple times"):
         await used(using(store))
 
@@ -107,4 +137,33 @@ async def test_without_redis_nothing_is_accepted() -> None:
         await push(store)
     with pytest.raises(StoreUnavailable):
         await used(using(store))
+    with pytest.raises(StoreUnavailable):
+        await use(store)
     await client.aclose()
+
+
+async def test_the_certificate_of_the_push_stays_with_it(store: RedisPushedRequests) -> None:
+    pushed = PushedParameters(GOOD, certificate="thumbprint")
+    await store.add("demo", ENTRY.client.id, "x", pushed, MINUTE)
+    request = await used(using(store))
+    assert request.certificate == "thumbprint"
+    assert request.stored()["certificate"] == "thumbprint"
+
+
+async def test_the_oldest_of_too_many_anonymous_requests_are_removed(redis: RedisClient) -> None:
+    """Attacks: C24. Everyone may push in the name of a public client."""
+    text = "x" * 1000
+    store = RedisPushedRequests(redis, most_anonymous_bytes=5 * 1600)
+    await store.add("flooded", "client", "proven", PushedParameters({"state": text}), MINUTE)
+    anonymous = PushedParameters({"state": text}, is_anonymous=True)
+    await store.add("other", "client", "0", anonymous, MINUTE)
+    for number in range(20):
+        await store.add("flooded", "client", str(number), anonymous, MINUTE)
+    left = [number for number in range(20) if await store.find("flooded", "client", str(number))]
+    assert left == [15, 16, 17, 18, 19]
+    assert await store.find("flooded", "client", "proven") is not None
+    assert await store.find("other", "client", "0") is not None
+    for number in left:
+        assert await store.use("flooded", "client", str(number), MINUTE)
+    assert await redis.get("rg:unproven-bytes:pushed-request:flooded") == "0"
+    assert await redis.zcard("rg:unproven:pushed-request:flooded") == 0

@@ -5,6 +5,7 @@
 local operation, now = ARGV[1], microseconds()
 local PREFIX = 'rg:authentication-session:' .. ARGV[2] .. ':'
 local KEY = PREFIX .. ARGV[3]
+local unproven = bounded.set('authentication-session', ARGV[2])
 
 local function parse(value)
   if not value then return nil end
@@ -18,13 +19,31 @@ local function find(tab)
   return nil
 end
 
-local function write(tab, lasts, version, text)
+local function forget(tab)
+  unproven.remove(ARGV[3] .. ' ' .. tab, redis.call('HSTRLEN', KEY, tab))
+end
+
+local function remove(tab)
+  forget(tab)
+  return redis.call('HDEL', KEY, tab)
+end
+
+-- `most` is the limit of bytes of the realm's sessions in which no credential was right; 0 for a
+-- session in which one was, which is not counted.
+local function write(tab, lasts, version, text, most)
+  forget(tab)
   local value = string.format('%.0f %s ', now + tonumber(lasts), version) .. text
   redis.call('HSET', KEY, tab, value)
   local ttl = math.max(1, math.ceil(tonumber(lasts) / 1000))
   if redis.call('PTTL', KEY) < ttl then
     redis.call('PEXPIRE', KEY, string.format('%.0f', ttl))
   end
+  if tonumber(most) == 0 then return end
+  unproven.add(ARGV[3] .. ' ' .. tab, #value, now, ttl)
+  unproven.make_room(tonumber(most), function(name)
+    local id, oldest = name:match('^(.*) (.*)$')
+    redis.call('HDEL', PREFIX .. id, oldest)
+  end)
 end
 
 -- Remove the tabs that have ended and, where none has, the one that ends first.
@@ -34,34 +53,44 @@ local function make_room()
   for place = 1, #all, 2 do
     local expires = parse(all[place + 1]).expires
     if expires <= now then
-      redis.call('HDEL', KEY, all[place])
+      remove(all[place])
       ended = ended + 1
     elseif not first or expires < first.expires then
       first = {tab = all[place], expires = expires}
     end
   end
-  if ended == 0 and first then redis.call('HDEL', KEY, first.tab) end
+  if ended == 0 and first then remove(first.tab) end
+end
+
+local function move(id)
+  for _, tab in ipairs(redis.call('HKEYS', KEY)) do
+    local length = redis.call('HSTRLEN', KEY, tab)
+    local at = unproven.remove(ARGV[3] .. ' ' .. tab, length)
+    if at then unproven.add(id .. ' ' .. tab, length, at, redis.call('PTTL', KEY)) end
+  end
+  redis.call('RENAME', KEY, PREFIX .. id)
 end
 
 if operation == 'add' then
-  local most, tab, lasts, version, text = unpack(ARGV, 4)
-  if redis.call('HLEN', KEY) >= tonumber(most) then make_room() end
-  write(tab, lasts, version, text)
+  local tabs, tab, lasts, version, text, most = unpack(ARGV, 4)
+  if redis.call('HLEN', KEY) >= tonumber(tabs) then make_room() end
+  write(tab, lasts, version, text, most)
   return 1
 elseif operation == 'find' then
   local session = find(ARGV[4])
   if not session then return false end
   return {session.version, session.text}
 elseif operation == 'replace' then
-  local before, id, tab, lasts, version, text = unpack(ARGV, 4)
+  local before, id, tab, lasts, version, text, most = unpack(ARGV, 4)
   local session = find(tab)
   if not session or session.version ~= before then return 0 end
-  write(tab, lasts, version, text)
-  if id ~= ARGV[3] then redis.call('RENAME', KEY, PREFIX .. id) end
+  write(tab, lasts, version, text, most)
+  if id ~= ARGV[3] then move(id) end
   return 1
 elseif operation == 'remove' then
-  return redis.call('HDEL', KEY, ARGV[4])
+  return remove(ARGV[4])
 elseif operation == 'delete' then
+  for _, tab in ipairs(redis.call('HKEYS', KEY)) do forget(tab) end
   return redis.call('DEL', KEY)
 end
 return redis.error_reply('unknown operation')

@@ -3,6 +3,9 @@
 The key is a hash of one browser, with a field for each tab: the instant when the tab's session
 ends, its version, and JSON. Every call is one script and so atomic. The key expires with the tab
 that ends last. Sessions end by the clock of the server.
+
+Anonymous callers begin sign-ins: the script counts the bytes of those in which no credential was
+right, and removes the oldest ones of a realm that has too many.
 """
 
 from collections.abc import Mapping
@@ -14,7 +17,11 @@ import orjson
 from gateway.domain.authentication import AuthenticationSession, ExecutionStatus, Stage
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.sign_in.authentication_sessions import MOST_BYTES, MOST_TABS
+from gateway.domain.ports.sign_in.authentication_sessions import (
+    MOST_BYTES,
+    MOST_TABS,
+    MOST_UNPROVEN_BYTES,
+)
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
 
@@ -23,6 +30,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _TEXTS: Final[Mapping[str, str]] = {
     "c": "client",
     "f": "flow",
+    "v": "flow_version",
     "e": "execution",
     "u": "user_id",
     "n": "attempted_username",
@@ -38,8 +46,16 @@ class RedisAuthenticationSessions:
     `clock` is the one that callers use for `expires_at`.
     """
 
-    def __init__(self, client: RedisClient, clock: Clock, load: LoadScript = ServerScript) -> None:
+    def __init__(
+        self,
+        client: RedisClient,
+        clock: Clock,
+        load: LoadScript = ServerScript,
+        *,
+        most_unproven_bytes: int = MOST_UNPROVEN_BYTES,
+    ) -> None:
         self._clock = clock
+        self._most_unproven = most_unproven_bytes
         self._run = load(client, "authentication_sessions")
 
     async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
@@ -70,10 +86,11 @@ class RedisAuthenticationSessions:
 
     def _stored(
         self, session: AuthenticationSession, expires_at: datetime
-    ) -> tuple[str, int, int, str]:
-        """Return tab, remaining microseconds, version and text."""
+    ) -> tuple[str, int, int, str, int]:
+        """Return tab, remaining microseconds, version, text, and the limit of bytes or 0."""
         lasts = max(0, (expires_at - self._clock.now()) // _MICROSECOND)
-        return session.tab_id, lasts, session.version, _encode(session)
+        most = 0 if session.used else self._most_unproven
+        return session.tab_id, lasts, session.version, _encode(session), most
 
 
 def _encode(session: AuthenticationSession) -> str:

@@ -4,22 +4,24 @@
 local REDEEMED, REPLAYED = '', 'replayed'
 local operations = {}
 
-function operations.add(key, text, lifespan)
-  redis.call('SET', key, text, 'PX', lifespan, 'NX')
+-- Returns the text of a session that has not expired; sessions.py describes it.
+local function find_session(key)
+  local text = redis.call('GET', key)
+  return text and tonumber(text:match('^%d+')) > microseconds() and text or ''
 end
 
--- Returns what is known of the code, and the code the first time only.
-function operations.redeem(key, window)
+-- Returns what is known of the code, and code and session the first time only.
+function operations.redeem(key, session_key, window)
   local text = redis.call('GET', key)
   if not text then
-    return {'unknown', ''}
+    return {'unknown', '', ''}
   end
   if text == REDEEMED or text == REPLAYED then
     redis.call('SET', key, REPLAYED, 'KEEPTTL')
-    return {'replayed', ''}
+    return {'replayed', '', ''}
   end
   redis.call('SET', key, REDEEMED, 'PX', window)
-  return {'first', text}
+  return {'first', text, find_session(session_key)}
 end
 
 function operations.was_replayed(key)

@@ -28,7 +28,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
 from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
-from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection, time_limit
+from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection, TimeLimit
 
 OLDEST_VERSION = (6, 0)
 REPLY: Final = timedelta(milliseconds=500)
@@ -66,7 +66,7 @@ class RedisClient(Redis):
             connection = await self._pool.get_connection()
             try:
                 self.breaker.require_closed()
-                async with time_limit(REPLY):
+                async with TimeLimit(REPLY):
                     await connection.send_command(*args)
                     answer = await self.parse_response(connection, args[0], **options)
             finally:
@@ -94,7 +94,7 @@ class RedisClient(Redis):
     async def aclose(self, close_connection_pool: bool | None = None) -> None:  # noqa: FBT001 - as in redis-py
         await self.breaker.close()
         with suppress(TimeoutError):
-            async with time_limit(_CLOSE):
+            async with TimeLimit(_CLOSE):
                 await super().aclose(close_connection_pool)
 
     async def _probe(self) -> None:
@@ -109,8 +109,11 @@ class RedisClient(Redis):
             await connection.disconnect(nowait=True)
 
 
-def create_client(url: Secret) -> RedisClient:
-    """Return a client that connects when first used; raises InvalidInput for a wrong URL."""
+def create_client(url: Secret, *, socket_timeout: timedelta | None = None) -> RedisClient:
+    """Return a client that connects when first used; raises InvalidInput for a wrong URL.
+
+    `socket_timeout` limits each read and write, for subscriptions: commands have their deadline.
+    """
     try:
         pool = FairConnectionPool.from_url(
             url.reveal(),
@@ -118,8 +121,10 @@ def create_client(url: Secret) -> RedisClient:
             protocol=2,
             # A caller that finds all of them in use waits for one: a burst is no outage.
             max_connections=_CONNECTIONS,
-            # The pool limits this wait, the client that for a reply.
+            # The pool limits this wait, the client that for a reply. The timers of redis-py would
+            # take as long as sending the command.
             socket_connect_timeout=None,
+            socket_timeout=None if socket_timeout is None else socket_timeout.total_seconds(),
             # A script may have run although its reply was lost: only callers know what to repeat.
             retry=Retry(NoBackoff(), 0),
         )

@@ -6,9 +6,8 @@ cancelled while it releases the connection.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
+from types import TracebackType
 from typing import Any, Final
 
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
@@ -67,14 +66,14 @@ class FairConnectionPool(ConnectionPool):
             await self._free.acquire()
             return
         try:
-            async with time_limit(FREE_CONNECTION):
+            async with TimeLimit(FREE_CONNECTION):
                 await self._free.acquire()
         except TimeoutError as error:
             raise NoFreeConnection("every connection is in use") from error
 
     async def _open(self, connection: AbstractConnection) -> None:
         try:
-            async with time_limit(CONNECT):
+            async with TimeLimit(CONNECT):
                 await self.ensure_connection(connection)
         except TimeoutError as error:
             await connection.disconnect(nowait=True)
@@ -89,30 +88,39 @@ async def _is_open(connection: AbstractConnection) -> bool:
         return False
 
 
-@asynccontextmanager
-async def time_limit(limit: timedelta) -> AsyncIterator[None]:
-    """Raise TimeoutError where the block takes longer than `limit`, unless the process is busy.
+class TimeLimit:
+    """Raises TimeoutError where the block takes longer than `limit`, unless the process is busy.
 
     While the event loop is blocked, replies stay unread. So time passes in parts, each of which
     begins when the event loop runs: of the time in which it is blocked, at most one part counts.
     """
-    loop = asyncio.get_running_loop()
-    part = limit.total_seconds() / _PARTS
-    async with asyncio.timeout(None) as deadline:
-        left = _PARTS
-        timer: asyncio.TimerHandle
 
-        def end_part() -> None:
-            nonlocal left, timer
-            left -= 1
-            if left:
-                timer = loop.call_later(part, end_part)
-            else:
-                # Read the sockets once more: the reply may be there already.
-                deadline.reschedule(loop.time() + _LAST_LOOK)
+    __slots__ = ("_deadline", "_left", "_loop", "_part", "_timer")
+    _timer: asyncio.TimerHandle
 
-        timer = loop.call_later(part, end_part)
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def __init__(self, limit: timedelta) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadline = asyncio.timeout(None)
+        self._part = limit.total_seconds() / _PARTS
+        self._left = _PARTS
+
+    async def __aenter__(self) -> None:
+        await self._deadline.__aenter__()
+        self._timer = self._loop.call_later(self._part, self._end_part)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        await self._deadline.__aexit__(kind, error, traceback)
+
+    def _end_part(self) -> None:
+        self._left -= 1
+        if self._left:
+            self._timer = self._loop.call_later(self._part, self._end_part)
+        else:
+            # Read the sockets once more: the reply may be there already.
+            self._deadline.reschedule(self._loop.time() + _LAST_LOOK)

@@ -8,6 +8,7 @@ local USER_CODE = 'rg:device-user-code:' .. realm .. ':'
 local POLLED = 'rg:device-polled:' .. realm .. ':'
 local GUESSES = 'rg:device-guesses:' .. realm .. ':'
 local REMEMBERED = 10000
+local anonymous = bounded.set('device-code', realm)
 local operations = {}
 
 local function read(code)
@@ -26,13 +27,20 @@ local function by_user_code(user_code)
 end
 
 -- An expired code is remembered for the interval and ten seconds more: its device learns of it.
-function operations.add(code, user_code, client, lifespan, interval, authorization)
+-- `most` is the limit of bytes of what public clients of the realm asked for; 0 for another client.
+function operations.add(code, user_code, client, lifespan, interval, authorization, most)
   local lasts = tonumber(lifespan) + tonumber(interval) + REMEMBERED
   if not redis.call('SET', USER_CODE .. user_code, code, 'PX', lasts, 'NX') then return 0 end
   local expires = string.format('%.0f', now + tonumber(lifespan) * 1000)
   redis.call('HSET', DEVICE .. code, 'status', 'pending', 'client', client, 'expires', expires,
     'interval', interval, 'authorization', authorization)
   redis.call('PEXPIRE', DEVICE .. code, lasts)
+  if tonumber(most) == 0 then return 1 end
+  anonymous.add(code .. ' ' .. user_code, #authorization, now, lasts)
+  anonymous.make_room(tonumber(most), function(name)
+    local oldest, typed = name:match('^(.*) (.*)$')
+    redis.call('DEL', DEVICE .. oldest, USER_CODE .. typed)
+  end)
   return 1
 end
 
@@ -74,6 +82,7 @@ local function answer(user_code, client, status, approval)
   if not device or device.status ~= 'pending' or device.client ~= client then return 0 end
   redis.call('HSET', DEVICE .. device.code, 'status', status, 'approval', approval)
   redis.call('DEL', USER_CODE .. user_code)
+  anonymous.remove(device.code .. ' ' .. user_code, #device.authorization)
   return 1
 end
 

@@ -3,7 +3,9 @@
 `rg:device-code:<realm>:<device code>` is the authorization with its status and approval, and
 `rg:device-user-code:<realm>:<user code>` the device code, until the user has answered.
 `rg:device-polled:<realm>:<device code>` exists for the interval after a poll, and
-`rg:device-guesses:<realm>:<address>` counts unknown user codes. Every key expires.
+`rg:device-guesses:<realm>:<address>` counts unknown user codes. Every key expires. The script
+counts the bytes of what was asked for in the name of public clients and waits for an answer, and
+removes the oldest ones of a realm that has too many.
 Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8
 """
 
@@ -20,6 +22,7 @@ from gateway.domain.device_authorizations import (
     DeviceStatus,
     GuessLimit,
 )
+from gateway.domain.ports.sign_in.device_authorizations import MOST_ANONYMOUS_BYTES
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
 
@@ -31,8 +34,15 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class RedisDeviceAuthorizations:
     """DeviceAuthorizationStore in the server that `client` is connected to."""
 
-    def __init__(self, client: RedisClient, load: LoadScript = ServerScript) -> None:
+    def __init__(
+        self,
+        client: RedisClient,
+        load: LoadScript = ServerScript,
+        *,
+        most_anonymous_bytes: int = MOST_ANONYMOUS_BYTES,
+    ) -> None:
         self._run = load(client, "device_authorizations")
+        self._most_anonymous = most_anonymous_bytes
 
     async def add(
         self, realm_id: str, authorization: DeviceAuthorization, lifespan: timedelta
@@ -41,6 +51,7 @@ class RedisDeviceAuthorizations:
         added = await self._run(
             *("add", realm_id, asked.device_code, asked.user_code, asked.client),
             *(max(1, lifespan // _MILLISECOND), asked.interval // _MILLISECOND, _encode(asked)),
+            self._most_anonymous if asked.is_anonymous else 0,
         )
         return bool(added)
 
@@ -79,7 +90,7 @@ def _encode(asked: DeviceAuthorization) -> str:
     values = (
         *(asked.device_code, asked.user_code, asked.client, asked.client_id, asked.scope),
         *(asked.interval // _MILLISECOND, asked.nonce),
-        *(asked.code_challenge, asked.code_challenge_method),
+        *(asked.code_challenge, asked.code_challenge_method, asked.certificate),
     )
     return orjson.dumps(values).decode()
 

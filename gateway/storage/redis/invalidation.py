@@ -7,7 +7,7 @@ or stays silent, and after every (re)connection listeners are called with None.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from redis.exceptions import RedisError
@@ -29,6 +29,7 @@ CHANNEL = "realmgate:invalidation"
 _LONGEST_TOPIC = 512
 _FIRST_BACKOFF = 0.05
 _LONGEST_BACKOFF = 1.0
+_SOCKET_TIMEOUT = timedelta(seconds=5)
 _SILENCE = 2.0
 """Seconds without a message after which the server is probed."""
 
@@ -40,7 +41,7 @@ class RedisInvalidation:
     """
 
     def __init__(self, url: Secret, silence: float = _SILENCE) -> None:
-        self._client = create_client(url)
+        self._client = create_client(url, socket_timeout=_SOCKET_TIMEOUT)
         self._silence = silence
         self._listeners: list[Callable[[str | None], None]] = []
         self.connected = False

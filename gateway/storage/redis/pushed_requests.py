@@ -1,43 +1,65 @@
-"""Pushed authorization requests in Redis, each for one client and one use.
+"""Pushed authorization requests in Redis, each for one client and one response.
 
-`rg:pushed-request:<realm>:<client>:<reference>` is the JSON of the parameters, until it is taken or
-its time is over. Spec: RFC 9126 §2.2, §7.3
+`rg:pushed-request:<realm>:<client>:<reference>` is the JSON of the parameters, and once the request
+was used an empty mark; both expire by themselves. The thumbprint of a certificate stands beside the
+parameters. The script counts the bytes of the requests of public clients, and removes the oldest
+ones of a realm that has too many. Spec: RFC 9126 §2.2, §7.3
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Final
 
 import orjson
 
-from gateway.storage.redis.connection import RedisClient, named_failures
+from gateway.domain.ports.sign_in.pushed_requests import MOST_ANONYMOUS_BYTES, PushedParameters
+from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_CERTIFICATE: Final = "x5t#S256"
+"""No parameter has this name."""
 
 
 class RedisPushedRequests:
     """PushedRequestStore in the server that `client` is connected to."""
 
-    def __init__(self, client: RedisClient, load: LoadScript = ServerScript) -> None:
-        self._client = client
-        self._take = load(client, "take_once")
+    def __init__(
+        self,
+        client: RedisClient,
+        load: LoadScript = ServerScript,
+        *,
+        most_anonymous_bytes: int = MOST_ANONYMOUS_BYTES,
+    ) -> None:
+        self._run = load(client, "pushed_requests")
+        self._most_anonymous = most_anonymous_bytes
 
     async def add(
         self,
         realm_id: str,
         client: str,
         reference: str,
-        parameters: Mapping[str, str],
+        pushed: PushedParameters,
         lifespan: timedelta,
     ) -> None:
-        with named_failures():
-            await self._client.set(
-                _key(realm_id, client, reference), orjson.dumps(dict(parameters)), px=lifespan
-            )
+        members = dict(pushed.values)
+        if pushed.certificate is not None:
+            members[_CERTIFICATE] = pushed.certificate
+        text = orjson.dumps(members).decode()
+        most = self._most_anonymous if pushed.is_anonymous else 0
+        name = _name(client, reference)
+        await self._run("add", realm_id, name, text, max(1, lifespan // _MILLISECOND), most)
 
-    async def take(self, realm_id: str, client: str, reference: str) -> Mapping[str, str] | None:
-        found: Any = await self._take(_key(realm_id, client, reference))
-        return None if found is None else orjson.loads(found)
+    async def find(self, realm_id: str, client: str, reference: str) -> PushedParameters | None:
+        found = await self._run("find", realm_id, _name(client, reference))
+        if not found:
+            return None
+        values = orjson.loads(found)
+        return PushedParameters(values, values.pop(_CERTIFICATE, None))
+
+    async def use(self, realm_id: str, client: str, reference: str, remembered: timedelta) -> bool:
+        lasts = max(1, remembered // _MILLISECOND)
+        return bool(await self._run("use", realm_id, _name(client, reference), lasts))
 
 
-def _key(realm_id: str, client: str, reference: str) -> str:
-    return f"rg:pushed-request:{realm_id}:{client}:{reference}"
+def _name(client: str, reference: str) -> str:
+    return f"{client}:{reference}"

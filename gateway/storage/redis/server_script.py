@@ -29,8 +29,7 @@ class ServerScript:
 
     def __init__(self, client: RedisClient, name: str) -> None:
         self._client = client
-        file = Path(__file__).with_name(f"{name}.lua")
-        self._text = self.prologue + file.read_text(encoding="ascii")
+        self._text = script_text(name, self.prologue)
         self._digest = hashlib.sha1(self._text.encode("ascii"), usedforsecurity=False).hexdigest()
 
     async def __call__(self, *arguments: str | int) -> Any:
@@ -39,6 +38,15 @@ class ServerScript:
                 return await self._client.execute_command("EVALSHA", self._digest, 0, *arguments)
             except NoScriptError:
                 return await self._client.execute_command("EVAL", self._text, 0, *arguments)
+
+
+def script_text(name: str, prologue: str = SERVER_CLOCK) -> str:
+    """Return the whole text of a script, whose digest Redis knows it by."""
+    return prologue + _source("bounded_bytes") + _source(name)
+
+
+def _source(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="ascii")
 
 
 LoadScript = Callable[[RedisClient, str], ServerScript]

@@ -122,10 +122,17 @@ local function page(index, first, most)
   return found
 end
 
+-- Stores an authorization code; `key` is nil where the session is written without one.
+local function issue(key, code, lifespan)
+  if key then
+    redis.call('SET', key, code, 'PX', lifespan, 'NX')
+  end
+end
+
 local operations = {}
 
 -- `text` is the stored text without the instant of expiry.
-function operations.add(id, text, lasts)
+function operations.add(id, text, lasts, ...)
   sweep(SWEPT_BY_WRITES)
   local ttl = ttl_of(lasts)
   text = expires_in(lasts) .. ' ' .. text
@@ -133,6 +140,7 @@ function operations.add(id, text, lasts)
     return 0
   end
   list(id, parse(text), ttl)
+  issue(...)
   return 1
 end
 
@@ -141,15 +149,15 @@ function operations.find(id)
   return text and tonumber(text:match('^%d+')) > now and text or nil
 end
 
--- `own` replaces the line of JSON, where given: the user signed in again.
-function operations.join(id, refreshed, lasts, client, part, own)
+-- `own` replaces the line of JSON unless it is empty: the user signed in again.
+function operations.join(id, refreshed, lasts, client, part, own, ...)
   sweep(SWEPT_BY_WRITES)
   local session = find_active(id)
   if not session then
     return 0
   end
   session.refreshed, session.expires = refreshed, expires_in(lasts)
-  session.rest = own or session.rest
+  session.rest = own ~= '' and own or session.rest
   if not session.parts[client] then
     table.insert(session.clients, client)
   end
@@ -157,6 +165,7 @@ function operations.join(id, refreshed, lasts, client, part, own)
   local ttl = ttl_of(lasts)
   redis.call('SET', SESSION .. id, write(session), 'PX', ttl)
   list(id, session, ttl)
+  issue(...)
   return 1
 end
 
@@ -166,7 +175,7 @@ function operations.refresh(id, refreshed, lasts, client, part)
   if not session or not session.parts[client] then
     return 0
   end
-  return operations.join(id, refreshed, lasts, client, part)
+  return operations.join(id, refreshed, lasts, client, part, '')
 end
 
 -- The session lasts, though it may be without clients.

@@ -3,7 +3,8 @@
 A session is one key, `rg:session:<realm>:<id>`: a line of instants and the user's id, a line of
 JSON, and a line for each client. Three kinds of sorted sets hold its id: that of the realm by
 expiry, those of the user and of each client by start. Every call is one script and so atomic, and a
-refresh of an ended session finds no key to write to.
+refresh of an ended session finds no key to write to. An authorization code is written by the call
+that begins or joins its session.
 
 Sessions expire by the clock of the server: gateways pass how long a session lasts from now on, so
 that none ends a session of another. Later calls of the same realm remove expired ids from the sets,
@@ -18,14 +19,17 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.sessions import ClientSession, UserSession
+from gateway.storage.redis.code_texts import code_key, encode_code
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
 _ENDED_AT_ONCE: Final = 500
 _COUNTED_AT_ONCE: Final = 1_000
 
@@ -40,25 +44,41 @@ class RedisSessions:
         self._clock = clock
         self._run = load(client, "sessions")
 
-    async def add(self, session: UserSession, expires_at: datetime) -> None:
-        arguments = (session.id, _encode(session), self._lasts(expires_at))
+    async def add(
+        self, session: UserSession, expires_at: datetime, code: IssuedCode | None = None
+    ) -> None:
+        arguments = (
+            *(session.id, _encode(session), self._lasts(expires_at)),
+            *_code_arguments(session.realm_id, code),
+        )
         if not await self._run("add", session.realm_id, *arguments):
             raise AlreadyExists("Session exists")
 
     async def find(self, realm_id: str, session_id: str) -> UserSession | None:
         text = await self._run("find", realm_id, session_id)
-        return None if text is None else _decode(realm_id, session_id, text)
+        return None if text is None else decode_session(realm_id, session_id, text)
 
     async def join(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        code: IssuedCode | None = None,
     ) -> bool:
-        return await self._move("join", realm_id, session_id, client, expires_at)
+        more = ("", *_code_arguments(realm_id, code))
+        return await self._move("join", realm_id, session_id, client, expires_at, *more)
 
     async def renew(
-        self, session: UserSession, client: ClientSession, expires_at: datetime
+        self,
+        session: UserSession,
+        client: ClientSession,
+        expires_at: datetime,
+        code: IssuedCode | None = None,
     ) -> bool:
-        own = _encode_own(session)
-        return await self._move("join", session.realm_id, session.id, client, expires_at, own)
+        realm_id = session.realm_id
+        more = (_encode_own(session), *_code_arguments(realm_id, code))
+        return await self._move("join", realm_id, session.id, client, expires_at, *more)
 
     async def refresh(
         self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
@@ -116,7 +136,7 @@ class RedisSessions:
         session_id: str,
         client: ClientSession,
         expires_at: datetime,
-        *own: str,
+        *more: str | int,
     ) -> bool:
         arguments: tuple[str | int, ...] = (
             session_id,
@@ -124,7 +144,7 @@ class RedisSessions:
             self._lasts(expires_at),
             client.client,
             _encode_part(client),
-            *own,
+            *more,
         )
         return bool(await self._run(operation, realm_id, *arguments))
 
@@ -140,6 +160,19 @@ class RedisSessions:
     def _lasts(self, expires_at: datetime) -> int:
         """Return how long a session lasts from now on, in microseconds."""
         return (expires_at - self._clock.now()) // _MICROSECOND
+
+
+def session_key(realm_id: str, session_id: str) -> str:
+    """Return the key of a session."""
+    return f"rg:session:{realm_id}:{session_id}"
+
+
+def _code_arguments(realm_id: str, code: IssuedCode | None) -> tuple[str | int, ...]:
+    """Return key, text and lifespan in milliseconds of a code that is stored with its session."""
+    if code is None:
+        return ()
+    lifespan = max(1, code.lifespan // _MILLISECOND)
+    return (code_key(realm_id, code.code.name), encode_code(code.code), lifespan)
 
 
 def _number(instant: datetime) -> int:
@@ -181,7 +214,8 @@ def _encode_part(part: ClientSession) -> str:
     return f"{part.client} {instants} {_json(own)}"
 
 
-def _decode(realm_id: str, session_id: str, text: str) -> UserSession:
+def decode_session(realm_id: str, session_id: str, text: str) -> UserSession:
+    """Return a session from its stored text."""
     head, rest, *parts = text.removesuffix("\n").split("\n")
     _, started_at, refreshed_at, user_id = head.split(" ")
     username, ip_address, remember_me, *notes = orjson.loads(rest)
@@ -213,5 +247,6 @@ def _decode_part(line: str) -> ClientSession:
 def _decode_all(realm_id: str, found: Sequence[str]) -> tuple[UserSession, ...]:
     pairs: Iterator[str] = iter(found)
     return tuple(
-        _decode(realm_id, session_id, text) for session_id, text in zip(pairs, pairs, strict=True)
+        decode_session(realm_id, session_id, text)
+        for session_id, text in zip(pairs, pairs, strict=True)
     )

@@ -12,10 +12,16 @@ MOST_TABS: Final = 50
 """Of one browser in one realm; a further tab replaces the one that ends first."""
 MOST_BYTES: Final = 64 * 1024
 """Bytes of one stored session."""
+MOST_UNPROVEN_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of the sessions of one realm in which no credential was right: about 100,000 sessions."""
 
 
 class AuthenticationSessionStore(Protocol):
-    """Authentication sessions until they end at `expires_at`, by realm, id and tab."""
+    """Authentication sessions until they end at `expires_at`, by realm, id and tab.
+
+    Anonymous callers begin sign-ins. Those of a realm in which no credential was right (`used` is
+    empty) have at most MOST_UNPROVEN_BYTES: the one whose last step is the oldest is removed.
+    """
 
     async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:
         """Store a new session; raises InvalidInput for one that is too large."""

@@ -1,16 +1,16 @@
-"""Authorization codes of all gateways: each is redeemed once. Spec: RFC 6749 §4.1.2."""
+"""Authorization codes of all gateways: each is redeemed once. Spec: RFC 6749 §4.1.2.
+
+A code is stored with its session: `OnlineSessionStore`.
+"""
 
 from datetime import timedelta
 from typing import Protocol
 
-from gateway.domain.authorization_codes import AuthorizationCode, CodeName, RedeemedCode
+from gateway.domain.authorization_codes import CodeName, RedeemedCode
 
 
 class AuthorizationCodeStore(Protocol):
     """Methods raise StoreUnavailable."""
-
-    async def add(self, realm_id: str, code: AuthorizationCode, lifespan: timedelta) -> None:
-        """Store a new code, which can be redeemed for `lifespan`."""
 
     async def redeem(self, realm_id: str, name: CodeName, replay_window: timedelta) -> RedeemedCode:
         """Redeem the code: of many callers at once exactly one is the first.

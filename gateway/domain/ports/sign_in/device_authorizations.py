@@ -1,7 +1,7 @@
 """Device authorizations of all gateways: each gives tokens once. Spec: RFC 8628 §3.4, §5.1."""
 
 from datetime import timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from gateway.domain.device_authorizations import (
     DeviceApproval,
@@ -11,9 +11,16 @@ from gateway.domain.device_authorizations import (
     GuessLimit,
 )
 
+MOST_ANONYMOUS_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of the unanswered authorizations that devices of public clients of one realm asked for."""
+
 
 class DeviceAuthorizationStore(Protocol):
-    """Methods raise StoreUnavailable."""
+    """Methods raise StoreUnavailable.
+
+    The anonymous authorizations of a realm that wait for an answer have at most
+    MOST_ANONYMOUS_BYTES: the oldest is removed.
+    """
 
     async def add(
         self, realm_id: str, authorization: DeviceAuthorization, lifespan: timedelta
