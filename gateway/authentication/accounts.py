@@ -68,6 +68,21 @@ class Accounts:
         found = await self._database.lookups.user(realm_id, user_id)
         return None if found is None else Account(found.value.user, None, user_id)
 
+    async def reloaded(self, realm_id: str, user_id: str) -> Account:
+        """Return the account as it is stored now, with its credentials."""
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm_id, user_id)
+            held = await stores.users.credentials(realm_id, user_id)
+        return Account(user, held, user_id)
+
+    async def unknown(self, realm_id: str, username: str) -> Account:
+        """Return the account of a name that no user has, as slowly as one with credentials."""
+        account = unknown_account(username)
+        await self._database.lookups.user(realm_id, account.guarded_as)
+        async with self._database.read() as stores:
+            await stores.users.credentials(realm_id, account.guarded_as)
+        return account
+
     async def with_credentials(self, account: Account) -> Account:
         """Return the account with its credentials."""
         if account.credentials is not None or account.user is None:

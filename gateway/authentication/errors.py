@@ -4,6 +4,7 @@ SignInRefused
 ├── InvalidUserCredentials    one public text for unknown, wrong and locked
 ├── AccountDisabled           only after the right password
 ├── AccountNotSetUp           only after the right password
+├── ActionDeclined            only after the right password
 ├── AccessDenied              only after the right password
 ├── SessionLimitExceeded      only after the right password
 ├── LevelNotReached           only after the right password
@@ -68,6 +69,15 @@ class AccountDisabled(SignInRefused):
 
     def __init__(self, user_id: str) -> None:
         super().__init__(EventError.USER_DISABLED, user_id)
+
+
+class ActionDeclined(SignInRefused):
+    """The user declined the required action `action`; `text` is for the client."""
+
+    def __init__(self, user_id: str, action: str, text: str) -> None:
+        super().__init__(EventError.REJECTED_BY_USER, user_id)
+        self.action = action
+        self.text = text
 
 
 class AccountNotSetUp(SignInRefused):

@@ -58,6 +58,26 @@ class OneTimePasswordCheck:
             await self._advance(realm.id, credential, match.advanced)
         return True
 
+    async def enrolled(
+        self, realm: Realm, credential: Credential, code: Secret, now: datetime
+    ) -> Credential | None:
+        """Return a new credential as it is to be stored; None where the code is not its own.
+
+        The code is marked as used, so no sign-in accepts it. Raises StoreUnavailable.
+        """
+        match = self._codes.match(
+            code,
+            credential.credential_data,
+            credential.secret_data,
+            look_ahead_window=realm.otp_policy.look_ahead_window,
+            now=now,
+        )
+        if match is None or not await self._is_first(realm.id, realm.otp_policy, credential, match):
+            return None
+        if match.advanced is None:
+            return credential
+        return replace(credential, credential_data=match.advanced)
+
     async def _is_first(
         self, realm_id: str, policy: OtpPolicy, credential: Credential, match: CodeMatch
     ) -> bool:

@@ -14,6 +14,8 @@ from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
+from gateway.domain.user_profile.display import AttributeDisplay
+from gateway.domain.user_profile.findings import Violation
 from gateway.domain.user_profile.merging import demands, values_of
 from gateway.domain.user_profile.profile import (
     ROOTS,
@@ -37,12 +39,21 @@ _NAME: Final = PROFILE_PROVIDER
 _SWITCH: Final = "userProfileEnabled"
 _EVERY_VIEWER: Final = frozenset(Viewer)
 _FREE: Final = UserProfile(
-    {name: ProfileAttribute(name, view=_EVERY_VIEWER, edit=_EVERY_VIEWER) for name in ROOTS},
+    {
+        name: ProfileAttribute(
+            name,
+            view=_EVERY_VIEWER,
+            edit=_EVERY_VIEWER,
+            display=AttributeDisplay(f"${{{name}}}"),
+        )
+        for name in ROOTS
+    },
     UnmanagedPolicy.ENABLED,
 )
-_LOCALE: Final = ProfileAttribute(
+LANGUAGE: Final = ProfileAttribute(
     "locale", multivalued=True, view=_EVERY_VIEWER, edit=_EVERY_VIEWER
 )
+"""The attribute of realms where users choose a language, unless their profile has it."""
 
 
 def has_free_attributes(realm: Realm) -> bool:
@@ -109,23 +120,30 @@ def _standard_rules(demanding: bool) -> UserProfile:  # noqa: FBT001 - the key o
 
 
 def _with_locale(realm: Realm, rules: UserProfile) -> UserProfile:
-    if not realm.localization.enabled or _LOCALE.name in rules.attributes:
+    if not realm.localization.enabled or LANGUAGE.name in rules.attributes:
         return rules
-    return replace(rules, attributes={_LOCALE.name: _LOCALE, **rules.attributes})
+    return replace(rules, attributes={LANGUAGE.name: LANGUAGE, **rules.attributes})
 
 
-async def has_complete_profile(entry: RealmEntry, user: User) -> bool:
-    """Tell whether a sign-in succeeds without VERIFY_PROFILE.
+def requested_profile(entry: RealmEntry, scopes: frozenset[str]) -> UserProfile:
+    """Return the rules that hold in a sign-in for these client scopes."""
+    if has_free_attributes(entry.realm):
+        return _FREE
+    return _rules(entry.realm, entry.user_profile).requested_with(scopes)
 
-    The user must not lack what the profile requires of users, nor have what it refuses, among the
-    attributes that users may change. Requirements of certain client scopes are not asked for here.
+
+async def profile_violations(
+    entry: RealmEntry, user: User, scopes: frozenset[str]
+) -> tuple[Violation, ...]:
+    """Return what the user has to change in a sign-in for these client scopes.
+
+    It is what the user lacks of what the profile requires of users, and has of what it refuses,
+    among the attributes that users may change.
     """
-    realm = entry.realm
-    if has_free_attributes(realm):
-        return True
-    rules = _rules(realm, entry.user_profile)
-    values, locked = values_of(user), locked_names(realm.login)
-    asked = await evaluate(
+    if has_free_attributes(entry.realm):
+        return ()
+    rules = requested_profile(entry, scopes)
+    values, locked = values_of(user), locked_names(entry.realm.login)
+    return await evaluate(
         lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
     )
-    return not asked

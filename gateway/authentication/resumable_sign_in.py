@@ -107,12 +107,15 @@ class ResumableSignIn:
     async def _stored(
         self, context: SignInContext, before: AuthenticationSession, step: Step
     ) -> Step:
-        """Store what the step has changed; Replayed where another request was faster."""
+        """Store what the step has changed; Replayed where another request was faster.
+
+        What the step has changed in the account stays changed, and is reported.
+        """
         if isinstance(step, Refused | PageExpired | Replayed):
             return step
         if await self._replace(context, before, step.session):
             return step
-        return Replayed(before)
+        return Replayed(before, step.account_changes)
 
     async def _replace(
         self, context: SignInContext, before: AuthenticationSession, after: AuthenticationSession

@@ -1,5 +1,6 @@
 """The engine with every authenticator and condition that acts."""
 
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
 from gateway.authentication.brute_force_guard import BruteForceGuard
@@ -7,10 +8,14 @@ from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import SignInEngine
 from gateway.authentication.engine.flow_runner import FlowRunner
 from gateway.authentication.engine.guarded_checks import PermanentLockouts
+from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
-from gateway.authentication.required_actions import PendingActions
+from gateway.authentication.pending_actions import PendingActions
+from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.required_actions import required_actions
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
@@ -22,11 +27,14 @@ def flow_runner(
     accounts: Accounts,
     passwords: PasswordCheck,
     codes: OneTimePasswordCheck,
+    recovery_codes: RecoveryCodeCheck,
+    *,
     directory: Directory,
     sessions: SessionStore,
 ) -> FlowRunner:
     """Return what runs flows. `sessions` are the online ones."""
-    acting = {each.id: each for each in authenticators(accounts, passwords, codes, sessions)}
+    found = authenticators(accounts, passwords, codes, recovery_codes, sessions)
+    acting = {each.id: each for each in found}
 
     def find(name: str) -> Authenticator:
         return acting.get(name) or Unavailable(name)
@@ -44,15 +52,27 @@ def sign_in_engine(
     codes: OneTimePasswordCheck,
     sessions: SessionStore,
     invalidation: Invalidation,
+    new_passwords: PasswordChanges,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
+    updates = AccountUpdates(database, invalidation)
     return SignInEngine(
-        flow_runner(accounts, passwords, codes, directory, sessions),
+        flow_runner(
+            accounts,
+            passwords,
+            codes,
+            RecoveryCodeCheck(updates),
+            directory=directory,
+            sessions=sessions,
+        ),
         accounts=accounts,
         guard=guard,
         lockouts=PermanentLockouts(database, invalidation),
         passwords=passwords,
-        actions=PendingActions(database, accounts),
+        actions=RequiredActions(
+            PendingActions(database, accounts),
+            required_actions(accounts, new_passwords, codes, updates),
+        ),
     )

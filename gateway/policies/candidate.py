@@ -13,13 +13,15 @@ from gateway.domain.secrets import Secret
 class PasswordRefused(InvalidInput):
     """The password breaks a rule of the realm: Keycloak's message key, and its English text.
 
-    The key is `invalidPassword<rule>Message`; Keycloak: 5.1.
+    The key is `invalidPassword<rule>Message`; `arguments` take the place of `{0}` in its texts.
+    Keycloak: 5.1.
     """
 
-    def __init__(self, rule: str, reason: str) -> None:
+    def __init__(self, rule: str, reason: str, *arguments: int) -> None:
         super().__init__(())
         self.key = f"invalidPassword{rule}Message"
-        self.text = f"Invalid password: {reason}"
+        self.arguments = tuple(map(str, arguments))
+        self.text = f"Invalid password: {reason.format(*arguments)}"
 
     def __str__(self) -> str:
         return self.text

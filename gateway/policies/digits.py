@@ -13,4 +13,6 @@ class Digits:
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 1)
         if sum(map(str.isdecimal, candidate.text)) < wanted:
-            raise PasswordRefused("MinDigits", f"must contain at least {wanted} numerical digits.")
+            raise PasswordRefused(
+                "MinDigits", "must contain at least {0} numerical digits.", wanted
+            )

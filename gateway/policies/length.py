@@ -13,4 +13,4 @@ class Length:
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 8)
         if len(candidate.text) < wanted:
-            raise PasswordRefused("MinLength", f"minimum length {wanted}.")
+            raise PasswordRefused("MinLength", "minimum length {0}.", wanted)

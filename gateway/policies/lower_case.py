@@ -14,5 +14,5 @@ class LowerCase:
         wanted = int(argument or 1)
         if sum(map(str.islower, candidate.text)) < wanted:
             raise PasswordRefused(
-                "MinLowerCaseChars", f"must contain at least {wanted} lower case characters."
+                "MinLowerCaseChars", "must contain at least {0} lower case characters.", wanted
             )

@@ -13,4 +13,4 @@ class MaxLength:
     async def check(self, candidate: Candidate, argument: str | None) -> None:
         wanted = int(argument or 64)
         if len(candidate.text) > wanted:
-            raise PasswordRefused("MaxLength", f"maximum length {wanted}.")
+            raise PasswordRefused("MaxLength", "maximum length {0}.", wanted)

@@ -27,5 +27,5 @@ class PasswordHistory:
         for earlier in (*current, *candidate.former[: max(0, wanted - 1)]):
             if await earlier.is_it(candidate.password):
                 raise PasswordRefused(
-                    "History", f"must not be equal to any of last {wanted} passwords."
+                    "History", "must not be equal to any of last {0} passwords.", wanted
                 )

@@ -14,7 +14,7 @@ class SpecialChars:
         wanted = int(argument or 1)
         if sum(map(_is_special, candidate.text)) < wanted:
             raise PasswordRefused(
-                "MinSpecialChars", f"must contain at least {wanted} special characters."
+                "MinSpecialChars", "must contain at least {0} special characters.", wanted
             )
 
 

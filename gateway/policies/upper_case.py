@@ -14,5 +14,5 @@ class UpperCase:
         wanted = int(argument or 1)
         if sum(map(str.isupper, candidate.text)) < wanted:
             raise PasswordRefused(
-                "MinUpperCaseChars", f"must contain at least {wanted} upper case characters."
+                "MinUpperCaseChars", "must contain at least {0} upper case characters.", wanted
             )

@@ -10,6 +10,7 @@ from gateway.authentication.authenticators.cookie import Cookie
 from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
 from gateway.authentication.authenticators.password_form import PasswordForm
+from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -22,6 +23,7 @@ from gateway.authentication.authenticators.validate_username import ValidateUser
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -29,15 +31,17 @@ def authenticators(
     accounts: Accounts,
     passwords: PasswordCheck,
     codes: OneTimePasswordCheck,
+    recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
 ) -> tuple[Authenticator, ...]:
     """Return every authenticator that acts. `sessions` are the online ones."""
     return (
-        Cookie(accounts),
+        Cookie(),
         UsernamePasswordForm(accounts, passwords),
         UsernameForm(accounts),
         PasswordForm(passwords),
         OneTimeCodeForm(codes),
+        RecoveryCodeForm(recovery_codes),
         ValidateUsername(accounts),
         ValidatePassword(passwords),
         ValidateOneTimePassword(codes),

@@ -6,7 +6,7 @@ session has; then the user of the session is the one who signs in. Keycloak: Coo
 
 from typing import ClassVar
 
-from gateway.authentication.accounts import Accounts
+from gateway.authentication.accounts import Account
 from gateway.authentication.engine.context import BrowserSession, SignInContext
 from gateway.authentication.engine.levels import (
     LEVELS_NOTE,
@@ -33,19 +33,14 @@ class Cookie(WithoutForm):
 
     id: ClassVar = COOKIE
 
-    def __init__(self, accounts: Accounts) -> None:
-        self._accounts = accounts
-
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return ATTEMPTED where the session is not enough."""
         del config
         browser = sign_in.context.browser_session
-        if browser is None:
+        if browser is None or not browser.user.enabled:
             return Outcome.ATTEMPTED
-        account = await self._accounts.with_id(sign_in.realm.id, browser.session.user_id)
-        if account is None or account.user is None or not account.user.enabled:
-            return Outcome.ATTEMPTED
-        sign_in.identify(account, account.user.username)
+        user = browser.user
+        sign_in.identify(Account(user, None, user.id), user.username)
         sign_in.note(BROWSER_SESSION, browser.session.id)
         return _by_session(sign_in, browser)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from gateway.authentication.engine.proven_password import note_password
 from gateway.authentication.engine.sign_in import SecretCheck, SignIn
 from gateway.authentication.errors import NotIdentified
 from gateway.authentication.password_check import PasswordCheck
@@ -36,5 +37,6 @@ def password_check(
     def keep() -> None:
         if account.password is not None:
             sign_in.proven_password = (account.password, password)
+            note_password(sign_in, account.password)
 
     return SecretCheck(PASSWORD, prove, again, wrong, on_failure, keep)

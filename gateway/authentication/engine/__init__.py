@@ -4,6 +4,7 @@ A flow has executions: authenticators, and flows of their own. An authenticator 
 challenges the user; what it decides by and what it comes to are values.
 """
 
+from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
 from gateway.authentication.engine.context import (
     BrowserSession,
     RequestedAuthentication,

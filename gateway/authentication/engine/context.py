@@ -9,13 +9,15 @@ from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
 
 
 @dataclass(frozen=True, slots=True)
 class BrowserSession:
-    """The user session of the browser's identity cookie, which was verified."""
+    """The user session of the browser's identity cookie, which was verified, and its user."""
 
     session: UserSession
+    user: User
     authenticated_at: datetime
 
 
@@ -25,6 +27,7 @@ class RequestedAuthentication:
 
     `level` is the level of authentication; with `level_is_essential` a lower one is an error.
     `reauthenticate` and `max_age` require credentials again where the browser is signed in.
+    `action` is a required action that the client asks for (`kc_action`).
     `login_hint` fills in the user name; `remembered_username` as well, from an earlier sign-in.
     """
 
@@ -32,6 +35,7 @@ class RequestedAuthentication:
     level_is_essential: bool = False
     reauthenticate: bool = False
     max_age: timedelta | None = None
+    action: str | None = None
     login_hint: str | None = field(default=None, repr=False)
     remembered_username: str | None = field(default=None, repr=False)
 
@@ -44,7 +48,8 @@ class SignInContext:
     """One request of one browser or client, from an address.
 
     `scopes` are the names of the client scopes that were requested, defaults included.
-    `certificate` is that of the TLS connection.
+    `certificate` is that of the TLS connection. `has_pages` says that the user can be asked to
+    perform required actions, which otherwise refuse the sign-in.
     """
 
     realm: RealmEntry
@@ -54,6 +59,7 @@ class SignInContext:
     scopes: frozenset[str] = frozenset()
     certificate: ClientCertificate | None = None
     browser_session: BrowserSession | None = None
+    has_pages: bool = False
     requested: RequestedAuthentication = _ANYTHING
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The credentials of the password grant; pages submit theirs."""

@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from gateway.authentication.accounts import Account, Accounts, unknown_account
+from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine.context import SignInContext
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
 from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
+from gateway.authentication.engine.proven_password import has_password, is_former
+from gateway.authentication.engine.required_action import ACTION_STATUS, RequiredActions
 from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
 from gateway.authentication.engine.steps import (
     Challenged,
@@ -26,24 +28,28 @@ from gateway.authentication.engine.steps import (
 )
 from gateway.authentication.errors import (
     AccountDisabled,
-    AccountNotSetUp,
     InvalidUserCredentials,
     LevelNotReached,
     SignInRefused,
 )
 from gateway.authentication.password_check import PasswordCheck
-from gateway.authentication.required_actions import PendingActions
 from gateway.domain.authentication import (
+    LOCALE,
     AuthenticationSession,
     Challenge,
-    ExecutionStatus,
+    FormName,
+    MessageKey,
     Stage,
 )
 from gateway.domain.events import EventError
-from gateway.domain.flows import KIND_OF, SignInFlow
+from gateway.domain.flows import SignInFlow
 
+TRY_ANOTHER_WAY: Final = "tryAnotherWay"
+"""The field of a form that asks for the list of executions."""
 OTHER_WAY: Final = "authenticationExecution"
-"""The field of a form that selects another execution."""
+"""The field of a form that selects an execution."""
+_SELECTING: Final = "authentication-selector"
+"""The note of a session whose page is the list of executions."""
 Work = Callable[[SignIn, GuardedChecks], Awaitable[Progress]]
 
 
@@ -58,7 +64,7 @@ class SignInEngine:
         guard: BruteForceGuard,
         lockouts: PermanentLockouts,
         passwords: PasswordCheck,
-        actions: PendingActions,
+        actions: RequiredActions,
     ) -> None:
         self._runner = runner
         self._accounts = accounts
@@ -79,7 +85,7 @@ class SignInEngine:
         session: AuthenticationSession, execution: str | None, session_code: str | None
     ) -> PageExpired | Replayed | None:
         """Return what a form comes to that is not that of the current step."""
-        if session.execution is None or execution != session.execution:
+        if session.waits_for is None or execution != session.waits_for:
             return PageExpired(session)
         return None if session.is_current(session_code) else Replayed(session)
 
@@ -91,26 +97,33 @@ class SignInEngine:
         form: Form,
         session_code: str | None,
     ) -> Step:
-        """Take the form of an execution, which must be the one that waits for the user.
+        """Take the form of an execution or required action: the one that waits for the user.
 
         A form of another step comes to PageExpired, one that was sent before to Replayed.
         """
         misplaced = self.misplaced(session, execution, session_code)
         if misplaced is not None:
             return misplaced
+        if session.required_action is not None:
+            return await self._perform(context, session, form)
+        session = session.with_note(_SELECTING, None)
+        if TRY_ANOTHER_WAY in form:
+            session = session.with_note(_SELECTING, "true")
+            return await self._at(context, session, execution, None)
         chosen = form.get(OTHER_WAY)
-        if chosen and chosen != execution:
-            return await self._take_other_way(context, session, chosen)
+        if chosen:
+            return await self._take_way(context, session, chosen)
         return await self._at(context, session, execution, form)
 
     async def show(
         self, context: SignInContext, session: AuthenticationSession, execution: str | None = None
     ) -> Step:
         """Show the form again that waits for the user; PageExpired for that of another step."""
+        waits = session.waits_for
+        if waits is not None and execution not in {None, waits}:
+            return PageExpired(session)
         if session.stage is Stage.AUTHENTICATED:
             return await self.resume(context, session)
-        if execution is not None and execution != session.execution:
-            return PageExpired(session)
         return await self._at(context, session, session.execution, None)
 
     async def restart(self, context: SignInContext, session: AuthenticationSession) -> Step:
@@ -126,11 +139,29 @@ class SignInEngine:
             return PageExpired(session)
         return await self._step(context, session, _succeeded)
 
-    async def _take_other_way(
+    async def _perform(
+        self, context: SignInContext, session: AuthenticationSession, form: Form
+    ) -> Step:
+        """Take the form of the required action; the next one, or the end, follows."""
+        if _has_lost_session(context, session):
+            return PageExpired(session)
+
+        async def work(sign_in: SignIn, checks: GuardedChecks) -> Progress:
+            del checks
+            sign_in.challenge = await self._actions.submit(sign_in, form)
+            if sign_in.challenge is not None:
+                return Progress.WAITING
+            sign_in.account = await self._account(context, session)
+            return Progress.SUCCEEDED
+
+        return await self._step(context, session, work)
+
+    async def _take_way(
         self, context: SignInContext, session: AuthenticationSession, chosen: str
     ) -> Step:
+        """Show the form of the execution that the user has chosen."""
         shown = await self.show(context, session)
-        if not isinstance(shown, Challenged):
+        if not isinstance(shown, Challenged) or chosen == shown.execution:
             return shown
         if chosen not in {way for way, _ in shown.challenge.other_ways}:
             return PageExpired(session)
@@ -166,12 +197,28 @@ class SignInEngine:
         async with GuardedChecks(self._guard, self._lockouts) as checks:
             try:
                 sign_in.account = await self._account(context, session)
+                if await self._has_former_password(sign_in):
+                    return await self._again(context, session)
                 step = await self._outcome(sign_in, checks, await work(sign_in, checks))
             except SignInRefused as refusal:
-                return Refused(sign_in.next_session(), refusal)
+                return Refused(sign_in.next_session(), refusal, sign_in.account_changes)
         if sign_in.proven_password is not None:
             await self._passwords.strengthen(sign_in.realm, *sign_in.proven_password)
         return step
+
+    async def _has_former_password(self, sign_in: SignIn) -> bool:
+        """Tell whether the password that was proven before has been replaced meanwhile."""
+        if sign_in.account is None or not has_password(sign_in.begun):
+            return False
+        sign_in.account = await self._accounts.with_credentials(sign_in.account)
+        return is_former(sign_in.begun, sign_in.account)
+
+    async def _again(self, context: SignInContext, session: AuthenticationSession) -> Step:
+        """Ask for the credentials again, and say so."""
+        step = await self.restart(context, session)
+        if not isinstance(step, Challenged) or step.challenge.message is not None:
+            return step
+        return replace(step, challenge=replace(step.challenge, message=MessageKey.REAUTHENTICATE))
 
     async def _account(
         self, context: SignInContext, session: AuthenticationSession
@@ -183,7 +230,8 @@ class SignInEngine:
                 raise InvalidUserCredentials(EventError.USER_NOT_FOUND)
             return found
         if session.notes.get(UNKNOWN_USER):
-            return unknown_account(session.attempted_username or "")
+            name = session.attempted_username or ""
+            return await self._accounts.unknown(context.realm.realm.id, name)
         return None
 
     async def _outcome(self, sign_in: SignIn, checks: GuardedChecks, progress: Progress) -> Step:
@@ -202,7 +250,9 @@ class SignInEngine:
             return await self._after_lockout(sign_in, challenge, failure)
         if challenge.message is None and sign_in.information is not None:
             challenge = replace(challenge, message=sign_in.information)
-        return Challenged(sign_in.next_session(), challenge, failure)
+        if _SELECTING in sign_in.notes:
+            challenge = _selection(sign_in, challenge)
+        return _challenge(sign_in, challenge)
 
     async def _after_lockout(
         self, sign_in: SignIn, challenge: Challenge, failure: InvalidUserCredentials
@@ -220,12 +270,14 @@ class SignInEngine:
         if not user.enabled:
             raise AccountDisabled(user.id)
         _require_level(sign_in)
-        await self._require_set_up(sign_in)
+        sign_in.stage, sign_in.execution = Stage.AUTHENTICATED, None
+        challenge = await self._actions.ask(sign_in)
         await checks.succeeded()
+        if challenge is not None:
+            return _challenge(sign_in, challenge)
         browser = sign_in.context.browser_session
         joins = browser.session if browser and browser.session.user_id == user.id else None
         levels = sign_in.notes.get(LEVELS_NOTE)
-        sign_in.stage, sign_in.execution = Stage.AUTHENTICATED, None
         session = sign_in.next_session()
         return SignedIn(
             session,
@@ -235,17 +287,9 @@ class SignInEngine:
             joins=joins,
             is_fresh=bool(session.used),
             session_notes={} if levels is None else {LEVELS_NOTE: levels},
+            action_status=sign_in.notes.get(ACTION_STATUS),
+            account_changes=sign_in.account_changes,
         )
-
-    async def _require_set_up(self, sign_in: SignIn) -> None:
-        """Raise AccountNotSetUp where a required action is left to do: no page performs one yet."""
-        if ExecutionStatus.SETUP_REQUIRED in sign_in.statuses.values():
-            raise AccountNotSetUp(_set_up_later(sign_in))
-        if sign_in.account is None:
-            return
-        action = await self._actions.next_of(sign_in.context.realm, sign_in.account, sign_in.now)
-        if action is not None:
-            raise AccountNotSetUp(action)
 
 
 async def _succeeded(sign_in: SignIn, checks: GuardedChecks) -> Progress:
@@ -279,16 +323,23 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
         level=None,
         used=frozenset(),
         required_action=None,
-        notes={},
+        notes={name: text for name, text in session.notes.items() if name == LOCALE},
     )
 
 
-def _set_up_later(sign_in: SignIn) -> str | None:
-    """Return the required action that sets up what the user lacks."""
-    for step in sign_in.flow.every_step():
-        if sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED:
-            return KIND_OF[step.authenticator].required_action
-    return None
+def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
+    session = sign_in.next_session()
+    return Challenged(session, challenge, sign_in.failure, sign_in.account_changes)
+
+
+def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:
+    """Return the list of executions in place of a form that is one of several ways."""
+    if not challenge.other_ways:
+        sign_in.note(_SELECTING, None)
+        return challenge
+    left = sign_in.flow.path(sign_in.execution)[-1]
+    ways = ((left.id, left.authenticator), *challenge.other_ways)
+    return Challenge(FormName.SELECT_AUTHENTICATOR, challenge.fields, other_ways=ways)
 
 
 def _is_locked(failure: InvalidUserCredentials) -> bool:

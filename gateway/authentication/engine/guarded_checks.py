@@ -97,8 +97,8 @@ class GuardedChecks:
             if outcome.permanent:
                 await self._lockouts.lock(realm, user)
             error = EventError.INVALID_USER_CREDENTIALS
-            if not user.enabled:
-                error = EventError.USER_DISABLED
+            if not user.enabled and not sign_in.context.has_pages:
+                error = EventError.USER_DISABLED  # Keycloak's password grant looks there first.
             return InvalidUserCredentials(error, user.id, _lockout(outcome))
         await attempt.passed_over(address)
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:

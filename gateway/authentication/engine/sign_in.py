@@ -10,6 +10,7 @@ from enum import Enum, auto
 from typing import ClassVar, Final, Protocol
 
 from gateway.authentication.accounts import Account
+from gateway.authentication.engine.account_changes import NO_CHANGES, AccountChanges
 from gateway.authentication.engine.context import SignInContext
 from gateway.authentication.errors import NotIdentified, SignInRefused
 from gateway.domain.authentication import (
@@ -49,9 +50,12 @@ class SignIn:
     """Why the form before the challenge was refused."""
     information: MessageKey | None = None
     """What the next form says, such as why the user signs in again."""
+    account_changes: AccountChanges = NO_CHANGES
+    """What a required action has changed in the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
+    required_action: str | None = field(init=False)
     user_id: str | None = field(init=False)
     attempted_username: str | None = field(init=False, repr=False)
     remember_me: bool = field(init=False)
@@ -64,6 +68,7 @@ class SignIn:
     def __post_init__(self) -> None:
         before = self.begun
         self.stage, self.execution = before.stage, before.execution
+        self.required_action = before.required_action
         self.user_id, self.attempted_username = before.user_id, before.attempted_username
         self.remember_me, self.level = before.remember_me, before.level
         self.used, self.statuses = set(before.used), dict(before.statuses)
@@ -74,6 +79,7 @@ class SignIn:
         return self.begun.next_step(
             stage=self.stage,
             execution=self.execution,
+            required_action=self.required_action,
             user_id=self.user_id,
             attempted_username=self.attempted_username,
             remember_me=self.remember_me,

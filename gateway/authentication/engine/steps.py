@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gateway.authentication.engine.account_changes import NO_CHANGES, AccountChanges
 from gateway.authentication.errors import SignInRefused
 from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.sessions import UserSession
@@ -16,6 +17,8 @@ class Challenged:
     session: AuthenticationSession
     challenge: Challenge
     failure: SignInRefused | None = None
+    account_changes: AccountChanges = NO_CHANGES
+    """What the form before has changed in the account."""
 
     @property
     def execution(self) -> str | None:
@@ -39,14 +42,21 @@ class SignedIn:
     joins: UserSession | None = None
     is_fresh: bool = True
     session_notes: Mapping[str, str] = field(default_factory=dict)
+    action_status: str | None = None
+    """What became of the action that the client asked for: `success`, `cancelled` or `error`."""
+    account_changes: AccountChanges = NO_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The sign-in ended without success: an error page, or an OAuth error."""
+    """The sign-in ended without success: an error page, or an OAuth error.
+
+    A required action before may have changed the account all the same.
+    """
 
     session: AuthenticationSession
     error: SignInRefused
+    account_changes: AccountChanges = NO_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,13 @@ class PageExpired:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """The form was sent before: show the current page of `session` again."""
+    """The form was sent before, or the page was opened again while the form was processed.
+
+    The current page of `session` is shown again. `account_changes` are what the form has changed.
+    """
 
     session: AuthenticationSession
+    account_changes: AccountChanges = NO_CHANGES
 
 
 Step = Challenged | SignedIn | Refused | PageExpired | Replayed

@@ -1,7 +1,16 @@
 """The state of a sign-in, and what a step of it asks the user for."""
 
-from gateway.domain.authentication.challenge import Challenge, Device, FormName, MessageKey
+from gateway.domain.authentication.challenge import (
+    Challenge,
+    Device,
+    FormName,
+    MessageKey,
+    OtpEnrollment,
+    ProfileField,
+    RecoveryCodeList,
+)
 from gateway.domain.authentication.session import (
+    LOCALE,
     AuthenticationSession,
     ExecutionStatus,
     Stage,

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.user_profile.display import AttributeDisplay
+from gateway.domain.user_profile.findings import Violation
+
 
 class FormName(StrEnum):
     """The form that is asked for. Keycloak: LoginFormsPages."""
@@ -19,8 +22,20 @@ class FormName(StrEnum):
     """Field `password`; the user name is known."""
     ONE_TIME_CODE = "login-otp"
     """Fields `otp` and, where the user has several devices, `selectedCredentialId`."""
-    REQUIRED_ACTION = "required-action"
-    """The page of `Challenge.required_action`."""
+    UPDATE_PASSWORD = "login-update-password"  # noqa: S105 - the name of a page
+    """Fields `password-new`, `password-confirm` and `logout-sessions` (`on`)."""
+    CONFIGURE_OTP = "login-config-totp"
+    """Fields `totp`, `totpSecret`, `userLabel` and `logout-sessions` (`on`)."""
+    UPDATE_PROFILE = "login-update-profile"
+    """Fields named as the attributes of `Challenge.profile`; several values in lines."""
+    RECOVERY_CODE = "login-recovery-authn-code-input"
+    """Field `recoveryCodeInput`; the number of the code is the value `number`."""
+    CONFIGURE_RECOVERY_CODES = "login-recovery-authn-code-config"
+    """Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel` and `logout-sessions`."""
+    TERMS = "terms"
+    """Buttons `accept` and `cancel`."""
+    SELECT_AUTHENTICATOR = "select-authenticator"
+    """Field `authenticationExecution`: the id of one of `Challenge.other_ways`."""
 
 
 class MessageKey(StrEnum):
@@ -32,6 +47,26 @@ class MessageKey(StrEnum):
     """Invalid password."""
     INVALID_CODE = "invalidTotpMessage"
     """Invalid authenticator code."""
+    INVALID_RECOVERY_CODE = "recovery-codes-error-invalid"
+    """Invalid recovery authentication code."""
+    MISSING_CODE = "missingTotpMessage"
+    """Please specify authenticator code."""
+    MISSING_DEVICE_NAME = "missingTotpDeviceNameMessage"
+    """Please specify device name."""
+    DEVICE_NAME_TAKEN = "totpDeviceNameExistsMessage"
+    """Device already exists with the same name."""
+    MISSING_PASSWORD = "missingPasswordMessage"  # noqa: S105 - a key of texts
+    """Please specify password."""
+    PASSWORDS_DIFFER = "notMatchPasswordMessage"
+    """Passwords don't match."""
+    UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts
+    """You need to change your password to activate your account."""
+    CONFIGURE_OTP = "configureTotpMessage"
+    """You need to set up Mobile Authenticator to activate your account."""
+    UPDATE_PROFILE = "updateProfileMessage"
+    """You need to update your user profile to activate your account."""
+    INVALID_PROFILE = "invalidProfileMessage"
+    """Please correct the fields that are marked."""
     MISSING_USERNAME = "missingUsernameMessage"
     """Please specify username."""
     ACCOUNT_DISABLED = "accountDisabledMessage"
@@ -69,16 +104,58 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class OtpEnrollment:
+    """A new device for one-time codes, as its user sets it up.
+
+    `secret` is the text that the credential stores, `shown_secret` the same in Base32 for
+    applications that take no `uri`. `needs_label` where the user has another device.
+    """
+
+    secret: str = field(repr=False)
+    shown_secret: str = field(repr=False)
+    uri: str = field(repr=False)
+    counted: bool
+    algorithm: str
+    digits: int
+    period: int
+    counter: int
+    needs_label: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileField:
+    """An attribute of the user profile as the user may see it, and what is wrong with it."""
+
+    name: str
+    display: AttributeDisplay
+    values: tuple[str, ...] = field(repr=False)
+    violations: tuple[Violation, ...] = field(repr=False)
+    required: bool
+    read_only: bool
+    multivalued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryCodeList:
+    """New recovery codes, which the user sees once; `generated_at` in milliseconds since 1970."""
+
+    codes: tuple[str, ...] = field(repr=False)
+    generated_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Challenge:
     """A form that the user fills in.
 
-    `fields` are values to begin with: `username`, `rememberMe` (`on`). `message` is an error where
-    `is_error`, otherwise an information. `error_field` is the field that the error is about.
+    `fields` are values to begin with: `username`, `rememberMe` (`on`). `message` is the key of a
+    text, an error where `is_error`, otherwise an information. `error_field` is the field that the
+    error is about.
     """
 
     form: FormName
     fields: Mapping[str, str] = field(default_factory=dict, repr=False)
-    message: MessageKey | None = None
+    message: str | None = None
+    message_arguments: tuple[str, ...] = ()
     is_error: bool = False
     error_field: str | None = None
     username_fixed: bool = False
@@ -88,5 +165,19 @@ class Challenge:
     """Those of ONE_TIME_CODE, where there are several."""
     selected_device: str | None = None
     other_ways: tuple[tuple[str, str], ...] = ()
-    """Executions that the user may take instead ("try another way"): id and authenticator."""
+    """Executions that the user may take instead ("try another way"): id and authenticator.
+
+    Those of SELECT_AUTHENTICATOR are all, beginning with the one that was left.
+    """
+    enrollment: OtpEnrollment | None = None
+    """That of CONFIGURE_OTP."""
+    profile: tuple[ProfileField, ...] = ()
+    """That of UPDATE_PROFILE."""
+    recovery_codes: RecoveryCodeList | None = None
+    """Those of CONFIGURE_RECOVERY_CODES."""
+    may_cancel: bool = False
+    """Whether the user may go back: the client asked for the action, and no one requires it."""
+    locale: str = ""
+    """The language of the user, where a required action follows the flow."""
     required_action: str | None = None
+    """The alias of the required action that the form belongs to."""

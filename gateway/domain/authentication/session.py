@@ -12,6 +12,8 @@ from typing import Any, Final, Self
 
 from gateway.domain.realm import TokenLifespans
 
+LOCALE: Final = "locale"
+"""The note with the language that the user chose on a page of the sign-in."""
 _ID_BYTES: Final = 18
 _TAB_BYTES: Final = 8
 _CODE_BYTES: Final = 32
@@ -56,6 +58,8 @@ class AuthenticationSession:
     started_at: datetime
     flow: str
     """The id of the flow."""
+    flow_version: str = ""
+    """As `SignInFlow.version` was when the flow began; empty where it is not known."""
     request: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The verified parameters of the client's request; the engine does not read them."""
     stage: Stage = Stage.FLOW
@@ -78,6 +82,11 @@ class AuthenticationSession:
     """What authenticators remember."""
     session_code: str = field(default="", repr=False)
     version: int = 0
+
+    @property
+    def waits_for(self) -> str | None:
+        """What the shown form belongs to: an execution, or the alias of a required action."""
+        return self.execution if self.required_action is None else self.required_action
 
     def with_note(self, name: str, text: str | None) -> Self:
         """Return the session with a note; None removes it."""
@@ -105,9 +114,11 @@ def new_authentication_session(
     realm_id: str,
     client: str,
     flow: str,
+    flow_version: str = "",
     started_at: datetime,
     request: Mapping[str, str] | None = None,
     session_id: str | None = None,
+    notes: Mapping[str, str] | None = None,
 ) -> AuthenticationSession:
     """Return a sign-in of a new tab; it has no code before its first step.
 
@@ -120,7 +131,9 @@ def new_authentication_session(
         client=client,
         started_at=started_at,
         flow=flow,
+        flow_version=flow_version,
         request=request or {},
+        notes=notes or {},
     )
 
 
@@ -139,8 +152,11 @@ def expires_at(
     """Return when the sign-in ends unless its next step comes before.
 
     `accessCodeLifespanLogin` counts from its begin; `accessCodeLifespanUserAction` counts from
-    the page of a required action. Keycloak: token settings
+    the page of a required action, which does not live longer by being opened again and again: a
+    recent sign-in, which changing a password requires, would never become an old one.
+    Keycloak: token settings
     """
-    if session.required_action is not None:
-        return now + lifespans.access_code_user_action
-    return session.started_at + lifespans.access_code_login
+    latest = session.started_at + lifespans.access_code_login
+    if session.required_action is None:
+        return latest
+    return min(now, latest) + lifespans.access_code_user_action

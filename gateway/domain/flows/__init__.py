@@ -17,6 +17,7 @@ from gateway.domain.flows.authenticator_kinds import (
     PASSWORD,
     PASSWORD_FORM,
     PATTERNS,
+    RECOVERY_CODE_FORM,
     SESSION_LIMITS,
     SUB_FLOW_EXECUTED,
     UNAVAILABLE_CREDENTIALS,
@@ -46,10 +47,14 @@ from gateway.domain.flows.flows import (
 )
 from gateway.domain.flows.sign_in import (
     BROWSER,
+    CONFIGURE_RECOVERY_CODES,
+    CONFIGURE_TOTP,
     DIRECT_GRANT,
     REQUIRED_ACTIONS,
     STANDARD,
+    TERMS_AND_CONDITIONS,
     UPDATE_PASSWORD,
+    UPDATE_PROFILE,
     VERIFY_EMAIL,
     VERIFY_PROFILE,
     RequiredAction,

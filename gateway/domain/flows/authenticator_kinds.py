@@ -19,6 +19,7 @@ USERNAME_PASSWORD_FORM: Final = "auth-username-password-form"  # noqa: S105 - an
 USERNAME_FORM: Final = "auth-username-form"
 PASSWORD_FORM: Final = "auth-password-form"  # noqa: S105 - the name of an authenticator
 CODE_FORM: Final = "auth-otp-form"
+RECOVERY_CODE_FORM: Final = "auth-recovery-authn-code-form"
 USERNAME: Final = "direct-grant-validate-username"
 PASSWORD: Final = "direct-grant-validate-password"  # noqa: S105 - the name of an authenticator
 CODE: Final = "direct-grant-validate-otp"
@@ -92,6 +93,12 @@ AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(USERNAME_FORM, Place.NOWHERE),
     AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password"),
     AuthenticatorKind(CODE_FORM, Place.NOWHERE, "otp", "CONFIGURE_TOTP"),
+    AuthenticatorKind(
+        RECOVERY_CODE_FORM,
+        Place.NOWHERE,
+        "recovery-authn-codes",
+        "CONFIGURE_RECOVERY_AUTHN_CODES",
+    ),
     AuthenticatorKind(USERNAME, Place.FIRST),
     AuthenticatorKind(PASSWORD, Place.FIRST, "password"),
     AuthenticatorKind(CERTIFICATE, Place.FIRST),
@@ -112,7 +119,6 @@ ACTING: Final = frozenset(KIND_OF)
 """The authenticators and conditions that act."""
 UNAVAILABLE_CREDENTIALS: Final[Mapping[str, str]] = {
     "auth-conditional-otp-form": "otp",
-    "auth-recovery-authn-code-form": "recovery-authn-codes",
     "webauthn-authenticator": "webauthn",
     "webauthn-authenticator-passwordless": "webauthn-passwordless",
 }

@@ -3,8 +3,10 @@
 Keycloak: the bound flows, required actions that are asked for by what is true of a user
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
@@ -14,17 +16,21 @@ from gateway.domain.flows.flows import Flow, FlowKind, Flows
 from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow
 from gateway.domain.realm import FlowBindings
 
+CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
+CONFIGURE_TOTP: Final = "CONFIGURE_TOTP"
+TERMS_AND_CONDITIONS: Final = "TERMS_AND_CONDITIONS"
+UPDATE_PROFILE: Final = "UPDATE_PROFILE"
 UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 VERIFY_EMAIL: Final = "VERIFY_EMAIL"
 VERIFY_PROFILE: Final = "VERIFY_PROFILE"
 REQUIRED_ACTIONS: Final = frozenset(
     {
-        "CONFIGURE_RECOVERY_AUTHN_CODES",
-        "CONFIGURE_TOTP",
-        "TERMS_AND_CONDITIONS",
+        CONFIGURE_RECOVERY_CODES,
+        CONFIGURE_TOTP,
+        TERMS_AND_CONDITIONS,
         "UPDATE_EMAIL",
         UPDATE_PASSWORD,
-        "UPDATE_PROFILE",
+        UPDATE_PROFILE,
         VERIFY_EMAIL,
         VERIFY_PROFILE,
         "delete_account",
@@ -36,6 +42,8 @@ REQUIRED_ACTIONS: Final = frozenset(
     }
 )
 """Aliases of Keycloak's built-in required actions (26.7)."""
+_NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
+_ACTION_ORDER: Final = {alias: place for place, alias in enumerate(sorted(REQUIRED_ACTIONS))}
 BROWSER: Final = "browser"
 DIRECT_GRANT: Final = "direct_grant"
 """The uses for which a client may have a flow of its own."""
@@ -70,6 +78,18 @@ class SignInRules:
     client_methods: frozenset[str] = CLIENT_METHODS
     off: frozenset[str] = frozenset()
     """Aliases of the actions that are required only where an administrator has set them."""
+    action_order: Mapping[str, int] = field(default_factory=lambda: dict(_ACTION_ORDER))
+    """The priority of each action of the realm, by its alias: the lowest comes first."""
+    action_ages: Mapping[str, timedelta | None] = field(default_factory=dict)
+    """How long ago users may have signed in where clients ask for an action; None is for ever.
+
+    `max_auth_age` of the actions that set it.
+    """
+    recovery_codes_threshold: int | None = None
+    """How many recovery codes are too few, by `warning_threshold` of their action.
+
+    None where it is not set: the password policy says it.
+    """
 
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
@@ -98,7 +118,7 @@ STANDARD: Final = SignInRules()
 
 
 def sign_in_rules(
-    bindings: FlowBindings, flows: Flows, actions: Iterable[RequiredAction], known: Iterable[str]
+    bindings: FlowBindings, flows: Flows, actions: Sequence[RequiredAction], known: Iterable[str]
 ) -> SignInRules:
     """Return what flows and actions come to; of `known` aliases those not among them are off."""
     usable = {
@@ -119,7 +139,26 @@ def sign_in_rules(
         direct_grants=grants,
         client_methods=frozenset() if clients is None else _methods(flows, clients),
         off=frozenset(known) - enabled,
+        action_order={action.alias: action.priority for action in actions},
+        action_ages=dict(_ages(actions)),
+        recovery_codes_threshold=_threshold(actions),
     )
+
+
+def _ages(actions: Iterable[RequiredAction]) -> Iterator[tuple[str, timedelta | None]]:
+    for action in actions:
+        text = action.config.get("max_auth_age", "")
+        if _NUMBER.fullmatch(text):
+            seconds = int(text)
+            yield action.alias, timedelta(seconds=seconds) if seconds >= 0 else None
+
+
+def _threshold(actions: Iterable[RequiredAction]) -> int | None:
+    for action in actions:
+        text = action.config.get("warning_threshold", "")
+        if action.alias == CONFIGURE_RECOVERY_CODES and _NUMBER.fullmatch(text):
+            return int(text)
+    return None
 
 
 def _may_sign_in(flow: Flow, bindings: FlowBindings) -> bool:

@@ -4,8 +4,11 @@ A sub-flow without an enabled step is ignored; Keycloak answers such a sign-in w
 Keycloak: DefaultAuthenticationFlow
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
@@ -14,6 +17,7 @@ from gateway.domain.flows.flows import Execution, Flow, FlowKind, Flows, Require
 _DEEPEST: Final = 10
 """How many sub-flows may contain one another."""
 _MOST_STEPS: Final = 1000
+_VERSION_BYTES: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class SignInFlow:
     conditions: tuple[FlowStep, ...] = ()
     steps: tuple[FlowStep, ...] = ()
     id: str = field(default="", compare=False)
+    version: str = field(default="", compare=False)
+    """12 characters that change with the executions, their requirements and configurations."""
 
     @property
     def has_alternatives(self) -> bool:
@@ -69,7 +75,21 @@ def sign_in_flow(flows: Flows, flow: Flow) -> SignInFlow:
     """Return a flow as it is run; raises UnusableSetting for one that cannot begin a sign-in."""
     if flow.kind is not FlowKind.BASIC or not flow.top_level:
         raise UnusableSetting(f"'{flow.alias}' is no flow that begins a sign-in")
-    return _Reading(flows).flow(flow, _DEEPEST, conditional=False)
+    read = _Reading(flows).flow(flow, _DEEPEST, conditional=False)
+    return replace(read, version=_version(read))
+
+
+def _version(flow: SignInFlow) -> str:
+    text = json.dumps([_content(step) for step in flow.every_step()])
+    digest = hashlib.blake2b(text.encode(), digest_size=_VERSION_BYTES).digest()
+    return base64.urlsafe_b64encode(digest).decode("ascii")
+
+
+def _content(step: FlowStep) -> Sequence[object]:
+    """Return what a sign-in is run by; a sub-flow's own steps follow it in the text."""
+    inner = None if step.flow is None else len(tuple(step.flow.every_step()))
+    config = sorted(step.config.items())
+    return step.id, step.requirement, step.authenticator, config, inner
 
 
 class _Reading:

@@ -1,8 +1,9 @@
-"""What a profile makes of attributes that an administrator sends: kept, replaced or refused.
+"""What a profile makes of attributes that are sent: kept, replaced or refused.
 
 Blank values count as none. Where `attributes` came as a whole, what is missing in it goes, e-mail
 address and names among it; what the profile does not name stays as it is unless its policy lets
-an administrator set it. Keycloak: 7.2 (PUT users/{id}), DefaultAttributes, 26.7
+an administrator set it. Users change what the profile allows them to, and nothing else.
+Keycloak: 7.2 (PUT users/{id}), DefaultAttributes, 26.7
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,13 +54,16 @@ def merged(
     before: Values | None,
     locked: frozenset[str] = frozenset(),
     matches: PatternMatches | None = None,
+    *,
+    viewer: Viewer = Viewer.ADMIN,
 ) -> Merged:
     """Return what becomes of a user's values; `before` is None for a new user.
 
-    `locked` are attributes that are never changed, whatever the profile says. `matches` may leave
-    some pending, and then the result is to be thrown away; without it all are done at once.
+    `viewer` sends them. `locked` are attributes that are never changed, whatever the profile says.
+    `matches` may leave some pending, and then the result is to be thrown away; without it all are
+    done at once.
     """
-    merging = _Merging(profile, sent, before, locked, matches or matches_at_once())
+    merging = _Merging(profile, sent, before, locked, matches or matches_at_once(), viewer=viewer)
     return Merged(merging.values, tuple(dict.fromkeys(merging.violations)))
 
 
@@ -74,7 +78,7 @@ def demands(
     matches = matches or matches_at_once()
     for attribute in profile.attributes.values():
         may_change = viewer in attribute.edit and attribute.name not in locked
-        if may_change and not attribute.by_scope:
+        if may_change:
             given = cleaned(values.get(attribute.name, ()))
             yield from _judged(attribute, given, viewer, matches)
 
@@ -112,8 +116,11 @@ class _Merging:
         before: Values | None,
         locked: frozenset[str],
         matches: PatternMatches,
+        *,
+        viewer: Viewer,
     ) -> None:
         self._sent = sent
+        self._viewer = viewer
         self._before: Mapping[str, tuple[str, ...]] = before or {}
         self._is_new = before is None
         self._locked = locked
@@ -135,13 +142,13 @@ class _Merging:
         if not self._may_change(attribute):
             return self._unchanged(name)
         values = self._given(name) or _standard(attribute)
-        self.violations += _judged(attribute, values, Viewer.ADMIN, self._matches)
+        self.violations += _judged(attribute, values, self._viewer, self._matches)
         return values
 
     def _may_change(self, attribute: ProfileAttribute) -> bool:
         if attribute.name in self._locked:
             return False
-        return Viewer.ADMIN in attribute.edit or (self._is_new and attribute.name == USERNAME)
+        return self._viewer in attribute.edit or (self._is_new and attribute.name == USERNAME)
 
     def _unchanged(self, name: str) -> tuple[str, ...]:
         before = self._before.get(name, ())
@@ -159,7 +166,7 @@ class _Merging:
 
     def _unmanaged(self, profile: UserProfile, name: str) -> tuple[str, ...]:
         before = self._before.get(name, ())
-        if not profile.takes_unmanaged:
+        if self._viewer is not Viewer.ADMIN or not profile.takes_unmanaged:
             return before
         values = self._given(name)
         if values != before and name.lower() in _OF_THE_STORE:

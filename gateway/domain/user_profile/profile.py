@@ -1,13 +1,14 @@
 """Which attributes users have, who may see and change each, and what its values must be.
 
-Keycloak: UPConfig, without what is only displayed (display names, annotations, groups)
+Keycloak: UPConfig, without its groups
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
+from gateway.domain.user_profile.display import PLAIN, AttributeDisplay
 from gateway.domain.user_profile.findings import Check
 
 USERNAME: Final = "username"
@@ -49,6 +50,12 @@ class Required:
     def of(self, viewer: Viewer) -> bool:
         return not self.scopes and (not self.roles or viewer in self.roles)
 
+    def requested_with(self, scopes: frozenset[str]) -> Self | None:
+        """Return the requirement in a sign-in for these client scopes, None for none."""
+        if not self.scopes:
+            return self
+        return None if scopes.isdisjoint(self.scopes) else replace(self, scopes=())
+
 
 @dataclass(frozen=True, slots=True)
 class ProfileAttribute:
@@ -61,12 +68,24 @@ class ProfileAttribute:
     edit: frozenset[Viewer] = frozenset()
     checks: tuple[Check, ...] = ()
     default_value: str | None = None
-    by_scope: bool = False
-    """Whether it is asked for in sign-ins for certain client scopes alone."""
+    scopes: tuple[str, ...] = ()
+    """Client scopes: users are asked for it only in sign-ins for one of them; empty: in all."""
+    display: AttributeDisplay = PLAIN
 
     def is_shown_to(self, viewer: Viewer) -> bool:
         """Tell whether the viewer sees it; who may change it does."""
         return viewer in self.view or viewer in self.edit
+
+    def requested_with(self, scopes: frozenset[str]) -> Self:
+        """Return the attribute as it is in a sign-in for these client scopes.
+
+        An attribute that the sign-in does not ask for is neither shown nor changed.
+        """
+        if self.scopes and scopes.isdisjoint(self.scopes):
+            return replace(self, view=frozenset(), edit=frozenset(), required=None)
+        if self.required is None or not self.required.scopes:
+            return self
+        return replace(self, required=self.required.requested_with(scopes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +104,13 @@ class UserProfile:
     def takes_unmanaged(self) -> bool:
         """Tell whether an administrator may set them."""
         return self.unmanaged in {UnmanagedPolicy.ENABLED, UnmanagedPolicy.ADMIN_EDIT}
+
+    def requested_with(self, scopes: frozenset[str]) -> Self:
+        """Return the profile as it is in a sign-in for these client scopes."""
+        attributes = {
+            name: attribute.requested_with(scopes) for name, attribute in self.attributes.items()
+        }
+        return replace(self, attributes=attributes)
 
     def shows(self, name: str, viewer: Viewer) -> bool:
         """Tell whether the viewer sees a root, such as `firstName`."""

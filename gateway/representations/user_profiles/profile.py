@@ -35,6 +35,7 @@ from gateway.representations.shapes import (
     Verbatim,
     VerbatimObject,
 )
+from gateway.representations.user_profiles.display import display_of
 from gateway.representations.user_profiles.reasons import wrong_about
 
 _MOST: Final = 500
@@ -248,7 +249,8 @@ def _rules_of(attribute: Mapping[str, Any]) -> ProfileAttribute:
         edit=_viewers(permissions.get("edit", ())),
         checks=tuple(_checks(attribute)),
         default_value=attribute.get("defaultValue"),
-        by_scope=bool(attribute.get("selector", {}).get("scopes")),
+        scopes=tuple(attribute.get("selector", {}).get("scopes", ())),
+        display=display_of(attribute),
     )
 
 

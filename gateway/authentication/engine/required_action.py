@@ -1,0 +1,187 @@
+"""A required action: what a user has to do after the flow, before the sign-in succeeds.
+
+One file an action, in `required_actions/`. It asks for a form and takes it; it never renders.
+Keycloak: RequiredActionProvider, 16.1
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, Protocol
+
+from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
+from gateway.authentication.engine.sign_in import Form, SignIn
+from gateway.authentication.errors import AccountNotSetUp
+from gateway.authentication.pending_actions import PendingActions
+from gateway.domain.authentication import Challenge, ExecutionStatus
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.flows import KIND_OF
+
+ACTION_STATUS: Final = "kc-action-status"
+"""The note with what became of the action that the client asked for."""
+_CANCEL: Final = "cancel-aia"
+"""The button of the form."""
+_CANCELLED: Final = AccountChanges(
+    (AccountChange(EventType.CUSTOM_REQUIRED_ACTION, error=EventError.REJECTED_BY_USER),)
+)
+
+
+class ActionStatus(StrEnum):
+    """The result of the action that the client asked for: `kc_action_status`."""
+
+    SUCCESS = "success"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    """The realm does not have it, no page performs it, or clients may not ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The form is shown again; `refused` are the events of what was submitted."""
+
+    challenge: Challenge
+    refused: AccountChanges
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """The user has performed the action; it is no longer required of the account."""
+
+    changes: AccountChanges
+
+
+class RequiredActionProvider(Protocol):
+    """One required action."""
+
+    @property
+    def alias(self) -> str:
+        """Keycloak's alias, such as UPDATE_PASSWORD."""
+        ...
+
+    @property
+    def may_be_requested(self) -> bool:
+        """Whether clients may ask for it by `kc_action`."""
+        ...
+
+    async def ask(self, sign_in: SignIn) -> Challenge:
+        """Return the form to begin with; raises StoreUnavailable."""
+        ...
+
+    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+        """Take the form, and store what it changes.
+
+        Raises SignInRefused, ActionDeclined among it, Overloaded or StoreUnavailable.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """The action that is next, None without any; one that no one requires may be cancelled."""
+
+    alias: str | None
+    may_cancel: bool = False
+
+
+class RequiredActions:
+    """The actions that are left to do, one after the other."""
+
+    def __init__(
+        self, pending: PendingActions, providers: tuple[RequiredActionProvider, ...]
+    ) -> None:
+        self._pending = pending
+        self._providers = {provider.alias: provider for provider in providers}
+
+    async def ask(self, sign_in: SignIn) -> Challenge | None:
+        """Return the form of the next action, None where nothing is left to do.
+
+        Raises AccountNotSetUp for an action that the user cannot perform here.
+        """
+        following = await self._next(sign_in)
+        sign_in.required_action = following.alias
+        if following.alias is None:
+            return None
+        provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
+        if provider is None:
+            raise AccountNotSetUp(following.alias)
+        return _completed(sign_in, following, await provider.ask(sign_in))
+
+    async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
+        """Take the form of the action that waits for the user.
+
+        Return the form to show again; None where it was performed or cancelled, or is no longer
+        required.
+        """
+        following, alias = await self._next(sign_in), sign_in.required_action
+        provider = self._providers.get(alias or "")
+        if provider is None or following.alias != alias:
+            return None
+        if following.may_cancel and _CANCEL in form:
+            sign_in.note(ACTION_STATUS, ActionStatus.CANCELLED)
+            sign_in.account_changes = _of_action(provider.alias, _CANCELLED)
+            return None
+        match await provider.submit(sign_in, form):
+            case Asked(challenge, refused):
+                sign_in.account_changes = _of_action(provider.alias, refused)
+                return _completed(sign_in, following, challenge)
+            case Performed(changes):
+                sign_in.account_changes = _of_action(provider.alias, changes)
+                _mark_set_up(sign_in, provider.alias)
+        if alias == sign_in.context.requested.action:
+            sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
+        return None
+
+    async def _next(self, sign_in: SignIn) -> _Following:
+        """Return what is next: what is required, then what the client asks for."""
+        required = await self._required(sign_in)
+        asked = self._asked(sign_in)
+        if required is not None or asked is None:
+            return _Following(required)
+        return _Following(asked, may_cancel=True)
+
+    async def _required(self, sign_in: SignIn) -> str | None:
+        for step in sign_in.flow.every_step():
+            if sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED:
+                return KIND_OF[step.authenticator].required_action
+        if sign_in.account is None:
+            return None
+        return await self._pending.next_of(
+            sign_in.context.realm,
+            sign_in.account,
+            sign_in.now,
+            scopes=sign_in.scopes,
+            has_pages=sign_in.context.has_pages,
+        )
+
+    def _asked(self, sign_in: SignIn) -> str | None:
+        """Return the action that the client asks for until it is done; note where it cannot be."""
+        alias, rules = sign_in.context.requested.action, sign_in.context.realm.sign_in
+        if alias is None or ACTION_STATUS in sign_in.notes:
+            return None
+        provider = self._providers.get(alias)
+        is_offered = alias in rules.action_order and alias not in rules.off
+        if provider is not None and provider.may_be_requested and is_offered:
+            return alias
+        sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
+        return None
+
+
+def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
+    """Return the changes with the action that made them, as Keycloak's events have it."""
+    named = {Detail.CUSTOM_REQUIRED_ACTION: alias}
+    changes = tuple(
+        replace(change, details={**change.details, **named}) for change in noted.changes
+    )
+    return replace(noted, changes=changes)
+
+
+def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> Challenge:
+    locale = sign_in.user.locale
+    return replace(challenge, locale=locale, may_cancel=following.may_cancel)
+
+
+def _mark_set_up(sign_in: SignIn, alias: str) -> None:
+    """Mark what the flow required of the user, and the action has set up."""
+    for step in sign_in.flow.every_step():
+        waits = sign_in.status(step) is ExecutionStatus.SETUP_REQUIRED
+        if waits and KIND_OF[step.authenticator].required_action == alias:
+            sign_in.mark(step, ExecutionStatus.SUCCESS)

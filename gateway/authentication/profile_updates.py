@@ -1,0 +1,211 @@
+"""What users see and change of their own profile, by the rules of the realm.
+
+Only attributes that the user is shown, and may change, are taken from a form; all others stay.
+A new e-mail address is not verified. Keycloak: 16.1
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.realm_profile import LANGUAGE, locked_names, requested_profile
+from gateway.authentication.unique_names import NameTaken, require_free_names
+from gateway.domain.authentication import ProfileField
+from gateway.domain.errors import InvalidInput, RealmgateError
+from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.user_profile.findings import Violation
+from gateway.domain.user_profile.merging import Sent, cleaned, merged, values_of, with_values
+from gateway.domain.user_profile.profile import (
+    EMAIL,
+    USERNAME,
+    ProfileAttribute,
+    UserProfile,
+    Values,
+    Viewer,
+)
+from gateway.domain.users import User, canonical_name
+from gateway.representations.users import require_storable
+
+LONGEST_VALUE: Final = 2048
+MOST_VALUES: Final = 100
+_CANONICAL: Final = frozenset({USERNAME, EMAIL})
+_REQUIRED: Final = "error-user-attribute-required"
+_TAKEN: Final[Mapping[str, str]] = {USERNAME: "usernameExistsMessage", EMAIL: "emailExistsMessage"}
+_UNSTORABLE: Final[Mapping[str, str]] = {EMAIL: "error-invalid-email"}
+Texts = Mapping[str, str]
+"""What a form sent, by name of the attribute; several values in lines."""
+
+
+class ProfileRejected(RealmgateError):
+    """The values break rules of the user profile."""
+
+    def __init__(self, violations: Iterable[Violation]) -> None:
+        super().__init__("the values break rules of the user profile")
+        self.violations = tuple(dict.fromkeys(violations))
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChange:
+    """The user before and after a change."""
+
+    before: User
+    after: User
+
+
+@dataclass(frozen=True, slots=True)
+class OwnProfile:
+    """The profile as users themselves see it in a sign-in for certain client scopes."""
+
+    entry: RealmEntry
+    scopes: frozenset[str] = frozenset()
+
+    def fields(
+        self, user: User, sent: Texts | None = None, violations: Sequence[Violation] = ()
+    ) -> tuple[ProfileField, ...]:
+        """Return the fields of a form; what was `sent` is shown in those that may be changed."""
+        known = values_of(user) | self._given(sent or {})
+        return tuple(
+            ProfileField(
+                name=attribute.name,
+                display=attribute.display,
+                values=known.get(attribute.name, ()),
+                violations=tuple(one for one in violations if one.field == attribute.name),
+                required=self._is_required(attribute),
+                read_only=not self._may_change(attribute),
+                multivalued=attribute.multivalued,
+            )
+            for attribute in self._shown()
+        )
+
+    def changed(self, before: User, sent: Texts, matches: PatternMatches) -> User:
+        """Return the changed user; raises ProfileRejected and MatchesPending."""
+        given, known = self._given(sent), values_of(before)
+        made = merged(self._rules, Sent(given), known, self._locked, matches, viewer=Viewer.USER)
+        matches.require_decided()
+        missing = (
+            Violation(attribute.name, _REQUIRED, (attribute.name,))
+            for attribute in self._shown()
+            if self._is_required(attribute) and attribute.name not in made.values
+        )
+        violations = (*made.violations, *missing, *_beyond_limits(given, known))
+        if violations:
+            raise ProfileRejected(violations)
+        return self._storable(before, with_values(before, made.values))
+
+    def violation_of(self, taken: NameTaken) -> Violation:
+        """Return the violation for a name that another user has."""
+        return Violation(self._field_of(taken.attribute), _TAKEN[taken.attribute])
+
+    @property
+    def _rules(self) -> UserProfile:
+        return requested_profile(self.entry, self.scopes)
+
+    @property
+    def _locked(self) -> frozenset[str]:
+        return locked_names(self.entry.realm.login)
+
+    @property
+    def _has_email_as_username(self) -> bool:
+        return self.entry.realm.login.registration_email_as_username
+
+    def _shown(self) -> Iterator[ProfileAttribute]:
+        for attribute in self._rules.attributes.values():
+            follows = self._has_email_as_username and attribute.name == USERNAME
+            if attribute.is_shown_to(Viewer.USER) and not follows and attribute is not LANGUAGE:
+                yield attribute
+
+    def _may_change(self, attribute: ProfileAttribute) -> bool:
+        return Viewer.USER in attribute.edit and attribute.name not in self._locked
+
+    def _is_required(self, attribute: ProfileAttribute) -> bool:
+        if not self._may_change(attribute):
+            return False
+        if attribute.name == USERNAME or (attribute.name == EMAIL and self._has_email_as_username):
+            return True
+        return attribute.required is not None and attribute.required.of(Viewer.USER)
+
+    def _given(self, sent: Texts) -> dict[str, tuple[str, ...]]:
+        return {
+            attribute.name: _values(attribute, sent[attribute.name])
+            for attribute in self._shown()
+            if attribute.name in sent and self._may_change(attribute)
+        }
+
+    def _field_of(self, name: str) -> str:
+        return EMAIL if self._has_email_as_username and name == USERNAME else name
+
+    def _storable(self, before: User, after: User) -> User:
+        """Return the user with the fields that follow the address; raises ProfileRejected."""
+        if after.email != before.email:
+            after = replace(after, email_verified=False)
+            if self._has_email_as_username and after.email is not None:
+                after = replace(after, username=after.email)
+        if after == before:
+            return after
+        try:
+            require_storable(after)
+        except InvalidInput as refusal:
+            names = [self._field_of(error.path) for error in refusal.errors]
+            raise ProfileRejected(
+                Violation(name, _UNSTORABLE.get(name, "error-invalid-value"), (name,))
+                for name in names
+            ) from refusal
+        return after
+
+
+class ProfileUpdates:
+    """Stores what users change of their own profile."""
+
+    def __init__(self, updates: AccountUpdates) -> None:
+        self._updates = updates
+
+    async def store(
+        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str
+    ) -> ProfileChange:
+        """Store the values of a form; `performed` is the alias of the required action.
+
+        Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
+        """
+        attempt = partial(self._attempt, profile, user_id, sent, performed)
+        return await repeat_while_pending(attempt)
+
+    async def _attempt(
+        self,
+        profile: OwnProfile,
+        user_id: str,
+        sent: Texts,
+        performed: str,
+        matches: PatternMatches,
+    ) -> ProfileChange:
+        realm = profile.entry.realm
+        async with self._updates.begin(realm.id, user_id) as update:
+            after = profile.changed(update.user, sent, matches)
+            try:
+                await require_free_names(update.stores, realm, after, update.user)
+            except NameTaken as taken:
+                raise ProfileRejected([profile.violation_of(taken)]) from taken
+            await update.replace(after, performed=performed)
+        return ProfileChange(update.user, after)
+
+
+def _values(attribute: ProfileAttribute, text: str) -> tuple[str, ...]:
+    text = text.replace("\r\n", "\n")
+    if attribute.multivalued:
+        return cleaned(line.strip() for line in text.split("\n"))
+    if attribute.name in _CANONICAL:
+        return cleaned([canonical_name(text.strip())])
+    return cleaned([text])
+
+
+def _beyond_limits(given: Values, known: Values) -> Iterator[Violation]:
+    """Yield the attributes with more than a form may store, whatever the profile allows."""
+    for name, values in given.items():
+        if values == known.get(name, ()):
+            continue
+        if len(values) > MOST_VALUES:
+            yield Violation(name, "error-invalid-multivalued-size", (name, 0, MOST_VALUES))
+        if any(len(value) > LONGEST_VALUE for value in values):
+            yield Violation(name, "error-invalid-length", (name, 0, LONGEST_VALUE))

@@ -1,0 +1,34 @@
+"""The required actions that users perform on pages: one file each, and a line here."""
+
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.accounts import Accounts
+from gateway.authentication.engine.required_action import RequiredActionProvider
+from gateway.authentication.new_passwords import PasswordChanges
+from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.profile_updates import ProfileUpdates
+from gateway.authentication.required_actions.configure_otp import ConfigureOtp
+from gateway.authentication.required_actions.configure_recovery_codes import (
+    ConfigureRecoveryCodes,
+)
+from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
+from gateway.authentication.required_actions.update_password import UpdatePassword
+from gateway.authentication.required_actions.update_profile import UpdateProfile
+from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
+
+
+def required_actions(
+    accounts: Accounts,
+    passwords: PasswordChanges,
+    codes: OneTimePasswordCheck,
+    updates: AccountUpdates,
+) -> tuple[RequiredActionProvider, ...]:
+    """Return each action that has a page."""
+    profiles = ProfileUpdates(updates)
+    return (
+        UpdatePassword(accounts, passwords, updates),
+        ConfigureOtp(accounts, codes, updates),
+        ConfigureRecoveryCodes(updates),
+        UpdateProfile(UPDATE_PROFILE, profiles),
+        UpdateProfile(VERIFY_PROFILE, profiles),
+        TermsAndConditions(updates),
+    )
