@@ -109,6 +109,32 @@ def test_the_keyboard_leads_from_the_name_to_the_button(page: Page, pages: PageS
     assert outline == "solid"
 
 
+@pytest.mark.parametrize(
+    ("logo", "proportion"),
+    [
+        ("data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='90' height='30'/>", 3),
+        ("data:image/png;base64,no-picture", 0),
+    ],
+    ids=["wide", "broken"],
+)
+def test_the_logo_of_a_client_keeps_its_proportions(
+    page: Page, pages: PageServer, logo: str, proportion: int
+) -> None:
+    """It has to be recognized. OpenID Connect Dynamic Client Registration §2 (`logo_uri`)."""
+    page.goto(f"{pages.url}/login")
+    page.evaluate(
+        """logo => new Promise(done => {
+            const image = document.querySelector(".client-logo");
+            image.onload = image.onerror = done;
+            image.src = logo;
+        })""",
+        logo,
+    )
+    box = page.locator(".client-logo").bounding_box()
+    assert box is not None
+    assert (box["width"], box["height"]) == (24 * proportion, 24)
+
+
 def test_nothing_is_blocked_by_the_policies(browser: Browser, pages: PageServer) -> None:
     context = _context(browser)
     page = context.new_page()
@@ -166,6 +192,26 @@ def test_pages_are_complete_without_javascript(browser: Browser, pages: PageServ
     with page.expect_request(lambda request: request.method == "POST") as sent:
         page.click("#kc-login")
     assert sent.value.post_data == "username=ann&password=secret&rememberMe=on&credentialId=&login="
+    context.close()
+
+
+def test_the_keyboard_selects_another_way_without_javascript(
+    browser: Browser, pages: PageServer
+) -> None:
+    context = _context(browser, scripts=False)
+    page = context.new_page()
+    page.goto(f"{pages.url}/login-otp")
+    page.focus("#try-another-way")
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.keyboard.press("Enter")
+    assert sent.value.post_data == "tryAnotherWay=on"
+    page.goto(f"{pages.url}/select-authenticator")
+    page.focus("#reset-login")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    with page.expect_request(lambda request: request.method == "POST") as sent:
+        page.keyboard.press("Enter")
+    assert sent.value.post_data == "authenticationExecution=password"
     context.close()
 
 

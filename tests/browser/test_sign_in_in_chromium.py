@@ -80,7 +80,12 @@ def _realm(home: str) -> dict[str, Any]:
         "internationalizationEnabled": True,
         "supportedLocales": ["en", "ar"],
         "clients": [
-            client("application", "callback", name="The application"),
+            client(
+                "application",
+                "callback",
+                name="The application",
+                attributes={"post.logout.redirect.uris": home},
+            ),
             client("asks", "asks", name="The portal", consentRequired=True),
             client("posts", "posts"),
         ],
@@ -163,7 +168,7 @@ def test_a_person_signs_in_to_the_application_and_sees_the_claims(
         _log_in(page, "ada")
         expect(page.locator("h1")).to_have_text("Hello, Ada Ada")
         assert page.url == site.home
-        expect(page.locator("table")).to_contain_text("ada@example.test")
+        expect(page.locator("dl").first).to_contain_text("ada@example.test")
         assert said == []
 
 
@@ -177,6 +182,39 @@ def test_who_is_signed_in_meets_no_page_again(site: Site) -> None:
         page.goto(site.home)
         page.click("button")
         expect(page.locator("h1")).to_have_text("Hello, Ada Ada")
+
+
+def test_a_person_signs_out_of_the_application_and_of_the_realm(site: Site) -> None:
+    """The application proves by its ID token that it may end the session: nothing is asked."""
+    with site.page() as page:
+        page.goto(site.home)
+        page.click("button")
+        _log_in(page, "ada")
+        expect(page.locator("h1")).to_have_text("Hello, Ada Ada")
+        page.click("text=Sign out")
+        expect(page.locator("h1")).to_have_text("You are not signed in")
+        assert page.url == site.home
+        page.click("button")
+        expect(page.locator("#password")).to_be_visible()
+
+
+def test_another_session_of_the_browser_ends_only_after_a_confirmation(site: Site) -> None:
+    """The ID token of the application is that of a session that this browser has no more."""
+    with site.page() as page:
+        page.goto(site.home)
+        page.click("button")
+        _log_in(page, "ada")
+        expect(page.locator("h1")).to_have_text("Hello, Ada Ada")
+        page.context.clear_cookies(path=re.compile("/realms/"))
+        page.goto(site.authorization_url("posts"))
+        with page.expect_request(re.compile(re.escape(f"{site.home}posts"))):
+            _log_in(page, "ada")
+        page.goto(site.home)
+        page.click("text=Sign out")
+        expect(page.locator("#kc-page-title")).to_have_text("Logging out")
+        page.click("#kc-logout")
+        expect(page.locator("h1")).to_have_text("You are not signed in")
+        assert page.url == site.home
 
 
 def test_the_back_button_leads_to_no_dead_end(site: Site) -> None:

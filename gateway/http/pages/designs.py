@@ -15,7 +15,7 @@ from typing import Final
 from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError, TemplateSyntaxError
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.http.pages.texts import Catalog, parse_messages
+from gateway.domain.texts import Catalog, parse_messages
 
 HERE: Final = Path(__file__).parent
 STYLE_SHEET: Final = "realmgate.css"

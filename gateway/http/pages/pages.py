@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.locale_selection import LocaleWishes, select_locale
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.realm import Realm
-from gateway.http.pages.locale_selection import LocaleWishes, select_locale
+from gateway.domain.texts import Catalog, fallbacks
 from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
-from gateway.http.pages.texts import Catalog, fallbacks
 from gateway.http.pages.views import View
 from gateway.http.replies import Reply
 

@@ -10,15 +10,23 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from gateway.domain.realm import Appearance, Realm, appearance_of
+from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
+from gateway.http.pages.action_views import (
+    ConfigureOtpPage,
+    RecoveryCodesPage,
+    TermsPage,
+    UpdatePasswordPage,
+    UpdateProfilePage,
+)
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
+from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
-from gateway.http.pages.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
 from gateway.http.pages.views import (
     AlreadySignedInPage,
-    ClientDisplay,
     ConsentPage,
     DeviceCodePage,
     DeviceDonePage,
@@ -33,7 +41,9 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PageExpiredPage,
     PasswordPage,
+    RecoveryCodePage,
     RequiredActionPage,
+    SelectAuthenticatorPage,
     UsernamePage,
     View,
 )
@@ -79,6 +89,17 @@ PAGES: Final[Mapping[type, PageKind]] = {
     UsernamePage: _SIGN_IN("login-username", _fixed("loginAccountTitle")),
     PasswordPage: _SIGN_IN("login-password", _fixed("loginAccountTitle")),
     OneTimeCodePage: _SIGN_IN("login-otp", _fixed("loginOtpTitle")),
+    UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
+    ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
+    UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
+    RecoveryCodePage: _SIGN_IN(
+        "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
+    ),
+    RecoveryCodesPage: _SIGN_IN(
+        "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
+    ),
+    TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
         "logout-confirm", _fixed("logoutConfirmTitle"), sends_form=True
@@ -163,6 +184,7 @@ class ShownPage:
     continue_url: str
     frames: tuple[LogoutFrame, ...]
     selected_device: str
+    qr_code: QrCode | None
 
 
 class PageRenderer:
@@ -226,6 +248,7 @@ class PageRenderer:
             continue_url=safe_target(getattr(view, "continue_url", "")),
             frames=_shown_frames(getattr(view, "frames", ()), texts),
             selected_device=_selected_device(view),
+            qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
         )
 
     def _has_texts(self, frame: PageFrame, design: Design) -> bool:

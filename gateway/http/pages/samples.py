@@ -6,9 +6,19 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.domain.texts import Text
+from gateway.http.pages.action_views import (
+    ConfigureOtpPage,
+    ProfileInput,
+    ProfileInputKind,
+    RecoveryCodesPage,
+    TermsPage,
+    UpdatePasswordPage,
+    UpdateProfilePage,
+)
+from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
     AlreadySignedInPage,
-    ClientDisplay,
     ConsentPage,
     ConsentScope,
     DeviceCodePage,
@@ -21,14 +31,14 @@ from gateway.http.pages.views import (
     LoginPage,
     LogoutConfirmationPage,
     LogoutFrame,
-    Message,
-    MessageKind,
     OneTimeCodeDevice,
     OneTimeCodePage,
     PageExpiredPage,
     PasswordPage,
+    RecoveryCodePage,
     RequiredActionPage,
-    Text,
+    SelectAuthenticatorPage,
+    SignInWay,
     UsernamePage,
     View,
 )
@@ -77,6 +87,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         restart_url=_RESTART,
         attempted_username=_USER,
         devices=(OneTimeCodeDevice("1", "iPhone"),),
+        offers_other_ways=True,
     ),
     "login-otp-devices": OneTimeCodePage(
         action=_ACTION,
@@ -85,6 +96,118 @@ SAMPLES: Final[Mapping[str, View]] = {
         attempted_username=_USER,
         devices=(OneTimeCodeDevice("1", "iPhone"), OneTimeCodeDevice("2")),
         message=Message(Text("invalidTotpMessage")),
+    ),
+    "login-update-password": UpdatePasswordPage(
+        action=_ACTION,
+        client=_CLIENT,
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        message=Message(Text("updatePasswordMessage"), MessageKind.INFO),
+    ),
+    "login-update-password-refused": UpdatePasswordPage(
+        action=_ACTION,
+        client=_CLIENT,
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        message=Message(Text("invalidPasswordMinLengthMessage", ("12",))),
+        wrong_field="password-new",
+    ),
+    "login-config-totp": ConfigureOtpPage(
+        action=_ACTION,
+        client=_CLIENT,
+        uri="otpauth://totp/Northwind:maria.schmidt?secret=ORSXG5BAON2WK4TUNFXGC3DMNFTWQ5A"
+        "&digits=6&algorithm=SHA1&issuer=Northwind&period=30",
+        secret="text-of-the-secret",  # noqa: S106 - a sample
+        shown_secret="ORSX G5BA ON2W K4TU NFXG C3DM NFTW Q5A",  # noqa: S106 - a sample
+        algorithm="SHA1",
+        digits=6,
+        message=Message(Text("configureTotpMessage"), MessageKind.INFO),
+    ),
+    "login-config-totp-counted": ConfigureOtpPage(
+        action=_ACTION,
+        uri="otpauth://hotp/Northwind:maria.schmidt?secret=ORSXG5BAON2WK4TUNFXGC3DMNFTWQ5A"
+        "&digits=8&algorithm=SHA256&issuer=Northwind&counter=0",
+        secret="text-of-the-secret",  # noqa: S106 - a sample
+        shown_secret="ORSX G5BA ON2W K4TU NFXG C3DM NFTW Q5A",  # noqa: S106 - a sample
+        algorithm="SHA256",
+        digits=8,
+        counted=True,
+        may_cancel=True,
+        label="Phone",
+        needs_label=True,
+        message=Message(Text("invalidTotpMessage")),
+        wrong_field="totp",
+    ),
+    "login-update-profile": UpdateProfilePage(
+        action=_ACTION,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(name="username", label="${username}", value="maria", read_only=True),
+            ProfileInput(name="email", label="${email}", value=_USER, required=True),
+            ProfileInput(name="firstName", label="${firstName}", value="Maria", required=True),
+            ProfileInput(name="lastName", label="${lastName}", required=True),
+        ),
+        message=Message(Text("updateProfileMessage"), MessageKind.INFO),
+    ),
+    "login-update-profile-refused": UpdateProfilePage(
+        action=_ACTION,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(
+                name="email",
+                label="${email}",
+                value="maria",
+                required=True,
+                errors=(Text("error-invalid-email", ("maria",)),),
+            ),
+            ProfileInput(
+                name="department",
+                label="Department",
+                kind=ProfileInputKind.SELECT,
+                options=(("sales", "Sales"), ("support", "Support")),
+                required=True,
+                errors=(Text("error-user-attribute-required"),),
+            ),
+            ProfileInput(
+                name="languages",
+                label="Languages",
+                kind=ProfileInputKind.TEXTAREA,
+                value="de\nen",
+                has_lines=True,
+                options=(("de", "de"), ("en", "en"), ("fr", "fr")),
+                hint="Customers see them.",
+            ),
+            ProfileInput(name="phone", label="Phone", kind=ProfileInputKind.TELEPHONE),
+        ),
+        message=Message(Text("invalidProfileMessage")),
+        may_cancel=True,
+    ),
+    "login-recovery-authn-code-input": RecoveryCodePage(
+        action=_ACTION,
+        client=_CLIENT,
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        number="3",
+        message=Message(Text("recovery-codes-error-invalid")),
+        offers_other_ways=True,
+    ),
+    "login-recovery-authn-code-config": RecoveryCodesPage(
+        action=_ACTION,
+        client=_CLIENT,
+        codes=tuple(f"{place:X>4}SAMPLE{place:Y>2}" for place in range(1, 13)),
+        generated_at=1_700_000_000_000,
+        may_cancel=True,
+    ),
+    "terms": TermsPage(action=_ACTION, client=_CLIENT),
+    "select-authenticator": SelectAuthenticatorPage(
+        action=_ACTION,
+        client=_CLIENT,
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        ways=tuple(
+            SignInWay(name, f"{name}-display-name", f"{name}-help-text")
+            for name in ("otp", "password")
+        ),
     ),
     "consent": ConsentPage(
         action=_ACTION,
@@ -122,9 +245,7 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
     ),
     "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
-    "required-action": RequiredActionPage(
-        actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP", "own-action"), restart_url=_RESTART
-    ),
+    "required-action": RequiredActionPage(actions=("VERIFY_EMAIL", "own-action"), client=_CLIENT),
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),

@@ -9,30 +9,15 @@ No view contains markup: the templates escape every value. Keycloak: 12.12, 12.6
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text by its key; `arguments` take the place of `{0}`, `{1}` ... in it."""
-
-    key: str
-    arguments: tuple[str, ...] = ()
-
-
-class MessageKind(StrEnum):
-    """How a message is marked, by an icon and a color."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-    SUCCESS = "success"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A message above the form; a screen reader reads it as soon as the page is there."""
-
-    text: Text
-    kind: MessageKind = MessageKind.ERROR
+from gateway.domain.texts import Text
+from gateway.http.pages.action_views import (
+    ConfigureOtpPage,
+    RecoveryCodesPage,
+    TermsPage,
+    UpdatePasswordPage,
+    UpdateProfilePage,
+)
+from gateway.http.pages.page_values import ClientDisplay, Message
 
 
 class UsernameLabel(StrEnum):
@@ -43,24 +28,6 @@ class UsernameLabel(StrEnum):
     USERNAME_OR_EMAIL = "usernameOrEmail"
     EMAIL = "email"
     """`registrationEmailAsUsername` is on."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClientDisplay:
-    """The application that a user signs in to.
-
-    The URLs are the client attributes logoUri, policyUri and tosUri as they are stored: a link
-    that is neither http nor https is not shown, a logo that browsers should not load neither.
-    """
-
-    client_id: str
-    name: str = ""
-    """The name that people read; empty: `client_id` is shown."""
-    logo_url: str = ""
-    policy_url: str = ""
-    terms_url: str = ""
-    home_url: str = ""
-    """`baseUrl`, resolved: where "back to application" leads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +48,8 @@ class LoginPage:
     """Empty: no link."""
     registration_url: str = ""
     """Empty: no link."""
+    offers_other_ways: bool = False
+    """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +64,7 @@ class UsernamePage:
     offers_remember_me: bool = False
     remember_me: bool = False
     registration_url: str = ""
+    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +78,7 @@ class PasswordPage:
     client: ClientDisplay | None = None
     message: Message | None = None
     reset_password_url: str = ""
+    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +101,42 @@ class OneTimeCodePage:
     """The id that is chosen already; empty: the first."""
     client: ClientDisplay | None = None
     message: Message | None = None
+    offers_other_ways: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignInWay:
+    """One way to go on: the id of its execution, the keys of its name and of its description."""
+
+    execution: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectAuthenticatorPage:
+    """The ways to go on. Form `kc-select-credential-form`: buttons authenticationExecution."""
+
+    action: str
+    ways: tuple[SignInWay, ...]
+    restart_url: str
+    attempted_username: str = field(default="", repr=False)
+    """Empty: no user is named yet."""
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryCodePage:
+    """The next recovery code. Form `kc-recovery-code-login-form`: recoveryCodeInput."""
+
+    action: str
+    restart_url: str
+    attempted_username: str = field(repr=False)
+    number: str
+    """Which code of the user's list is the next, from 1."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    offers_other_ways: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +247,10 @@ class InfoPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredActionPage:
-    """Actions that an administrator requires and that no page performs yet."""
+    """Actions that are required of the user and that no page performs."""
 
     actions: tuple[str, ...]
-    """Aliases, as `UPDATE_PASSWORD`; shown by the text `requiredAction.<alias>`."""
-    restart_url: str
+    """Aliases, as `VERIFY_EMAIL`; shown by the text `requiredAction.<alias>`."""
     client: ClientDisplay | None = None
 
 
@@ -262,6 +268,13 @@ View = (
     | UsernamePage
     | PasswordPage
     | OneTimeCodePage
+    | UpdatePasswordPage
+    | ConfigureOtpPage
+    | UpdateProfilePage
+    | RecoveryCodePage
+    | RecoveryCodesPage
+    | TermsPage
+    | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage
     | LoggedOutPage

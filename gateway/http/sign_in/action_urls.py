@@ -12,6 +12,7 @@ from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 AUTHENTICATE: Final = "authenticate"
 CONSENT: Final = "consent"
+REQUIRED_ACTION: Final = "required-action"
 RESTART: Final = "restart"
 _LONGEST: Final = 8 * 1024
 
@@ -27,7 +28,7 @@ def action_url(
     """Return the URL of an action of a sign-in; a link that changes nothing is without its code."""
     pairs = {
         "session_code": session.session_code if with_code else None,
-        "execution": session.execution,
+        "execution": session.waits_for,
         "client_id": asked.client.client.client_id,
         "tab_id": session.tab_id,
         "client_data": write_client_data(asked),

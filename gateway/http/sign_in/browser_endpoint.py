@@ -2,29 +2,41 @@
 
 A GET is read from the query. A POST to the authorization endpoint is read from its body alone; a
 form of a page has the sign-in that it belongs to in its query, and what the user typed in its body.
-Keycloak: 12.10, 12.12
+Such a form is refused where the headers of the browser name a page of another site.
+Keycloak: 12.10, 12.12; attacks: D14
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+from typing import Final
 
 from starlette.types import Receive, Scope
 
-from gateway.domain.errors import RealmNotFound
+from gateway.domain.errors import RealmgateError, RealmNotFound
+from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import RealmEntry
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
-from gateway.http.pages import LocaleWishes
+from gateway.http.pages import LocaleWishes, supported_locale
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
-from gateway.http.sign_in.cookies import CookieName, read_cookies
-from gateway.http.sign_in.error_pages import error_view, page_status
+from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, read_cookies
+from gateway.http.sign_in.error_pages import client_of, error_view, page_status
 from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+
+_OPAQUE_ORIGIN: Final = "null"
+"""What browsers send from pages with `Referrer-Policy: no-referrer`, the gateway's own among them.
+
+Spec: Fetch §3.2.
+"""
+_OTHER_SITE: Final = "cross-site"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +69,22 @@ class BrowserEndpoint(GuardedEndpoint):
         *,
         methods: tuple[str, ...],
         has_own_forms: bool,
+        event: EventType = EventType.LOGIN,
         exempt: tuple[Exemption, ...] = (),
     ) -> None:
-        """Take `has_own_forms` for an endpoint that forms of the gateway's pages are sent to."""
+        """Take `has_own_forms` for an endpoint that forms of the gateway's pages are sent to.
+
+        `event` is recorded as failed where the realm requires TLS, or is disabled.
+        """
         super().__init__(route, context.directory, context.log, methods=methods, exempt=exempt)
         self._handler = handler
         self._context = context
         self._pages = pages
         self._has_own_forms = has_own_forms
+        self._event = event
+
+    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:
+        record_refusal(self._context, refusal, entry, exchange, self._event)
 
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
@@ -73,6 +93,8 @@ class BrowserEndpoint(GuardedEndpoint):
             raise RealmNotFound("the path names no realm")
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
+        if scope["method"] == "POST" and self._has_own_forms:
+            self._require_own_page(exchange)
         body = await self._body(scope, receive, exchange)
         query = parse_form(scope["query_string"])
         from_body = scope["method"] == "POST" and not self._has_own_forms
@@ -86,14 +108,30 @@ class BrowserEndpoint(GuardedEndpoint):
         )
         return await self._recorded(request, exchange)
 
+    def _require_own_page(self, exchange: Exchange) -> None:
+        """Raise PageError for a form of another site, by `Origin` and `Sec-Fetch-Site`."""
+        headers = exchange.facts.headers
+        origin, site = headers.text(b"origin"), headers.text(b"sec-fetch-site")
+        is_own = origin in {None, _OPAQUE_ORIGIN} or origin in self._context.origins
+        if not is_own or site == _OTHER_SITE:
+            raise PageError(
+                PageMessage.invalidRequestMessage,
+                event_error=EventError.INVALID_REQUEST,
+                status=HTTPStatus.FORBIDDEN,
+                reason="a page of another site sent the form",
+            )
+
     async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         try:
             reply = await self._handler(request, exchange)
         except OAuthError as refusal:
             self._context.events.refused(request.protocol, refusal)
             raise
+        except RealmgateError:
+            self._context.events.interrupted(request.protocol)
+            raise
         self._context.events.answered(request.protocol)
-        return reply
+        return _with_chosen_locale(request, reply)
 
     async def _body(
         self, scope: Scope, receive: Receive, exchange: Exchange
@@ -108,6 +146,29 @@ class BrowserEndpoint(GuardedEndpoint):
         return await error_page(self._pages, error, reply, exchange)
 
 
+def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
+    """Return the reply with the cookie of the language that the user has chosen on a page."""
+    settings = request.protocol.realm.realm.localization
+    locale = supported_locale(settings, request.wishes.chosen)
+    if locale is None:
+        return reply
+    headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
+    return replace(reply, headers=(*reply.headers, *headers))
+
+
+def record_refusal(
+    context: RealmContext,
+    refusal: OAuthError,
+    entry: RealmEntry,
+    exchange: Exchange,
+    event: EventType,
+) -> None:
+    """Record a refusal by the checks of the realm, before the request is read."""
+    request = context.request(entry, exchange.facts, Parameters())
+    request.event.begin(event)
+    context.events.refused(request, refusal)
+
+
 async def error_page(
     pages: PageReplies, error: Exception, reply: Reply, exchange: Exchange
 ) -> Reply:
@@ -120,7 +181,8 @@ async def error_page(
     view = error_view(error, exchange.request_id)
     wishes = locale_wishes(exchange, Parameters())
     status = page_status(error, reply.status)
-    page = await pages.page(view, exchange.realm.realm, wishes, status=status)
+    realm, client = exchange.realm.realm, client_of(error)
+    page = await pages.page(view, realm, wishes, status=status, client=client)
     kept = tuple(header for header in reply.headers if header[0] != b"content-type")
     return Reply(page.status, (*page.headers, *kept), page.body)
 

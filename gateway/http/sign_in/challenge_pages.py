@@ -4,18 +4,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName
+from gateway.domain.authentication import Challenge, FormName, ProfileField
+from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
 from gateway.domain.realm import LoginSettings
+from gateway.domain.texts import Text
+from gateway.domain.user_profile import Violation
+from gateway.domain.user_profile.display import InputType
+from gateway.http.pages.action_views import (
+    ConfigureOtpPage,
+    ProfileInput,
+    ProfileInputKind,
+    RecoveryCodesPage,
+    TermsPage,
+    UpdatePasswordPage,
+    UpdateProfilePage,
+)
+from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
-    ClientDisplay,
     LoginPage,
-    Message,
-    MessageKind,
     OneTimeCodeDevice,
     OneTimeCodePage,
     PasswordPage,
-    RequiredActionPage,
-    Text,
+    RecoveryCodePage,
+    SelectAuthenticatorPage,
+    SignInWay,
     UsernameLabel,
     UsernamePage,
     View,
@@ -43,7 +55,7 @@ def _message(challenge: Challenge) -> Message | None:
     if challenge.message is None:
         return None
     kind = MessageKind.ERROR if challenge.is_error else MessageKind.INFO
-    return Message(Text(challenge.message), kind)
+    return Message(Text(challenge.message, challenge.message_arguments), kind)
 
 
 def _label(login: LoginSettings) -> UsernameLabel:
@@ -65,6 +77,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        offers_other_ways=bool(challenge.other_ways),
     )
 
 
@@ -77,6 +90,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        offers_other_ways=bool(challenge.other_ways),
     )
 
 
@@ -87,6 +101,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         attempted_username=challenge.fields.get("username", ""),
         client=place.client,
         message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
     )
 
 
@@ -99,21 +114,155 @@ def _code(challenge: Challenge, place: PagePlace) -> View:
         selected_device=challenge.selected_device or "",
         client=place.client,
         message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
     )
 
 
-def _action(challenge: Challenge, place: PagePlace) -> View:
-    return RequiredActionPage(
-        actions=(challenge.required_action or "",),
+def _new_password(challenge: Challenge, place: PagePlace) -> View:
+    return UpdatePasswordPage(
+        action=place.action,
         restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _new_device(challenge: Challenge, place: PagePlace) -> View:
+    device = challenge.enrollment
+    if device is None:
+        raise ValueError("a form for a new device has the device")
+    return ConfigureOtpPage(
+        action=place.action,
+        uri=device.uri,
+        secret=device.secret,
+        shown_secret=device.shown_secret,
+        algorithm=device.algorithm,
+        digits=device.digits,
+        counted=device.counted,
+        period=device.period,
+        counter=device.counter,
+        label=challenge.fields.get("userLabel", ""),
+        needs_label=device.needs_label,
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _profile(challenge: Challenge, place: PagePlace) -> View:
+    return UpdateProfilePage(
+        action=place.action,
+        fields=tuple(map(_profile_input, challenge.profile)),
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _recovery_code(challenge: Challenge, place: PagePlace) -> View:
+    return RecoveryCodePage(
+        action=place.action,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        number=challenge.fields.get("number", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
+    )
+
+
+def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
+    made = challenge.recovery_codes
+    if made is None:
+        raise ValueError("a form for new recovery codes has the codes")
+    return RecoveryCodesPage(
+        action=place.action,
+        codes=made.codes,
+        generated_at=made.generated_at,
+        client=place.client,
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _profile_input(shown: ProfileField) -> ProfileInput:
+    display = shown.display
+    return ProfileInput(
+        name=shown.name,
+        label=display.label or shown.name,
+        kind=_input_kind(shown),
+        value="\n".join(shown.values),
+        has_lines=shown.multivalued,
+        options=tuple((option.value, option.label) for option in display.options),
+        hint=display.hint,
+        required=shown.required,
+        read_only=shown.read_only,
+        errors=tuple(map(_violation_text, shown.violations)),
+    )
+
+
+def _input_kind(shown: ProfileField) -> ProfileInputKind:
+    """Return the element: what is read only is not chosen, and several values need lines."""
+    if shown.multivalued:
+        return ProfileInputKind.TEXTAREA
+    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
+    is_choice = kind is ProfileInputKind.SELECT
+    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
+
+
+def _violation_text(violation: Violation) -> Text:
+    """Return the text without its first argument, the attribute, which the page names."""
+    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return "" if value is None else str(value)
+
+
+def _terms(challenge: Challenge, place: PagePlace) -> View:
+    del challenge
+    return TermsPage(action=place.action, client=place.client)
+
+
+def _selection(challenge: Challenge, place: PagePlace) -> View:
+    return SelectAuthenticatorPage(
+        action=place.action,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        ways=tuple(_way(*each) for each in challenge.other_ways),
         client=place.client,
     )
 
 
+def _way(execution: str, authenticator: str) -> SignInWay:
+    name = _NAMES.get(authenticator, authenticator)
+    return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
+
+
+_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
+"""Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
+_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
+    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
+    InputType.SELECT: ProfileInputKind.SELECT,
+    InputType.EMAIL: ProfileInputKind.EMAIL,
+    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
+    InputType.URL: ProfileInputKind.URL,
+}
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
     FormName.USERNAME: _username,
     FormName.PASSWORD: _password,
     FormName.ONE_TIME_CODE: _code,
-    FormName.REQUIRED_ACTION: _action,
+    FormName.UPDATE_PASSWORD: _new_password,
+    FormName.CONFIGURE_OTP: _new_device,
+    FormName.UPDATE_PROFILE: _profile,
+    FormName.RECOVERY_CODE: _recovery_code,
+    FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.TERMS: _terms,
+    FormName.SELECT_AUTHENTICATOR: _selection,
 }

@@ -3,7 +3,7 @@
 from urllib.parse import urljoin
 
 from gateway.domain.clients import Client
-from gateway.http.pages.views import ClientDisplay
+from gateway.http.pages.page_values import ClientDisplay
 
 
 def client_display(client: Client) -> ClientDisplay:

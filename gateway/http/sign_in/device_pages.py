@@ -10,8 +10,10 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.device_authorizations import displayed_user_code, parse_user_code
+from gateway.domain.texts import Text
 from gateway.http.exchange import Exchange
-from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, Message, Text, View
+from gateway.http.pages.page_values import Message
+from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, View
 from gateway.http.replies import Reply
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.browser_endpoint import BrowserRequest

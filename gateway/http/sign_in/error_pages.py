@@ -6,10 +6,13 @@ What only an operator should know is in the log line under that id. Keycloak: 12
 from http import HTTPStatus
 from typing import Final
 
+from gateway.domain.clients import Client
 from gateway.domain.errors import Overloaded, StoreUnavailable
+from gateway.domain.texts import Text
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.form import FormRefused
-from gateway.http.pages.views import ErrorPage, Text
+from gateway.http.pages.views import ErrorPage
+from gateway.http.sign_in.client_display import client_display
 from gateway.protocol.authorization import PageError
 from gateway.protocol.errors import OAuthError
 
@@ -25,8 +28,15 @@ Clients get 403, people a page of status 400. Keycloak: 13
 
 
 def error_view(error: Exception, request_id: str) -> ErrorPage:
-    """Return the page of an error."""
-    return ErrorPage(message=_text(error), error_id=request_id)
+    """Return the page of an error, with a way back to the client that it is about."""
+    client = client_of(error)
+    shown = None if client is None else client_display(client)
+    return ErrorPage(message=_text(error), error_id=request_id, client=shown)
+
+
+def client_of(error: Exception) -> Client | None:
+    """Return the client of a page, if it is known."""
+    return error.client if isinstance(error, PageError) else None
 
 
 def page_status(error: Exception, status: int) -> int:

@@ -1,9 +1,14 @@
 """The response for each outcome of a request for a sign-in: a page, or the client's response."""
 
+from dataclasses import replace
 from http import HTTPStatus
 
+from gateway.domain.authentication import LOCALE, AuthenticationSession
 from gateway.domain.clients import Client
+from gateway.domain.ports.client_encryption import ClientEncrypters
+from gateway.domain.texts import Text
 from gateway.http.exchange import Exchange
+from gateway.http.pages import LocaleWishes
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -11,11 +16,17 @@ from gateway.http.pages.views import (
     ErrorPage,
     FormPostPage,
     PageExpiredPage,
-    Text,
+    RequiredActionPage,
     View,
 )
 from gateway.http.replies import NOT_KEPT, Reply
-from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART, action_url
+from gateway.http.sign_in.action_urls import (
+    AUTHENTICATE,
+    CONSENT,
+    REQUIRED_ACTION,
+    RESTART,
+    action_url,
+)
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
@@ -39,12 +50,15 @@ from gateway.protocol.response_modes import AuthorizationResponse, Redirect, del
 class OutcomeReplies:
     """Turns outcomes into responses."""
 
-    def __init__(self, pages: PageReplies, cookies: BrowserCookies) -> None:
+    def __init__(
+        self, pages: PageReplies, cookies: BrowserCookies, encryption: ClientEncrypters
+    ) -> None:
         self._pages = pages
         self._cookies = cookies
+        self._encryption = encryption
 
     async def reply(self, request: BrowserRequest, exchange: Exchange, outcome: Outcome) -> Reply:
-        """Return the response; raises OAuthError where one cannot be signed."""
+        """Return the response; raises OAuthError where one cannot be signed or encrypted."""
         match outcome:
             case AskUser() | AskConsent():
                 return await self._ask(request, outcome)
@@ -53,11 +67,7 @@ class OutcomeReplies:
             case Expired():
                 return await self._expired(request, outcome)
             case Stop():
-                view = ErrorPage(
-                    message=Text(outcome.message, outcome.arguments),
-                    error_id=exchange.request_id,
-                    client=None if outcome.client is None else client_display(outcome.client),
-                )
+                view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
         return await self._show(request, AlreadySignedInPage(), None)
 
@@ -79,7 +89,7 @@ class OutcomeReplies:
         cookies: tuple[Cookie, ...] = (),
     ) -> Reply:
         """Send the browser to the client with a response, or with an error."""
-        delivery = deliver(request.protocol, response)
+        delivery = await deliver(request.protocol, response, self._encryption)
         if isinstance(delivery, Redirect):
             return _redirect(request, delivery.url, cookies)
         view = FormPostPage(action=delivery.url, fields=tuple(delivery.fields.items()))
@@ -88,8 +98,9 @@ class OutcomeReplies:
     async def _ask(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> Reply:
         protocol, session, asked = request.protocol, outcome.session, outcome.asked
         cookies = self._cookies.began(protocol, asked, session.id)
-        shown = action_url(protocol.issuer, AUTHENTICATE, asked, session, with_code=False)
+        shown = action_url(protocol.issuer, _action(session), asked, session, with_code=False)
         view = self._view(request, outcome)
+        request = replace(request, wishes=_wishes(request.wishes, session, outcome.locale))
         return await self._show(request, view, asked.client.client, cookies, url=shown)
 
     def _view(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> View:
@@ -103,7 +114,7 @@ class OutcomeReplies:
                 scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
             )
         place = PagePlace(
-            action=action_url(issuer, AUTHENTICATE, asked, session),
+            action=action_url(issuer, _action(session), asked, session),
             restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
             client=client,
             login=request.protocol.realm.realm.login,
@@ -127,7 +138,7 @@ class OutcomeReplies:
         issuer, asked, session = request.protocol.issuer, outcome.asked, outcome.session
         view = PageExpiredPage(
             restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
-            continue_url=action_url(issuer, AUTHENTICATE, asked, session, with_code=False),
+            continue_url=action_url(issuer, _action(session), asked, session, with_code=False),
             client=client_display(asked.client.client),
         )
         return await self._show(request, view, asked.client.client)
@@ -148,6 +159,28 @@ class OutcomeReplies:
         )
         set_cookies = cookie_headers(request.protocol, cookies)
         return Reply(page.status, (*page.headers, *set_cookies), page.body)
+
+
+def _wishes(wishes: LocaleWishes, session: AuthenticationSession, of_user: str) -> LocaleWishes:
+    """Add the languages that the sign-in keeps: the chosen one, and what the client asked for."""
+    return replace(
+        wishes,
+        chosen=wishes.chosen or session.notes.get(LOCALE, ""),
+        user=of_user,
+        client=wishes.client or session.request.get("ui_locales", ""),
+    )
+
+
+def _stopped(outcome: Stop, exchange: Exchange) -> View:
+    client = None if outcome.client is None else client_display(outcome.client)
+    if outcome.required_action is not None:
+        return RequiredActionPage(actions=(outcome.required_action,), client=client)
+    message = Text(outcome.message, outcome.arguments)
+    return ErrorPage(message=message, error_id=exchange.request_id, client=client)
+
+
+def _action(session: AuthenticationSession) -> str:
+    return AUTHENTICATE if session.required_action is None else REQUIRED_ACTION
 
 
 def _redirect(request: BrowserRequest, url: str, cookies: tuple[Cookie, ...]) -> Reply:

@@ -5,8 +5,9 @@ from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
+from gateway.domain.events import EventType
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, RESTART
+from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, REQUIRED_ACTION, RESTART
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_endpoint import BrowserEndpoint, BrowserHandler
 from gateway.http.sign_in.device_pages import DevicePages
@@ -16,6 +17,7 @@ from gateway.http.sign_in.page_replies import PageReplies
 _REALM: Final = "/realms/{realm}"
 _GET: Final = ("GET", "HEAD")
 _FORM: Final = ("GET", "HEAD", "POST")
+_DEVICE: Final = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
     actions = handlers.actions
     forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
         (AUTHENTICATE, actions.authenticate, _FORM),
+        (REQUIRED_ACTION, actions.authenticate, _FORM),
         (CONSENT, actions.consent, _FORM),
         (RESTART, actions.restart, _GET),
     )
@@ -42,8 +45,8 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
     ]
     devices = handlers.devices
     own += [
-        _route(f"{_REALM}/device", devices.code, handlers, context, _FORM),
-        _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET),
+        _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
+        _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
     path = f"{_REALM}/protocol/openid-connect/auth"
     endpoint = BrowserEndpoint(
@@ -58,8 +61,10 @@ def _route(
     handlers: SignInHandlers,
     context: RealmContext,
     methods: tuple[str, ...],
+    *,
+    event: EventType = EventType.LOGIN,
 ) -> Route:
     endpoint = BrowserEndpoint(
-        path, handler, context, handlers.pages, methods=methods, has_own_forms=True
+        path, handler, context, handlers.pages, methods=methods, has_own_forms=True, event=event
     )
     return Route(path, endpoint)

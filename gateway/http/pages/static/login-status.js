@@ -1,5 +1,7 @@
 // The frame that tells pages of clients whether the session of the browser has changed.
 // A message is "<client id> <session state>"; the answer is "unchanged", "changed" or "error".
+// keycloak-js leaves the state empty where no user is signed in to the page: the question is then
+// whether the browser has a session at all.
 // The gateway is asked once for each client, page and session, and again when the cookie changes.
 // Plain ES5. OpenID Connect Session Management 3.2
 (function () {
@@ -26,8 +28,10 @@
   function ask(event, key, clientId, sessionState, cookie) {
     var request = new XMLHttpRequest();
     var query = "?client_id=" + encodeURIComponent(clientId) +
-      "&origin=" + encodeURIComponent(event.origin) +
-      "&session_state=" + encodeURIComponent(sessionState);
+      "&origin=" + encodeURIComponent(event.origin);
+    if (sessionState !== "") {
+      query += "&session_state=" + encodeURIComponent(sessionState);
+    }
     request.open("GET", window.location.pathname + "/init" + query, true);
     request.onreadystatechange = function () {
       var text = "error";
@@ -35,7 +39,7 @@
         return;
       }
       if (request.status === 204 || request.status === 1223) {
-        text = "unchanged";
+        text = sessionState === "" && cookie !== "" ? "changed" : "unchanged";
       } else if (request.status === 409) {
         text = "changed";
       }
@@ -54,7 +58,7 @@
       return;
     }
     space = data.lastIndexOf(" ");
-    if (space < 1 || space === data.length - 1) {
+    if (space < 1) {
       reply(event, "error");
       return;
     }

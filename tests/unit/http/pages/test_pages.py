@@ -11,21 +11,19 @@ from typing import Any
 import pytest
 
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
+from gateway.domain.texts import Text, parse_messages
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
+from gateway.http.pages.page_values import ClientDisplay, Message
 from gateway.http.pages.renderer import PAGES
 from gateway.http.pages.samples import SAMPLES
-from gateway.http.pages.texts import parse_messages
 from gateway.http.pages.views import (
-    ClientDisplay,
     ErrorPage,
     FrontChannelLogoutPage,
     LoggedOutPage,
     LoginPage,
     LogoutFrame,
-    Message,
     OneTimeCodeDevice,
     OneTimeCodePage,
-    Text,
     View,
 )
 from gateway.http.replies import Reply
@@ -236,6 +234,7 @@ def test_the_chosen_device_is_checked() -> None:
     ("name", "expected"),
     [
         ("consent", {"accept", "cancel", "code"}),
+        ("login-update-profile", {"username", "email", "firstName", "lastName"}),
         ("logout-confirm", {"session_code", "confirmLogout"}),
         ("device-code", {"device_user_code"}),
         ("form-post", {"code", "state"}),

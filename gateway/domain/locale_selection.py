@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.domain.realm import Localization
-from gateway.http.pages.texts import ENGLISH, language_of
+from gateway.domain.texts import ENGLISH, language_of
 
 _LONGEST: Final = 1_000
 """Characters of a header or parameter that are read."""
@@ -56,7 +56,8 @@ def select_locale(settings: Localization, wishes: LocaleWishes) -> str:
 
 def supported_locale(settings: Localization, tag: str) -> str | None:
     """Return the supported locale that a user chose, None where the realm offers none like it."""
-    return _supported(settings.supported_locales, (tag,)) if settings.enabled else None
+    found = _supported(settings.supported_locales, (tag,)) if settings.enabled else None
+    return found if found is not None and _TAG.fullmatch(found) else None
 
 
 def _supported(supported: tuple[str, ...], tags: Iterable[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Texts of the pages: files of messages, and what takes the place of `{0}` in them.
+"""Texts of pages and mails: files of messages, and what takes the place of `{0}` in them.
 
 The files have the format of Keycloak's, so that those of a Keycloak theme can be used: UTF-8,
 `key=text`, `#` begins a comment, an apostrophe is written twice. Keycloak: themes
@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
-
-from gateway.http.pages.views import Text
 
 ENGLISH: Final = "en"
 Catalog = Mapping[str, str]
@@ -97,8 +95,16 @@ def fallbacks(locale: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """A text by its key; `arguments` take the place of `{0}`, `{1}` ... in it."""
+
+    key: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of one page, in one language.
+    """The texts of one page or mail, in one language.
 
     `catalogs` are asked in their order. A key without a text is shown as it is, as in Keycloak.
     """

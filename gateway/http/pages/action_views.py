@@ -1,0 +1,114 @@
+"""What each page of a required action shows, as in `views.py`. Keycloak: 16.1."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gateway.domain.texts import Text
+from gateway.http.pages.page_values import ClientDisplay, Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdatePasswordPage:
+    """A new password. Form `kc-passwd-update-form`: password-new, -confirm, logout-sessions."""
+
+    action: str
+    restart_url: str
+    attempted_username: str = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    wrong_field: str = ""
+    """The name of the field that the message is about; empty: none."""
+    may_cancel: bool = False
+    """Whether a button `cancel-aia` leads back: the client asked for it, and no one requires it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigureOtpPage:
+    """A new device for one-time codes. Form `kc-totp-settings-form`: totp, totpSecret, userLabel.
+
+    `uri` is shown as a QR code, `shown_secret` as text, for applications that scan nothing.
+    """
+
+    action: str
+    uri: str = field(repr=False)
+    secret: str = field(repr=False)
+    shown_secret: str = field(repr=False)
+    algorithm: str
+    digits: int
+    counted: bool = False
+    period: int = 30
+    """Seconds that a code lasts; of no use where codes are `counted`."""
+    counter: int = 0
+    label: str = field(default="", repr=False)
+    needs_label: bool = False
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    wrong_field: str = ""
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryCodesPage:
+    """New recovery codes to save. Form `kc-recovery-codes-settings-form`.
+
+    Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel`, `logout-sessions`.
+    """
+
+    action: str
+    codes: tuple[str, ...] = field(repr=False)
+    generated_at: int
+    """Milliseconds since 1970."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+class ProfileInputKind(StrEnum):
+    """The element of an attribute of the user profile; single lines by their type."""
+
+    TEXT = "text"
+    EMAIL = "email"
+    TELEPHONE = "tel"
+    URL = "url"
+    TEXTAREA = "textarea"
+    SELECT = "select"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileInput:
+    """An attribute of the user profile. `label`, `hint` and labels of options may be `${key}`.
+
+    Errors are texts that have the label as their argument `{0}`.
+    """
+
+    name: str
+    label: str
+    kind: ProfileInputKind = ProfileInputKind.TEXT
+    value: str = field(default="", repr=False)
+    has_lines: bool = False
+    """Several values, one a line."""
+    options: tuple[tuple[str, str], ...] = ()
+    """Values and their labels."""
+    hint: str = ""
+    required: bool = False
+    read_only: bool = False
+    errors: tuple[Text, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateProfilePage:
+    """The user's profile. Form `kc-update-profile-form`: a field for each attribute."""
+
+    action: str
+    fields: tuple[ProfileInput, ...]
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermsPage:
+    """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
+
+    action: str
+    client: ClientDisplay | None = None
