@@ -4,6 +4,7 @@ Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
 """
 
 import re
+import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -38,6 +39,26 @@ def confirmation_claim(
     if not certificate.binds:
         raise _unbound(f"{_REFUSED}: {_reason_for_caller(certificate)}")
     return {_THUMBPRINT: certificate.thumbprint}
+
+
+def bound_certificate(client: Client, certificate: ClientCertificate | None) -> str | None:
+    """Return the thumbprint that a client's request is bound to; None for an unbound request.
+
+    A client with certificate-bound tokens that asks for a code with its certificate redeems it with
+    the same one. Spec: RFC 8705 §3
+    """
+    if not client.tokens.certificate_bound or certificate is None or not certificate.binds:
+        return None
+    return certificate.thumbprint
+
+
+def presents(certificate: ClientCertificate | None, thumbprint: str | None) -> bool:
+    """Tell whether a request has the certificate with `thumbprint`; True where that is None."""
+    if thumbprint is None:
+        return True
+    if certificate is None or not certificate.binds:
+        return False
+    return secrets.compare_digest(certificate.thumbprint.encode(), thumbprint.encode())
 
 
 def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> None:

@@ -4,11 +4,12 @@ Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2
 RFC 9701 §7; Keycloak: 12.1, 12.2
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
 from gateway.domain.clients import UNSIGNED
-from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
 from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES
@@ -26,8 +27,10 @@ _CLAIMS: Final = (
 )
 
 
-def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None) -> dict[str, Any]:
-    """Return the metadata document of one realm.
+def openid_configuration(
+    realm: RealmEntry, issuer: str, mtls_issuer: str | None, now: datetime
+) -> dict[str, Any]:
+    """Return the metadata document of one realm, with the algorithms of its keys at `now`.
 
     `mtls_issuer` is the realm's address on the listener that asks for a certificate.
     """
@@ -50,7 +53,9 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
         "prompt_values_supported": list(PROMPTS),
         "subject_types_supported": list(SUBJECT_TYPES),
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        **_encryption("id_token", KeyManagement),
         "userinfo_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        **_encryption("userinfo", KeyManagement),
         "registration_endpoint": endpoints["registration_endpoint"],
         "token_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "token_endpoint_auth_signing_alg_values_supported": list(SIGNING_ALGORITHMS),
@@ -68,10 +73,12 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
     }
     document |= {
         "authorization_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
+        **_encryption("authorization", KeyManagement),
         "authorization_response_iss_parameter_supported": True,
         "claims_parameter_supported": True,
         "request_parameter_supported": True,
         "request_object_signing_alg_values_supported": [*ALGORITHMS_OF_CLIENTS, UNSIGNED],
+        **_encryption("request_object", realm.key_ring.decryption_algorithms(now)),
         "request_uri_parameter_supported": True,
         "require_request_uri_registration": True,
         "device_authorization_endpoint": endpoints["device_authorization_endpoint"],
@@ -83,6 +90,17 @@ def openid_configuration(realm: RealmEntry, issuer: str, mtls_issuer: str | None
     if mtls_issuer is not None:
         document["mtls_endpoint_aliases"] = _endpoints(mtls_issuer)
     return document
+
+
+def _encryption(what: str, algorithms: Iterable[KeyManagement]) -> dict[str, list[str]]:
+    """Return what may be encrypted with; nothing for a realm without a key to decrypt."""
+    found = list(map(str, algorithms))
+    if not found:
+        return {}
+    return {
+        f"{what}_encryption_alg_values_supported": found,
+        f"{what}_encryption_enc_values_supported": list(map(str, ContentEncryption)),
+    }
 
 
 def _classes(realm: RealmEntry) -> list[str]:

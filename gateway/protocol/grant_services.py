@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.authentication.engine import SignInEngine
+from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
@@ -24,3 +25,4 @@ class GrantServices:
     authorization_codes: AuthorizationCodeStore
     device_authorizations: DeviceAuthorizationStore
     consents: Consents
+    encryption: ClientEncrypters

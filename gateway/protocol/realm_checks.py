@@ -7,21 +7,32 @@ proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, 
 import ipaddress
 from http import HTTPStatus
 
+from gateway.domain.events import EventError
 from gateway.domain.limits.caches import cached
 from gateway.domain.realm import Realm, SslRequired
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 
 
 def require_https(realm: Realm, remote_address: str, *, secure: bool) -> None:
     """Raise OAuthError (403) for a request in clear where the realm requires TLS."""
     if not transport_is_sufficient(realm.ssl_required, remote_address, secure=secure):
-        raise OAuthError("invalid_request", "HTTPS required", status=HTTPStatus.FORBIDDEN)
+        raise OAuthError(
+            "invalid_request",
+            "HTTPS required",
+            status=HTTPStatus.FORBIDDEN,
+            event=EventFailure(EventError.SSL_REQUIRED),
+        )
 
 
 def require_enabled(realm: Realm) -> None:
     """Raise OAuthError (403) where the realm is disabled."""
     if not realm.enabled:
-        raise OAuthError("access_denied", "Realm not enabled", status=HTTPStatus.FORBIDDEN)
+        raise OAuthError(
+            "access_denied",
+            "Realm not enabled",
+            status=HTTPStatus.FORBIDDEN,
+            event=EventFailure(EventError.REALM_DISABLED),
+        )
 
 
 def transport_is_sufficient(required: SslRequired, remote_address: str, *, secure: bool) -> bool:

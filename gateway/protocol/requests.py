@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gateway.authentication.engine import AccountChange
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import RealmEntry
@@ -20,7 +21,7 @@ class EventDraft:
     """Collects what is known of one request's event; without a `kind` there is none.
 
     Rules note what they learn as they learn it, so that the event of a failure says how far the
-    request came. `event_recording` makes the event of it, in one place.
+    request came. `EventRecording` makes the event of it, in one place.
     """
 
     kind: EventType | None = None
@@ -30,6 +31,8 @@ class EventDraft:
     error: str | None = None
     """What was wrong with a request that is answered nevertheless."""
     details: dict[str, str] = field(default_factory=dict)
+    changes: tuple[AccountChange, ...] = ()
+    """What the user has changed in the account before; each is an event of its own."""
     beside: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
 

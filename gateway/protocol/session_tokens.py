@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import client_session_ends_at
@@ -19,6 +20,7 @@ from gateway.protocol.tokens import (
     Issue,
     SessionPart,
     TokenResponse,
+    id_token_encrypter,
     issue_tokens,
 )
 
@@ -26,9 +28,16 @@ from gateway.protocol.tokens import (
 class SessionTokens:
     """Begins sessions and issues their first tokens."""
 
-    def __init__(self, sessions: Sessions, database: Database) -> None:
+    def __init__(
+        self, sessions: Sessions, database: Database, encryption: ClientEncrypters
+    ) -> None:
         self._sessions = sessions
         self._database = database
+        self._encryption = encryption
+
+    async def encrypter(self, client: Client) -> Encrypter | None:
+        """Return the `encrypter` of `issue_for`; raises OAuthError where the client has no key."""
+        return await id_token_encrypter(self._encryption, client)
 
     async def issue(
         self,
@@ -39,6 +48,7 @@ class SessionTokens:
         *,
         grant: str,
         notes: Mapping[str, str] | None = None,
+        always_refreshable: bool = False,
     ) -> TokenResponse:
         """Begin a session with `notes`; `grant` is the grant's two letters in the jti's prefix.
 
@@ -47,6 +57,7 @@ class SessionTokens:
         """
         if granted.offline:
             require_offline_role(user)
+        encrypter = await self.encrypter(client.client) if granted.openid else None
         joined = await self._sessions.begin(
             request.realm.realm,
             user.user,
@@ -57,7 +68,16 @@ class SessionTokens:
             now=request.now,
             notes=notes,
         )
-        return await self.issue_for(request, client, user, granted, joined, grant=grant)
+        return await self.issue_for(
+            request,
+            client,
+            user,
+            granted,
+            joined,
+            grant=grant,
+            always_refreshable=always_refreshable,
+            encrypter=encrypter,
+        )
 
     async def issue_for(
         self,
@@ -68,11 +88,14 @@ class SessionTokens:
         joined: Joined,
         *,
         grant: str,
+        encrypter: Encrypter | None,
         nonce: str | None = None,
+        always_refreshable: bool = False,
     ) -> TokenResponse:
         """Issue tokens for a client that takes part in a session; raises as `issue` does.
 
-        `nonce` is that of the authorization request.
+        `nonce` is that of the authorization request. `encrypter` was looked up before the code was
+        used up.
         """
         part = SessionPart(
             joined.session,
@@ -81,7 +104,15 @@ class SessionTokens:
             family=str(uuid.uuid4()) if _rotates(request) else None,
         )
         context = resolve_claims(client, user, granted, session=joined.session)
-        tokens = issue_tokens(request, Issue(context, grant, part, nonce=nonce))
+        issue = Issue(
+            context,
+            grant,
+            part,
+            nonce=nonce,
+            always_refreshable=always_refreshable,
+            id_token_encrypter=encrypter,
+        )
+        tokens = issue_tokens(request, issue)
         await self._begin_family(request, client.client, part)
         _note_session(request, user.user, part)
         return tokens

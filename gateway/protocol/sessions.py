@@ -6,12 +6,13 @@ Spec: 2.1 (session settings); Keycloak: 3
 
 import base64
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gateway.admin.sessions import queue_logout_notices
+from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
@@ -49,10 +50,22 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A session together with one client's part in it."""
+    """A session together with one client's part in it.
+
+    `code` is the authorization code that was stored with it, where one was asked for.
+    """
 
     session: UserSession
     client_session: ClientSession
+    code: IssuedCode | None = None
+
+
+CodeIssue = Callable[[UserSession, ClientSession], IssuedCode | None]
+"""Returns the authorization code for a client's part in a session, or None."""
+
+
+def no_code(_session: UserSession, _part: ClientSession) -> None:
+    """Issue no code."""
 
 
 class Sessions:
@@ -106,6 +119,8 @@ class Sessions:
         new: NewSession,
         participation: Participation,
         now: datetime,
+        *,
+        issue: CodeIssue = no_code,
     ) -> Joined:
         """Begin an online session.
 
@@ -124,8 +139,9 @@ class Sessions:
             clients={client.id: part},
             notes=new.notes,
         )
-        await self._online.add(session, session_ends_at(realm.session_limits, session))
-        return Joined(session, part)
+        code = issue(session, part)
+        await self._online.add(session, session_ends_at(realm.session_limits, session), code)
+        return Joined(session, part, code)
 
     async def join(
         self,
@@ -134,13 +150,16 @@ class Sessions:
         client: Client,
         participation: Participation,
         now: datetime,
+        *,
+        issue: CodeIssue = no_code,
     ) -> Joined | None:
         """Let a client take part in a session: single sign-on. None where it has ended."""
         part = _joining_part(realm, session, client, participation, now)
         moved = _with_part(session, part, now)
         end = session_ends_at(realm.session_limits, moved)
-        lasts = await self._online.join(realm.id, session.id, part, end)
-        return Joined(moved, part) if lasts else None
+        code = issue(moved, part)
+        lasts = await self._online.join(realm.id, session.id, part, end, code)
+        return Joined(moved, part, code) if lasts else None
 
     async def renew(
         self,
@@ -149,6 +168,8 @@ class Sessions:
         client: Client,
         participation: Participation,
         now: datetime,
+        *,
+        issue: CodeIssue = no_code,
     ) -> Joined | None:
         """Store the session's address, notes and "remember me" after its user signed in again.
 
@@ -157,8 +178,9 @@ class Sessions:
         part = _joining_part(realm, session, client, participation, now)
         moved = _with_part(session, part, now)
         end = session_ends_at(realm.session_limits, moved)
-        lasts = await self._online.renew(moved, part, end)
-        return Joined(moved, part) if lasts else None
+        code = issue(moved, part)
+        lasts = await self._online.renew(moved, part, end, code)
+        return Joined(moved, part, code) if lasts else None
 
     async def join_offline(
         self,
@@ -202,10 +224,7 @@ class Sessions:
         One that is over is not ended here: the clock of this gateway may be wrong, and the stores
         remove expired sessions by themselves.
         """
-        session = await self._stored(realm.id, session_id, offline=offline)
-        if session is None or is_over(session_ends_at(realm.session_limits, session), now):
-            return None
-        return session
+        return if_lasting(realm, await self._stored(realm.id, session_id, offline=offline), now)
 
     async def _stored(self, realm_id: str, session_id: str, *, offline: bool) -> UserSession | None:
         """Return what a store holds; looking at an offline session keeps no writer waiting."""
@@ -270,6 +289,14 @@ class Sessions:
         await self._online.end(session.realm_id, session.id)
         return clients
 
+    async def log_out_others(
+        self, realm: Realm, user_id: str, *, keep: UserSession | None, now: datetime
+    ) -> None:
+        """End the user's online sessions but one, with notices; offline ones last."""
+        for session in await self._online.of_user(realm.id, user_id):
+            if keep is None or session.id != keep.id:
+                await self.log_out_of_browser(session, now)
+
 
 def _new_part(client: Client, participation: Participation, now: datetime) -> ClientSession:
     return ClientSession(
@@ -296,6 +323,13 @@ def _joining_part(
 
 def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:
     return replace(session, refreshed_at=now, clients={**session.clients, part.client: part})
+
+
+def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
+    """Return the session unless it is over."""
+    if session is None or is_over(session_ends_at(realm.session_limits, session), now):
+        return None
+    return session
 
 
 def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:

@@ -9,12 +9,18 @@ from typing import Any
 
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
-from gateway.protocol.tokens import AccessTokens, ActiveToken
+from gateway.protocol.tokens import (
+    AccessTokens,
+    ActiveToken,
+    encrypt_userinfo,
+    sign_userinfo,
+)
 
 _SCHEME = "bearer"
 _PARTS = 2
@@ -23,13 +29,15 @@ _PARTS = 2
 class UserinfoEndpoint:
     """Answers userinfo requests of every realm."""
 
-    def __init__(self, access_tokens: AccessTokens) -> None:
+    def __init__(self, access_tokens: AccessTokens, encryption: ClientEncrypters) -> None:
         self._access_tokens = access_tokens
+        self._encryption = encryption
 
-    async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any]]:
-        """Return the token and the claims.
+    async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any] | str]:
+        """Return the token and the claims: as a JWT where the client wants that.
 
-        Raises BearerChallenge, OriginRefused or StoreUnavailable.
+        Raises BearerChallenge, OriginRefused, StoreUnavailable, and OAuthError where realm or
+        client has no key for the JWT.
         """
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
@@ -49,7 +57,16 @@ class UserinfoEndpoint:
         request.page.require(active.client.client.allowed_origins)
         request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
         request.event.details[Detail.USERNAME] = active.user.user.username
-        return active, _claims(request, active)
+        return active, await self._protected(request, active, _claims(request, active))
+
+    async def _protected(
+        self, request: ProtocolRequest, active: ActiveToken, claims: dict[str, Any]
+    ) -> dict[str, Any] | str:
+        """Return the claims as the client wants them: signed, encrypted, or both in this order."""
+        signed = sign_userinfo(request, active, claims)
+        client = active.client.client
+        encrypted = await encrypt_userinfo(self._encryption, client, claims, signed)
+        return encrypted or signed or claims
 
     async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         try:

@@ -43,7 +43,10 @@ class AuthorizationDraft:
     parameters: Mapping[str, str] = field(repr=False)
     is_push: bool = False
     """The request is pushed: the client was authenticated, and no user signs in yet."""
-    was_pushed: bool = False
+    pushed_reference: str | None = field(default=None, repr=False)
+    """That of the pushed request that the parameters come from."""
+    certificate: str | None = None
+    """Thumbprint of the certificate with which a request was pushed that is bound to it."""
     entry: ClientEntry | None = None
     redirect_uri: str | None = None
     """None until it was verified: before that nothing may be sent there."""
@@ -101,6 +104,7 @@ class AuthorizationDraft:
             client=self.client,
             redirect_uri=self.redirect_uri,
             redirect_uri_sent=self.redirect_uri_sent,
+            pushed_reference=self.pushed_reference,
             response_type=self.response_type,
             response_mode=self.response_mode,
             scopes=self.scopes,
@@ -118,4 +122,5 @@ class AuthorizationDraft:
             action=action or None,
             action_parameter=parameter or None,
             identity_provider=self.get("kc_idp_hint") or None,
+            certificate=self.certificate,
         )

@@ -6,8 +6,10 @@ Spec: RFC 6749 §3.1; Keycloak: 12.10
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.protocol.authorization.checks import CHECKS, Check
+from gateway.protocol.authorization.checks.pushed_request import USED_UP
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
 from gateway.protocol.authorization.errors import (
     PageError,
@@ -20,7 +22,7 @@ from gateway.protocol.authorization.request import (
     StoredRequestUnusable,
     restore,
 )
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 
 _RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
@@ -36,7 +38,7 @@ class AuthorizationEndpoint:
     async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
         """Return the verified request.
 
-        Raises PageError, RedirectError or StoreUnavailable. A pushed request is used up.
+        Raises PageError, RedirectError or StoreUnavailable.
         """
         request.event.begin(EventType.LOGIN)
         draft = AuthorizationDraft(request, self._services, request.parameters.values)
@@ -58,7 +60,26 @@ class AuthorizationEndpoint:
             return restore(stored, request.realm, draft.client)
         except StoredRequestUnusable as error:
             message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
-            raise PageError(message, event_error=failure, reason=str(error)) from error
+            client = _client_of(draft)
+            raise PageError(
+                message, event_error=failure, reason=str(error), client=client
+            ) from error
+
+    async def use_up(self, request: ProtocolRequest, asked: AuthorizationRequest) -> None:
+        """Use up the pushed request that was asked for, before its response is issued.
+
+        The mark outlives every other sign-in that the reference began. Raises RedirectError where
+        another one was answered, and StoreUnavailable. Spec: RFC 9126 §7.3
+        """
+        if asked.pushed_reference is None:
+            return
+        realm, client = request.realm.realm, asked.client.client
+        lifespans = realm.token_lifespans
+        longest = lifespans.access_code_login + lifespans.access_code_user_action
+        pushed = self._services.pushed_requests
+        if not await pushed.use(realm.id, client.id, asked.pushed_reference, longest):
+            failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
+            raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
 
 
 async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CHECKS) -> None:
@@ -73,17 +94,24 @@ async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check
     """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
     try:
         await run_checks(draft, checks)
-    except PageError:
+    except PageError as refusal:
+        refusal.client = _client_of(draft)  # the page leads back to the client
         raise
     except OAuthError as refusal:
         raise _sent_to_client(draft, refusal) from refusal
+
+
+def _client_of(draft: AuthorizationDraft) -> Client | None:
+    """Return the client, if it was found."""
+    return None if draft.entry is None else draft.entry.client
 
 
 def _sent_to_client(draft: AuthorizationDraft, refusal: OAuthError) -> OAuthError:
     """Return the refusal as one for the client; a page until its redirect URI was verified."""
     target = draft.target()
     if target is None:
-        return invalid_request_page(refusal.reason or refusal.error)
+        reason = refusal.reason or refusal.error
+        return invalid_request_page(reason, client=_client_of(draft))
     return RedirectError(
         refusal.error, refusal.description, target, event=refusal.event, reason=refusal.reason
     )

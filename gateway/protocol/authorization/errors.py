@@ -10,6 +10,7 @@ Keycloak: 12.10; Spec: RFC 6749 §4.1.2.1, RFC 9700 §4.11
 from enum import StrEnum
 from http import HTTPStatus
 
+from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.response_modes import AuthorizationResponse, ResponseTarget
@@ -50,7 +51,7 @@ class PageError(OAuthError):
     """A refusal that is shown as a page: nothing is sent to a redirect URI.
 
     `message` and `arguments` are what the page says, `error` and `description` what a client
-    reads that pushed the request.
+    reads that pushed the request. The page leads back to `client`, if it is known.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class PageError(OAuthError):
         status: HTTPStatus = HTTPStatus.BAD_REQUEST,
         error: str = "invalid_request",
         reason: str | None = None,
+        client: Client | None = None,
     ) -> None:
         super().__init__(
             error,
@@ -71,15 +73,19 @@ class PageError(OAuthError):
         )
         self.message = message
         self.arguments = arguments
+        self.client = client
 
 
-def invalid_request_page(reason: str, *, error: str = "invalid_request") -> PageError:
+def invalid_request_page(
+    reason: str, *, error: str = "invalid_request", client: Client | None = None
+) -> PageError:
     """Return the page that says no more than "Invalid Request"; the event has the reason."""
     return PageError(
         PageMessage.invalidRequestMessage,
         event_error=EventError.INVALID_REQUEST,
         error=error,
         reason=reason,
+        client=client,
     )
 
 

@@ -10,11 +10,13 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.sign_in.pushed_requests import PushedParameters
 from gateway.domain.realm import pushed_request_lifespan
 from gateway.protocol.authorization.checks.pushed_request import PUSHED
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
 from gateway.protocol.authorization.endpoint import run_checks
 from gateway.protocol.authorization.parameters import PARAMETERS
+from gateway.protocol.certificate_binding import bound_certificate
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
@@ -57,5 +59,10 @@ class PushedRequestEndpoint:
         reference = secrets.token_urlsafe(_REFERENCE_BYTES)
         lifespan = pushed_request_lifespan(realm)
         store = self._services.pushed_requests
-        await store.add(realm.id, client.id, reference, kept, lifespan)
+        pushed = PushedParameters(
+            kept,
+            certificate=bound_certificate(client, draft.request.certificate),
+            is_anonymous=client.public_client,
+        )
+        await store.add(realm.id, client.id, reference, pushed, lifespan)
         return PushedRequest(f"{PUSHED}{reference}", lifespan)

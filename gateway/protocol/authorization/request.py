@@ -72,6 +72,8 @@ class AuthorizationRequest:
     scopes: GrantedScopes = field(repr=False)
     redirect_uri_sent: bool = True
     """The request named its redirect URI, so the token request has to name it too."""
+    pushed_reference: str | None = field(default=None, repr=False)
+    """That of a pushed request, which is used up by its response."""
     state: str | None = field(default=None, repr=False)
     nonce: str | None = field(default=None, repr=False)
     prompt: frozenset[Prompt] = frozenset()
@@ -91,6 +93,8 @@ class AuthorizationRequest:
     """What follows the name of the action behind a colon."""
     identity_provider: str | None = None
     """`kc_idp_hint`"""
+    certificate: str | None = None
+    """Thumbprint of the certificate that the code must be redeemed with; None for any."""
 
     @property
     def target(self) -> ResponseTarget:
@@ -118,6 +122,7 @@ class AuthorizationRequest:
             "client_id": self.client.client.client_id,
             "redirect_uri": self.redirect_uri,
             "redirect_uri_sent": "true" if self.redirect_uri_sent else None,
+            "pushed_reference": self.pushed_reference,
             "response_type": " ".join(sorted(self.response_type)),
             "response_mode": str(self.response_mode),
             "scope": " ".join(self.scopes.names),
@@ -135,6 +140,7 @@ class AuthorizationRequest:
             "kc_action": self.action,
             "kc_action_parameter": self.action_parameter,
             "kc_idp_hint": self.identity_provider,
+            "certificate": self.certificate,
         }
         if self.code_challenge is not None:
             texts["code_challenge"] = self.code_challenge.challenge
@@ -169,6 +175,7 @@ def _restored(
         client=client,
         redirect_uri=stored["redirect_uri"],
         redirect_uri_sent="redirect_uri_sent" in stored,
+        pushed_reference=stored.get("pushed_reference"),
         response_type=frozenset(map(ResponseType, stored["response_type"].split(" "))),
         response_mode=ResponseMode(stored["response_mode"]),
         scopes=still_granted(realm, client.client, stored["scope"].split(" ")),
@@ -186,6 +193,7 @@ def _restored(
         action=stored.get("kc_action"),
         action_parameter=stored.get("kc_action_parameter"),
         identity_provider=stored.get("kc_idp_hint"),
+        certificate=stored.get("certificate"),
     )
 
 

@@ -19,6 +19,8 @@ class AskUser:
     session: AuthenticationSession
     asked: SignInRequest
     challenge: Challenge
+    locale: str = ""
+    """The language of the authenticated user; empty before that, and where none is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class AskConsent:
     session: AuthenticationSession
     asked: SignInRequest
     items: tuple[ConsentItem, ...]
+    locale: str = ""
+    """The language of the user; empty where none is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ class Stop:
     arguments: tuple[str, ...] = field(default=(), repr=False)
     """What takes the places in the text."""
     status: HTTPStatus = HTTPStatus.BAD_REQUEST
+    required_action: str | None = None
+    """The alias of the required action that no page performs."""
 
 
 @dataclass(frozen=True, slots=True)

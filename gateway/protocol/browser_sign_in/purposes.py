@@ -47,12 +47,14 @@ class Purpose(Protocol):
         """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
         ...
 
-    async def reject(self, request: ProtocolRequest) -> Respond:
+    async def reject(self, request: ProtocolRequest, description: str | None = None) -> Respond:
         """Note that the user has refused; raises OAuthError where the client gets an error."""
         ...
 
-    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
-        """Return an error that ends the sign-in."""
+    def refusal(
+        self, error: str, event_error: str | None, description: str | None = None
+    ) -> OAuthError:
+        """Return an error that ends the sign-in; it is not recorded without an `event_error`."""
         ...
 
 
@@ -61,20 +63,28 @@ class ClientPurpose:
     """A client gets the response to its authorization request."""
 
     asked: AuthorizationRequest
+    endpoint: AuthorizationEndpoint = field(repr=False)
     completion: SignInCompletion = field(repr=False)
     is_always_confirmed: bool = False
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
     ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+        await self.endpoint.use_up(request, self.asked)
         completed = await self.completion.complete(request, self.asked, finished)
         return completed.response, completed.session
 
-    async def reject(self, request: ProtocolRequest) -> Respond:  # noqa: ARG002
-        raise self.refusal("access_denied", EventError.REJECTED_BY_USER)
+    async def reject(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        description: str | None = None,
+    ) -> Respond:
+        raise self.refusal("access_denied", EventError.REJECTED_BY_USER, description)
 
-    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
-        failure = EventFailure(event_error)
+    def refusal(
+        self, error: str, event_error: str | None, description: str | None = None
+    ) -> OAuthError:
+        failure = _failure(event_error)
         return RedirectError(error, description, self.asked.target, event=failure)
 
 
@@ -95,12 +105,18 @@ class DevicePurpose:
     ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
         return await self.approvals.approve(request, self.asked, finished)
 
-    async def reject(self, request: ProtocolRequest) -> Respond:
+    async def reject(
+        self,
+        request: ProtocolRequest,
+        description: str | None = None,  # noqa: ARG002 - a device reads one text
+    ) -> Respond:
         request.event.fail(EventError.REJECTED_BY_USER)
         return Respond(await self.approvals.deny(request, self.asked))
 
-    def refusal(self, error: str, event_error: str, description: str | None = None) -> OAuthError:
-        return OAuthError(error, description, event=EventFailure(event_error))
+    def refusal(
+        self, error: str, event_error: str | None, description: str | None = None
+    ) -> OAuthError:
+        return OAuthError(error, description, event=_failure(event_error))
 
 
 class Purposes:
@@ -119,7 +135,7 @@ class Purposes:
         self._approvals = approvals
 
     def of_client(self, asked: AuthorizationRequest) -> Purpose:
-        return ClientPurpose(asked, self._completion)
+        return ClientPurpose(asked, self._endpoint, self._completion)
 
     def of_device(self, device: DeviceConnection) -> Purpose:
         return DevicePurpose(device, self._approvals)
@@ -133,3 +149,7 @@ class Purposes:
         if names_device(stored):
             return self.of_device(await self._user_codes.resume(request, stored))
         return self.of_client(await self._endpoint.resume(request, stored))
+
+
+def _failure(event_error: str | None) -> EventFailure | None:
+    return None if event_error is None else EventFailure(event_error)

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.representations.protocol_mapper_types import SECTOR_URI
+from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
 
-PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 SALT: Final = "pairwiseSubAlgorithmSalt"
 SUBJECT_TYPES: Final = ("public", "pairwise")
 
@@ -24,7 +24,7 @@ SUBJECT_TYPES: Final = ("public", "pairwise")
 def subject_identifier(client: Client, user_id: str) -> str:
     """Return the `sub` of a user for a client."""
     for mapper in client.protocol_mappers:
-        if mapper.mapper_type == PAIRWISE:
+        if mapper.mapper_type == PAIRWISE_MAPPER:
             salt = mapper.config.get(SALT) or mapper.id
             sector = _host(mapper.config.get(SECTOR_URI) or "") or _sector(client)
             return _pairwise(sector, user_id, salt)

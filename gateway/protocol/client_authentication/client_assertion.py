@@ -19,6 +19,7 @@ from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OA
 from gateway.protocol.requests import ProtocolRequest
 
 ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_REQUEST_OBJECT: Final = "oauth-authz-req+jwt"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
 """Paths below the protocol's; the first stands for the issuer. Keycloak: 1.2 (`client-jwt`)."""
 
@@ -64,8 +65,14 @@ def check_issuer(client: Client, assertion: SignedClaims) -> None:
         raise ClientAuthenticationFailed(reason="the assertion was issued by another one")
 
 
-def check_algorithm(client: Client, assertion: SignedClaims, accepted: tuple[str, ...]) -> None:
-    """Check the algorithm before anything is verified with it. attacks C13."""
+def check_header(client: Client, assertion: SignedClaims, accepted: tuple[str, ...]) -> None:
+    """Check type and algorithm before anything is verified. attacks C13, C15.
+
+    A request object passes through browsers, so it does not authenticate the client.
+    Spec: RFC 9101 §10.8, RFC 8725 §3.11
+    """
+    if assertion.header_type.lower().removeprefix("application/") == _REQUEST_OBJECT:
+        raise refused_assertion("Invalid token type", reason="it is a request object")
     if assertion.algorithm not in accepted or client.assertions.algorithm not in {
         "",
         assertion.algorithm,

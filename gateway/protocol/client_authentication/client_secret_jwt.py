@@ -35,7 +35,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
         token = client_assertion.required_assertion(request)
         said = client_assertion.read_assertion(self._services.signatures, token)
         client_assertion.check_issuer(client, said)
-        client_assertion.check_algorithm(client, said, self.algorithms)
+        client_assertion.check_header(client, said, self.algorithms)
         if client.secret is None or client.secret_settings.has_expired(request.now):
             raise ClientAuthenticationFailed(reason="the client has no secret that is valid now")
         signed = await self._verified(client, token, request.now)

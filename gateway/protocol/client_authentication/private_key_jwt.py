@@ -31,7 +31,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
         token = client_assertion.required_assertion(request)
         said = client_assertion.read_assertion(signatures, token)
         client_assertion.check_issuer(client, said)
-        client_assertion.check_algorithm(client, said, self.algorithms)
+        client_assertion.check_header(client, said, self.algorithms)
         try:
             signed = await signatures.verify(client, token)
         except NoUsableKey as error:

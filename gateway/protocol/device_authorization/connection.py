@@ -25,6 +25,7 @@ class DeviceConnection:
     user_code: str = field(repr=False)
     prompt: frozenset[Prompt] = frozenset()
     max_age: timedelta | None = None
+    action: str | None = None
     login_hint: str | None = None
     hinted_user: str | None = None
     level: RequestedLevel | None = None

@@ -25,6 +25,7 @@ from gateway.domain.realm import TokenLifespans
 from gateway.protocol.authorization import CheckServices, ResponseType
 from gateway.protocol.authorization.checks import code_challenge, sizes
 from gateway.protocol.authorization.draft import AuthorizationDraft
+from gateway.protocol.certificate_binding import bound_certificate
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
@@ -138,6 +139,8 @@ class DeviceAuthorizationEndpoint:
                 nonce=draft.get("nonce") or None,
                 code_challenge=challenge.challenge if challenge else None,
                 code_challenge_method=challenge.method if challenge else None,
+                certificate=bound_certificate(draft.client.client, request.certificate),
+                is_anonymous=draft.client.client.public_client,
             )
             if await self._devices.add(request.realm.realm.id, asked, lifespan):
                 return asked

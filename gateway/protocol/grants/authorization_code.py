@@ -17,13 +17,14 @@ from gateway.domain.authorization_codes import (
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.authorization.code_verifier import require_verifier
+from gateway.protocol.certificate_binding import presents
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes
 from gateway.protocol.session_tokens import SessionTokens
-from gateway.protocol.sessions import Joined, Participation
+from gateway.protocol.sessions import Joined, Participation, if_lasting
 from gateway.protocol.sign_in_results.redemption import (
     PastSignIn,
     SignInRedemption,
@@ -55,12 +56,13 @@ class AuthorizationCodeGrant:
         self._redemption = SignInRedemption(
             services.directory, services.sessions, services.consents
         )
-        self._tokens = SessionTokens(services.sessions, services.database)
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
         client = caller.entry.client
+        encrypter = await self._tokens.encrypter(client)
         redeemed = await self._redeem(request)
         _require_request(request, client, redeemed)
         user, code = redeemed.sign_in.user, redeemed.code
@@ -73,6 +75,7 @@ class AuthorizationCodeGrant:
             granted,
             joined,
             grant=_GRANT_SHORTCUT,
+            encrypter=encrypter,
             nonce=code.nonce,
         )
 
@@ -85,12 +88,12 @@ class AuthorizationCodeGrant:
             raise _invalid_code()
         realm = request.realm.realm
         _note_session(request, name)
-        # Read before the code is spent: of many at once one succeeds, though the others, which
-        # are replays, end the client's part meanwhile.
-        session = await self._sessions.find(realm, name.session_id, offline=False, now=request.now)
+        # The session as it was when the code was redeemed: of many at once one succeeds, though the
+        # others, which are replays, end the client's part meanwhile.
         redeemed = await self._codes.redeem(realm.id, name, LONGEST_REPLAY_WINDOW)
         if redeemed.redemption is Redemption.REPLAYED:
             await self._revoke(request, name)
+        session = if_lasting(realm, redeemed.session, request.now)
         if redeemed.code is None or session is None:
             raise _invalid_code()
         code = redeemed.code
@@ -145,17 +148,9 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
         code.code_challenge_method,
         enforced=bool(client.authorization.code_challenge_method),
     )
-    _require_certificate(request, code)
-    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
+    if not presents(request.certificate, code.certificate):
         raise _invalid_code()
-
-
-def _require_certificate(request: ProtocolRequest, code: AuthorizationCode) -> None:
-    """Refuse a code that was requested with another certificate than this request's."""
-    certificate = request.certificate
-    if code.certificate is None:
-        return
-    if certificate is None or certificate.thumbprint != code.certificate or not certificate.binds:
+    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
         raise _invalid_code()
 
 

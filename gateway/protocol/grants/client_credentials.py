@@ -30,7 +30,7 @@ class ClientCredentials:
     event = EventType.CLIENT_LOGIN
 
     def __init__(self, services: GrantServices) -> None:
-        self._tokens = SessionTokens(services.sessions, services.database)
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -51,10 +51,17 @@ class ClientCredentials:
         account = UserEntry(user, caller.entry.roles)
         if client.tokens.refresh_tokens_of_service_account:
             return await self._tokens.issue(
-                request, caller.entry, account, granted, grant=_GRANT_SHORTCUT, notes=notes
+                request,
+                caller.entry,
+                account,
+                granted,
+                grant=_GRANT_SHORTCUT,
+                notes=notes,
+                always_refreshable=True,  # `use.refresh.tokens` is for tokens of users
             )
+        encrypter = await self._tokens.encrypter(client) if granted.openid else None
         context = resolve_claims(caller.entry, account, granted, notes=notes)
-        return issue_tokens(request, Issue(context, _GRANT_SHORTCUT))
+        return issue_tokens(request, Issue(context, _GRANT_SHORTCUT, id_token_encrypter=encrypter))
 
 
 def _service_account(client: Client, user: User | None) -> User:

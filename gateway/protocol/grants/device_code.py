@@ -11,6 +11,7 @@ from gateway.domain.clients import Client
 from gateway.domain.device_authorizations import DeviceApproval, DeviceAuthorization, DeviceStatus
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.authorization.code_verifier import require_verifier
+from gateway.protocol.certificate_binding import presents
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
@@ -69,7 +70,7 @@ class DeviceCodeGrant:
         self._redemption = SignInRedemption(
             services.directory, services.sessions, services.consents
         )
-        self._tokens = SessionTokens(services.sessions, services.database)
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -83,7 +84,10 @@ class DeviceCodeGrant:
             asked.code_challenge_method,
             enforced=bool(client.authorization.code_challenge_method),
         )
+        if not presents(request.certificate, asked.certificate):
+            raise _refusal(DeviceStatus.UNKNOWN)
         granted = await self._redemption.scopes(request, client, found.user, asked.scope)
+        encrypter = await self._tokens.encrypter(client) if granted.openid else None
         if not await self._devices.take(realm.id, asked.device_code):
             raise _refusal(DeviceStatus.UNKNOWN)
         participation = Participation(
@@ -99,6 +103,7 @@ class DeviceCodeGrant:
             granted,
             joined,
             grant=_GRANT_SHORTCUT,
+            encrypter=encrypter,
             nonce=asked.nonce,
         )
 

@@ -22,8 +22,8 @@ from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
+from gateway.protocol.events import note_refusal
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.lockout_events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes
 from gateway.protocol.session_tokens import SessionTokens
@@ -41,7 +41,7 @@ class Password:
     def __init__(self, services: GrantServices) -> None:
         self._directory = services.directory
         self._engine = services.sign_in_engine
-        self._tokens = SessionTokens(services.sessions, services.database)
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient

@@ -6,6 +6,7 @@ from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.client_encryption import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
@@ -18,6 +19,7 @@ from gateway.protocol.tokens import (
     PresentedToken,
     SessionPart,
     TokenResponse,
+    id_token_encrypter,
     issue_tokens,
     note_refresh_token,
     read_refresh_token,
@@ -41,6 +43,7 @@ class RefreshToken:
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
         self._consents = services.consents
+        self._encryption = services.encryption
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -60,6 +63,7 @@ class RefreshToken:
         if not await self._consents.holds(client, active.user, kept):
             text = "Client no longer has requested consent from user"
             raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
+        encrypter = await self._encrypter(client, kept)
         joined = await self._sessions.refresh(request.realm.realm, session, client, request.now)
         if joined is None:
             raise session_is_over(token)
@@ -68,9 +72,14 @@ class RefreshToken:
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
         context = resolve_claims(caller.entry, active.user, granted, session=joined.session)
         kept = kept.permitted_to(active.user.roles)
-        tokens = issue_tokens(request, Issue(context, _GRANT_SHORTCUT, part, kept))
+        issue = Issue(context, _GRANT_SHORTCUT, part, kept, id_token_encrypter=encrypter)
+        tokens = issue_tokens(request, issue)
         _note(request, token, session, tokens, refresh_id)
         return tokens
+
+    async def _encrypter(self, client: Client, kept: GrantedScopes) -> Encrypter | None:
+        """Look the key up before the token is used up: the client can try again without one."""
+        return await id_token_encrypter(self._encryption, client) if kept.openid else None
 
     async def _rotate(
         self,

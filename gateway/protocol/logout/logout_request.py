@@ -88,7 +88,7 @@ async def check_logout_request(
     if redirect_uri is not None and not _is_registered(request, client, redirect_uri):
         request.event.details[Detail.REDIRECT_URI] = redirect_uri
         message = PageMessage.invalidRedirectUriMessage
-        raise PageError(message, event_error=EventError.INVALID_REDIRECT_URI)
+        raise PageError(message, event_error=EventError.INVALID_REDIRECT_URI, client=client)
     return LogoutRequest(
         client=client,
         redirect_uri=redirect_uri or "",

@@ -22,7 +22,7 @@ _TYPE: Final = "Logout"
 def logout_token(
     realm: RealmEntry, issuer: str, client: Client, notice: LogoutNotice, now: datetime
 ) -> str:
-    """Return a new token, signed as the client's ID tokens are.
+    """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
 
     Raises LookupError where the realm has no key for it.
     """

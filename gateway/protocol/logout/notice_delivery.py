@@ -14,10 +14,13 @@ from typing import Final
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.logout_notices import LogoutNotice
+from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.directory import Directory, RealmEntry
 from gateway.domain.ports.remote_documents import NoticeNotReceived, NoticeSender
 from gateway.domain.ports.storage import Database
+from gateway.protocol.errors import OAuthError
 from gateway.protocol.logout.logout_tokens import logout_token
+from gateway.protocol.tokens import encrypt_id_token, id_token_encrypter
 
 AT_ONCE: Final = 8
 """Notices that one worker sends at a time."""
@@ -48,12 +51,15 @@ class NoticeDelivery:
         sender: NoticeSender,
         clock: Clock,
         issuer: Callable[[str], str],
+        *,
+        encryption: ClientEncrypters,
     ) -> None:
         self._database = database
         self._directory = directory
         self._sender = sender
         self._clock = clock
         self._issuer = issuer
+        self._encryption = encryption
 
     async def deliver_due(self) -> tuple[int, tuple[FailedDelivery, ...]]:
         """Send some of what is due; return how many, and those that failed.
@@ -79,7 +85,7 @@ class NoticeDelivery:
             return None
         try:
             await self._send(realm, client, notice)
-        except (NoticeNotReceived, LookupError) as failure:
+        except (NoticeNotReceived, LookupError, OAuthError) as failure:
             again = notice.next_attempt_at(self._clock.now())
             await self._settle(notice, again)
             return FailedDelivery(notice, client.client_id, str(failure), is_last=again is None)
@@ -88,7 +94,9 @@ class NoticeDelivery:
 
     async def _send(self, realm: RealmEntry, client: Client, notice: LogoutNotice) -> None:
         issuer = self._issuer(realm.realm.name)
-        token = logout_token(realm, issuer, client, notice, self._clock.now())
+        encrypter = await id_token_encrypter(self._encryption, client)
+        signed = logout_token(realm, issuer, client, notice, self._clock.now())
+        token = encrypt_id_token(client, encrypter, signed)
         await self._sender.send(client.logout.back_channel_url, token)
 
     async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:

@@ -8,6 +8,7 @@ JWT Secured Authorization Response Mode (JARM) §2.3
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import form_post, fragment, query
 from gateway.protocol.response_modes.parameters import signed, with_common_parameters
@@ -19,6 +20,7 @@ from gateway.protocol.response_modes.response import (
     ResponseMode,
     ResponseTarget,
 )
+from gateway.protocol.tokens import encrypt_authorization_response
 
 _Deliver = Callable[[str, Mapping[str, str]], Delivery]
 
@@ -30,20 +32,25 @@ RESPONSE_MODES: Final[Mapping[ResponseMode, tuple[_Deliver, bool]]] = {
     ResponseMode.FRAGMENT_JWT: (fragment.deliver, True),
     ResponseMode.FORM_POST_JWT: (form_post.deliver, True),
 }
-"""Mode -> how it is carried, and whether the parameters are one signed JWT."""
+"""Mode -> how it is carried, and whether the parameters are one JWT."""
 JWT: Final = "jwt"
 """Stands for `query.jwt` or `fragment.jwt`, whichever is the default of the response type."""
 RESPONSE_MODE_NAMES: Final = (*RESPONSE_MODES, JWT)
 """The names of all modes, as discovery lists them."""
 
 
-def deliver(request: ProtocolRequest, response: AuthorizationResponse) -> Delivery:
+async def deliver(
+    request: ProtocolRequest, response: AuthorizationResponse, encryption: ClientEncrypters
+) -> Delivery:
     """Return what the browser gets; `state` and `iss` are added.
 
-    Raises OAuthError where the response has to be signed and the realm has no key for it.
+    Raises OAuthError where the response has to be signed or encrypted, and realm or client has no
+    key for it.
     """
     carry, is_signed = RESPONSE_MODES[response.target.mode]
     parameters = with_common_parameters(request.issuer, response)
     if is_signed:
-        parameters = {"response": signed(request, response.target.client, parameters)}
+        client = response.target.client
+        token = signed(request, client, parameters)
+        parameters = {"response": await encrypt_authorization_response(encryption, client, token)}
     return carry(response.target.redirect_uri, parameters)

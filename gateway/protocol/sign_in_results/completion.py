@@ -5,20 +5,21 @@ Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Key
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from gateway.domain.authorization_codes import AuthorizationCode, CodeName
+from gateway.domain.authorization_codes import AuthorizationCode, CodeName, IssuedCode
 from gateway.domain.events import Detail
+from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
 from gateway.domain.ports.directory import UserEntry
-from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.scopes import resolve_claims
 from gateway.protocol.sessions import Joined, Sessions
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining
-from gateway.protocol.tokens import Issue, SessionPart, issue_to_browser
+from gateway.protocol.tokens import Issue, SessionPart, id_token_encrypter, issue_to_browser
 
 _NO_GRANT: Final = "na"
 """The letters in the jti of tokens that no grant issued. Keycloak: AccessTokenContext"""
@@ -35,9 +36,9 @@ class CompletedSignIn:
 class SignInCompletion:
     """Begins or joins the session, and issues what the client asked for."""
 
-    def __init__(self, sessions: Sessions, codes: AuthorizationCodeStore) -> None:
+    def __init__(self, sessions: Sessions, encryption: ClientEncrypters) -> None:
         self._joining = SessionJoining(sessions)
-        self._codes = codes
+        self._encryption = encryption
 
     async def complete(
         self, request: ProtocolRequest, asked: AuthorizationRequest, finished: FinishedSignIn
@@ -47,37 +48,44 @@ class SignInCompletion:
         Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
         StoreUnavailable.
         """
-        joined = await self._joining.join(request, asked, finished)
+        encrypter = None
+        if asked.wants(ResponseType.ID_TOKEN):
+            encrypter = await id_token_encrypter(self._encryption, asked.client.client)
+        issue = partial(_issue_code, request, asked)
+        joined = await self._joining.join(request, asked, finished, issue)
         parameters = {"session_state": joined.session.id, **finished.action}
-        code = await self._code(request, asked, joined)
+        code = None if joined.code is None else joined.code.text
         if code is not None:
             parameters["code"] = code
-        parameters |= _tokens(request, asked, finished.user, joined, code)
+        parameters |= _tokens(request, asked, finished.user, joined, code=code, encrypter=encrypter)
         return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
 
-    async def _code(
-        self, request: ProtocolRequest, asked: AuthorizationRequest, joined: Joined
-    ) -> str | None:
-        """Return a new code where the client asked for one."""
-        if not asked.wants(ResponseType.CODE):
-            return None
-        part, challenge = joined.client_session, asked.code_challenge
-        code = AuthorizationCode(
-            name=CodeName.new(joined.session.id, part.client),
-            user_id=joined.session.user_id,
-            scope=part.scope,
-            issued_at=request.now,
-            redirect_uri=asked.redirect_uri if asked.redirect_uri_sent else None,
-            nonce=asked.nonce,
-            code_challenge=challenge.challenge if challenge else None,
-            code_challenge_method=challenge.method if challenge else None,
-            acr=part.acr,
-            authenticated_at=part.authenticated_at,
-            claims=part.claims,
-        )
-        realm = request.realm.realm
-        await self._codes.add(realm.id, code, realm.token_lifespans.access_code)
-        return code.name.text
+
+def _issue_code(
+    request: ProtocolRequest,
+    asked: AuthorizationRequest,
+    session: UserSession,
+    part: ClientSession,
+) -> IssuedCode | None:
+    """Return a new code where the client asked for one."""
+    if not asked.wants(ResponseType.CODE):
+        return None
+    challenge = asked.code_challenge
+    code = AuthorizationCode(
+        name=CodeName.new(session.id, part.client),
+        user_id=session.user_id,
+        scope=part.scope,
+        issued_at=request.now,
+        redirect_uri=asked.redirect_uri if asked.redirect_uri_sent else None,
+        nonce=asked.nonce,
+        code_challenge=challenge.challenge if challenge else None,
+        code_challenge_method=challenge.method if challenge else None,
+        certificate=asked.certificate,
+        acr=part.acr,
+        authenticated_at=part.authenticated_at,
+        claims=part.claims,
+    )
+    return IssuedCode(code, request.realm.realm.token_lifespans.access_code)
 
 
 def _tokens(
@@ -85,7 +93,9 @@ def _tokens(
     asked: AuthorizationRequest,
     user: UserEntry,
     joined: Joined,
+    *,
     code: str | None,
+    encrypter: Encrypter | None,
 ) -> Mapping[str, str]:
     """Return the parameters of the tokens that the client asked for, in Keycloak's order."""
     wants_access, wants_id = asked.wants(ResponseType.TOKEN), asked.wants(ResponseType.ID_TOKEN)
@@ -95,13 +105,16 @@ def _tokens(
     part = SessionPart(joined.session, joined.client_session, refresh_id="")
     tokens = issue_to_browser(
         request,
-        Issue(context, _NO_GRANT, part, nonce=asked.nonce),
+        Issue(context, _NO_GRANT, part, nonce=asked.nonce, id_token_encrypter=encrypter),
         access_token=wants_access,
         id_token=wants_id,
         code=code,
         state=asked.state,
     )
-    request.event.details[Detail.TOKEN_ID] = tokens.token_id
+    request.event.details |= {
+        Detail.TOKEN_ID: tokens.token_id,
+        Detail.SCOPE: context.granted.text,
+    }
     found: dict[str, str] = {}
     if tokens.id_token is not None:
         found["id_token"] = tokens.id_token

@@ -18,6 +18,7 @@ from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, RealmEntry
 from gateway.domain.sessions import UserSession, session_maximum_ends_at
+from gateway.domain.users import User
 from gateway.protocol.claims.mapped_claims import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
@@ -43,9 +44,10 @@ class IdentityCookies:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A verified cookie: the live session, who is signed in, and the secret of its forms."""
+    """A verified cookie: the live session, its user, and the secret of its forms."""
 
     session: UserSession
+    user: User
     authenticated_at: datetime
     state_checker: str = field(repr=False)
 
@@ -112,9 +114,10 @@ class IdentityVerification:
             return None
         session_id, user_id, checker = map(str, named)
         session = await self._session(request, session_id, user_id, issued_at)
-        if session is None:
+        user = None if session is None else await self._user(request, user_id, issued_at)
+        if session is None or user is None:
             return None
-        return Identity(session, authenticated_at(session), checker)
+        return Identity(session, user, authenticated_at(session), checker)
 
     async def _session(
         self, request: ProtocolRequest, session_id: str, user_id: str, issued_at: int
@@ -126,12 +129,15 @@ class IdentityVerification:
         # A session with the same id would be another one: the cookie is not older than its own.
         if issued_at < int((session.started_at - CLOCK_LEEWAY).timestamp()):
             return None
-        user = await self._directory.user(realm.id, user_id)
-        if user is None or not user.user.enabled:
-            return None
-        if issued_at < max(realm.not_before, user.user.not_before):
-            return None
         return session
+
+    async def _user(self, request: ProtocolRequest, user_id: str, issued_at: int) -> User | None:
+        """Return the user, who may sign in and whose cookies of that time hold."""
+        realm = request.realm.realm
+        found = await self._directory.user(realm.id, user_id)
+        if found is None or not found.user.enabled:
+            return None
+        return None if issued_at < max(realm.not_before, found.user.not_before) else found.user
 
 
 def authenticated_at(session: UserSession) -> datetime:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.realm import Realm
@@ -20,7 +20,14 @@ from gateway.protocol.authorization.levels import levels_of
 from gateway.protocol.claims.mapped_claims import AUTH_TIME
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sessions import Joined, NewSession, Participation, Sessions
+from gateway.protocol.sessions import (
+    CodeIssue,
+    Joined,
+    NewSession,
+    Participation,
+    Sessions,
+    no_code,
+)
 from gateway.protocol.sign_in_results.authentication_levels import acr_of
 from gateway.protocol.sign_in_results.consents import ConsentDetail
 from gateway.protocol.sign_in_results.identity_cookie import authenticated_at
@@ -72,21 +79,29 @@ class SessionJoining:
         self._sessions = sessions
 
     async def join(
-        self, request: ProtocolRequest, asked: SignInRequest, finished: FinishedSignIn
+        self,
+        request: ProtocolRequest,
+        asked: SignInRequest,
+        finished: FinishedSignIn,
+        issue: CodeIssue = no_code,
     ) -> Joined:
-        """Return the session of the sign-in with the client's part.
+        """Return the session of the sign-in with the client's part, and the code for it.
 
         The event of `request` becomes LOGIN. Raises DifferentUser, SessionEnded and
         StoreUnavailable.
         """
         _note(request, asked, finished)
-        joined = await self._joined(request, asked, finished)
+        joined = await self._joined(request, asked, finished, issue)
         request.event.session_id = joined.session.id
         request.event.details[Detail.CODE_ID] = joined.session.id
         return joined
 
     async def _joined(
-        self, request: ProtocolRequest, asked: SignInRequest, finished: FinishedSignIn
+        self,
+        request: ProtocolRequest,
+        asked: SignInRequest,
+        finished: FinishedSignIn,
+        issue: CodeIssue,
     ) -> Joined:
         realm, client, now = request.realm.realm, asked.client.client, request.now
         current = finished.joins or finished.current
@@ -94,33 +109,27 @@ class SessionJoining:
             raise DifferentUser
         if current is None:
             part = _participation(realm, asked, finished, now)
-            return await self._begin(request, client, finished, part)
+            new = _new_session(request, finished)
+            return await self._sessions.begin_in_browser(realm, client, new, part, now, issue=issue)
         if finished.joins is not None:
             part = _participation(realm, asked, finished, authenticated_at(current))
-            joined = await self._sessions.join(realm, current, client, part, now)
+            joined = await self._sessions.join(realm, current, client, part, now, issue=issue)
         else:
             part = _participation(realm, asked, finished, now)
             renewed = _renewed(current, finished, request)
-            joined = await self._sessions.renew(realm, renewed, client, part, now)
+            joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
         if joined is None:
             raise SessionEnded
         return joined
 
-    async def _begin(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        finished: FinishedSignIn,
-        participation: Participation,
-    ) -> Joined:
-        new = NewSession(
-            user=finished.user.user,
-            address=request.remote_address,
-            remember_me=finished.remember_me,
-            notes=_notes({}, finished, request.now),
-        )
-        realm = request.realm.realm
-        return await self._sessions.begin_in_browser(realm, client, new, participation, request.now)
+
+def _new_session(request: ProtocolRequest, finished: FinishedSignIn) -> NewSession:
+    return NewSession(
+        user=finished.user.user,
+        address=request.remote_address,
+        remember_me=finished.remember_me,
+        notes=_notes({}, finished, request.now),
+    )
 
 
 def _participation(

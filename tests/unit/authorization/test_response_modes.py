@@ -3,6 +3,7 @@
 Keycloak: 12.10; Spec: RFC 9207 §2, JARM §2, OAuth 2.0 Form Post Response Mode §2
 """
 
+import asyncio
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,12 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.crypto.keys import RegisteredClientEncrypters
 from gateway.domain.clients import Client
+from gateway.domain.ports.remote_documents import NoRemoteDocuments
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.response_modes import (
     RESPONSE_MODES,
     AuthorizationResponse,
+    Delivery,
     FormPost,
     Redirect,
     ResponseMode,
@@ -28,6 +32,12 @@ from tests.support.wire import claims_of, header_of
 URI = "https://app.example/cb"
 REQUEST = draft().request
 CLIENT = client_entry().client
+ENCRYPTION = RegisteredClientEncrypters(NoRemoteDocuments())
+
+
+def delivery(target: ResponseTarget, parameters: dict[str, str]) -> Delivery:
+    response = AuthorizationResponse(target, parameters)
+    return asyncio.run(deliver(REQUEST, response, ENCRYPTION))
 
 
 def delivered(
@@ -39,8 +49,7 @@ def delivered(
     uri: str = URI,
 ) -> dict[str, str]:
     """Return the parameters in the order in which the browser gets them."""
-    target = ResponseTarget(client, uri, mode, state)
-    found = deliver(REQUEST, AuthorizationResponse(target, parameters))
+    found = delivery(ResponseTarget(client, uri, mode, state), parameters)
     if isinstance(found, FormPost):
         assert found.url == uri.partition("#")[0]
         return dict(found.fields)
@@ -105,6 +114,13 @@ def test_a_response_that_cannot_be_signed_is_refused() -> None:
         delivered(ResponseMode.QUERY_JWT, {"code": "c"}, client=client)
 
 
+@pytest.mark.parametrize("mode", ["query.jwt", "fragment.jwt", "form_post.jwt"])
+def test_a_response_that_cannot_be_encrypted_is_refused(mode: str) -> None:
+    client = client_entry({"authorization.encrypted.response.alg": "RSA-OAEP"}).client
+    with pytest.raises(OAuthError, match="no key with the use enc"):
+        delivered(ResponseMode(mode), {"code": "c"}, client=client)
+
+
 def test_a_client_may_leave_out_issuer_and_session() -> None:
     client = client_entry(
         {
@@ -121,7 +137,7 @@ def test_a_client_may_leave_out_issuer_and_session() -> None:
 @pytest.mark.parametrize("uri", [f"{URI}?a=b", f"{URI}?", f"{URI}?a=b&", f"{URI}?a=b#f"])
 def test_the_query_of_the_redirect_uri_is_kept(uri: str) -> None:
     target = ResponseTarget(CLIENT, uri, ResponseMode.QUERY)
-    found = deliver(REQUEST, AuthorizationResponse(target, {"code": "c"}))
+    found = delivery(target, {"code": "c"})
     assert isinstance(found, Redirect)
     kept = {"a": ["b"]} if "a=b" in uri else {}
     assert parse_qs(urlsplit(found.url).query) == {**kept, "iss": [ISSUER], "code": ["c"]}
@@ -138,7 +154,7 @@ def test_hostile_parameters_stay_parameters(mode: ResponseMode, state: str, code
 @given(st.text(max_size=30))
 def test_an_address_is_ascii_and_of_one_line(state: str) -> None:
     target = ResponseTarget(CLIENT, URI, ResponseMode.QUERY, state)
-    found = deliver(REQUEST, AuthorizationResponse(target, {"code": "c"}))
+    found = delivery(target, {"code": "c"})
     assert isinstance(found, Redirect)
     assert found.url.isascii()
     assert found.url.isprintable()

@@ -18,5 +18,5 @@ def check(draft: AuthorizationDraft) -> None:
         return
     if _NUMBER.fullmatch(text) is None or int(text) > _LARGEST:
         raise invalid_request_page("max_age is no number of seconds")
-    # Keycloak ignores a negative one.
-    draft.max_age = timedelta(seconds=int(text)) if int(text) >= 0 else None
+    # Of a negative one every sign-in is too old, as in Keycloak.
+    draft.max_age = timedelta(seconds=max(int(text), 0))

@@ -8,6 +8,6 @@ from gateway.protocol.errors import refused
 def check(draft: AuthorizationDraft) -> None:
     """Raise OAuthError for a request that had to be pushed."""
     required = draft.client.client.authorization.pushed_requests_only
-    if required and not (draft.was_pushed or draft.is_push):
+    if required and draft.pushed_reference is None and not draft.is_push:
         text = "Pushed Authorization Request is only allowed."
         raise refused("invalid_request", text, EventError.INVALID_REQUEST)

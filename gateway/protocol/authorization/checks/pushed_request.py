@@ -1,6 +1,7 @@
-"""A `request_uri` of a pushed request is replaced by what was pushed, once, for its own client.
+"""A `request_uri` of a pushed request is replaced by what was pushed, for its own client.
 
-Parameters beside it do not count. Spec: RFC 9126 §4; Keycloak: 12.8
+Parameters beside it do not count. Users may reload the page: the request is used up when its
+response is issued. Spec: RFC 9126 §4; Keycloak: 12.8
 """
 
 from typing import Final
@@ -9,10 +10,11 @@ from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.errors import invalid_request_page
 
 PUSHED: Final = "urn:ietf:params:oauth:request_uri:"
+USED_UP: Final = "PAR not found, not issued or used multiple times."
 
 
 async def check(draft: AuthorizationDraft) -> None:
-    """Take what was pushed; raises PageError or StoreUnavailable."""
+    """Read what was pushed; raises PageError or StoreUnavailable."""
     uri = draft.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
         return
@@ -24,8 +26,8 @@ async def check(draft: AuthorizationDraft) -> None:
         )
     realm_id, client = draft.request.realm.realm.id, draft.client.client
     reference = uri.removeprefix(PUSHED)
-    pushed = await draft.services.pushed_requests.take(realm_id, client.id, reference)
+    pushed = await draft.services.pushed_requests.find(realm_id, client.id, reference)
     if pushed is None:
-        raise invalid_request_page("PAR not found, not issued or used multiple times.")
-    draft.parameters = pushed
-    draft.was_pushed = True
+        raise invalid_request_page(USED_UP)
+    draft.parameters, draft.certificate = pushed.values, pushed.certificate
+    draft.pushed_reference = reference

@@ -1,7 +1,8 @@
 """A request object adds its parameters, which count before those beside it.
 
-It is signed by the client, or unsigned where the client may do that. One at a URL must be
-registered. Spec: RFC 9101 §4, §6.3, OpenID Connect Core §6.1, §6.2; Keycloak: 12.10; attacks C20
+It is signed by the client, or unsigned where the client may do that, and may be encrypted for the
+realm. One at a URL must be registered. Spec: RFC 9101 §4, §6.1, §6.3, OpenID Connect Core §6.1,
+§6.2; Keycloak: 12.10; attacks C20
 """
 
 from collections.abc import Mapping
@@ -20,12 +21,13 @@ _WAYS: Final[Mapping[str, tuple[str, ...]]] = {
     "request only": ("request",),
     "request_uri only": ("request_uri",),
 }
+_DOTS_OF_JWE: Final = 4
 _ABOUT_THE_OBJECT: Final = frozenset({"request", "request_uri"})
 
 
 async def check(draft: AuthorizationDraft) -> None:
     """Merge the parameters of the request object; raises PageError."""
-    if draft.was_pushed:
+    if draft.pushed_reference is not None:
         return
     sent = [name for name in ("request", "request_uri") if draft.get(name) is not None]
     if len(sent) > 1:
@@ -66,6 +68,8 @@ def _is_registered(uri: str, registered: str) -> bool:
 
 async def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Mapping[str, Any]:
     try:
+        if token.count(".") == _DOTS_OF_JWE:
+            token = _decrypted(draft, client, token)
         signed = await draft.services.signatures.verify(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error
@@ -74,6 +78,22 @@ async def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Ma
         raise _refused(f"Request object signed with {signed.algorithm}, {wanted} is required")
     _require_sense(draft, client, signed.claims)
     return signed.claims
+
+
+def _decrypted(draft: AuthorizationDraft, client: Client, token: str) -> str:
+    """Return the JWS in a JWE that was encrypted for the realm; raises InvalidToken."""
+    content, used = draft.request.realm.key_ring.decrypt(token, draft.request.now)
+    wanted = client.request_objects
+    for name, chosen, sent in (
+        ("alg", wanted.encryption, used.algorithm),
+        ("enc", wanted.content_encryption, used.content),
+    ):
+        if chosen not in {"", ANY_ALGORITHM, sent}:
+            raise InvalidToken(f"{name} is {sent}, the client must use {chosen}")
+    try:
+        return content.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise InvalidToken("the encrypted content is not a signed JWT") from error
 
 
 def _require_sense(draft: AuthorizationDraft, client: Client, claims: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ def check(draft: AuthorizationDraft) -> None:
     if draft.implicit_or_hybrid and mode is ResponseMode.QUERY:
         description = "Response_mode 'query' not allowed for implicit or hybrid flow"
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
-    if draft.implicit_or_hybrid and mode is ResponseMode.QUERY_JWT:
+    if _shows_tokens(draft, mode):
         description = (
             "Response_mode 'query.jwt' is allowed only when the authorization response token is"
             " encrypted"
@@ -27,6 +27,12 @@ def check(draft: AuthorizationDraft) -> None:
         raise refused("invalid_request", description, EventError.INVALID_REQUEST)
     draft.request.event.details[Detail.RESPONSE_MODE] = mode.replace(".", "_")
     draft.response_mode = mode
+
+
+def _shows_tokens(draft: AuthorizationDraft, mode: ResponseMode) -> bool:
+    """Tell whether a signed response would hold readable tokens in a query."""
+    encrypted = draft.client.client.encryption.authorization_response is not None
+    return draft.implicit_or_hybrid and mode is ResponseMode.QUERY_JWT and not encrypted
 
 
 def _default(draft: AuthorizationDraft, text: str | None) -> ResponseMode:

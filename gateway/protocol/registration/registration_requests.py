@@ -34,9 +34,9 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.registration.sector_identifiers import check_sector, names_sector
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
-from gateway.protocol.sector_identifiers import check_sector, names_sector
 from gateway.protocol.tokens import AccessTokens
 from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation

@@ -4,13 +4,12 @@ It is fetched when a client registers itself. Spec: OpenID Connect Dynamic Clien
 §5; Keycloak: SHA256PairwiseSubMapper; attacks C21
 """
 
-import json
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any, Final
 
+from gateway.admin.clients import sector_problem
 from gateway.admin.registration import RegistrationRefused
-from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDocuments
+from gateway.domain.ports.remote_documents import RemoteDocuments
 
 _INVALID: Final = "invalid_client_metadata"
 
@@ -23,19 +22,7 @@ def names_sector(metadata: Mapping[str, Any]) -> bool:
 async def check_sector(metadata: Mapping[str, Any], documents: RemoteDocuments) -> None:
     """Check the redirect URIs of a registration; raises RegistrationRefused."""
     address, redirects = metadata["sector_identifier_uri"], metadata.get("redirect_uris")
-    try:
-        listed = json.loads(await documents.fetch(address, newest=timedelta()))
-    except (DocumentUnavailable, ValueError, RecursionError) as error:
-        raise RegistrationRefused(
-            _INVALID, "Failed to get redirect URIs from the Sector Identifier URI."
-        ) from error
-    if not isinstance(listed, list) or not isinstance(redirects, list):
-        raise RegistrationRefused(
-            _INVALID, "Failed to get redirect URIs from the Sector Identifier URI."
-        )
-    if not all(uri in listed for uri in redirects):
-        raise RegistrationRefused(
-            _INVALID,
-            "Client redirect URIs does not match redirect URIs fetched from the Sector Identifier"
-            " URI.",
-        )
+    uris = redirects if isinstance(redirects, list) else []
+    problem = await sector_problem(address, uris, documents)
+    if problem is not None:
+        raise RegistrationRefused(_INVALID, problem)

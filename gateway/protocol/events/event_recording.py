@@ -1,7 +1,8 @@
 """User events: made here alone, from what the rules noted and how the request ended.
 
-A request without an event type is not recorded, nor is one that failed for want of a store. Texts
-from outside are shortened, and masked where they look like a secret. Keycloak: 10.1 to 10.3
+A request without an event type is not recorded, nor is one that failed for want of a store; what
+it has changed in an account before is. Texts from outside are shortened, and masked where they look
+like a secret. Keycloak: 10.1 to 10.3
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ _LONGEST_NAME: Final = 255
 _LONGEST_DETAIL: Final = 1000
 _VARIANT: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 _MOMENT: Final = timedelta(microseconds=1)
-"""Between an event and those that follow from it, so that they are listed in that order."""
+"""Between an event and those before and after it, so that they are listed in that order."""
 
 
 class EventRecording:
@@ -35,22 +36,45 @@ class EventRecording:
         self._metrics = metrics
 
     def answered(self, request: ProtocolRequest) -> None:
-        if request.event.kind is not None:
+        if request.event.kind is not None or request.event.changes:
             self._record(request, request.event.error)
 
     def refused(self, request: ProtocolRequest, refusal: OAuthError) -> None:
         failure, draft = refusal.event, request.event
         if draft.kind is None or failure is None:
+            self.interrupted(request)
             return
         draft.refuse(failure)
         self._record(request, draft.error)
 
+    def interrupted(self, request: ProtocolRequest) -> None:
+        """Record what a request has changed in the account before it failed, and no more."""
+        draft = request.event
+        for place, change in enumerate(draft.changes):
+            before = (place - len(draft.changes)) * _MOMENT
+            self._send(
+                request,
+                change.kind,
+                change.details,
+                error=change.error,
+                apart=before,
+                of_session=False,
+            )
+
     def _record(self, request: ProtocolRequest, error: str | None) -> None:
         draft = request.event
+        self.interrupted(request)
         if draft.kind is not None:
             self._send(request, draft.kind, draft.details, error=error)
         for place, (kind, details) in enumerate(draft.beside, start=1):
-            self._send(request, kind, details, after=place * _MOMENT)
+            self._send(
+                request,
+                kind,
+                details,
+                apart=place * _MOMENT,
+                of_client=False,
+                of_session=False,
+            )
 
     def _send(
         self,
@@ -59,9 +83,15 @@ class EventRecording:
         details: Mapping[str, str],
         *,
         error: str | None = None,
-        after: timedelta = timedelta(),
+        apart: timedelta = timedelta(),
+        of_client: bool = True,
+        of_session: bool = True,
     ) -> None:
-        """Send one; of a client and a session is the one that nothing came before."""
+        """Send an event whose time is `apart` from that of the request.
+
+        An event that follows from another, such as a lock-out, is not `of_client`: it has no client
+        and no session. One that comes before the sign-in has succeeded is not `of_session`.
+        """
         realm, draft, failed = request.realm.realm, request.event, error is not None
         stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
         listened = self._listeners.wants(realm, failed=failed)
@@ -70,11 +100,11 @@ class EventRecording:
         event = UserEvent(
             id=_new_id(request.now),
             realm_id=realm.id,
-            time=request.now + after,
+            time=request.now + apart,
             kind=kind,
-            client_id=None if after else _name(draft.client_id),
+            client_id=_name(draft.client_id) if of_client else None,
             user_id=_name(draft.user_id),
-            session_id=None if after else _name(draft.session_id),
+            session_id=_name(draft.session_id) if of_session else None,
             ip_address=_name(request.remote_address),
             error=error,
             details={name: _fit(text, _LONGEST_DETAIL) for name, text in details.items()},

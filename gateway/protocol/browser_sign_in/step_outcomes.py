@@ -1,0 +1,63 @@
+"""Outcomes of the steps of the engine: a page or an error of the client, and the event."""
+
+from dataclasses import replace
+
+from gateway.authentication.engine import Challenged
+from gateway.authentication.errors import AccountNotSetUp, SignInRefused
+from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.domain.events import EventError
+from gateway.protocol.authorization import Prompt
+from gateway.protocol.browser_sign_in.outcomes import AskUser, Expired, Outcome, Stop
+from gateway.protocol.browser_sign_in.visit import Visit, note_failure
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.events import note_refusal
+
+
+def challenged(visit: Visit, step: Challenged) -> AskUser:
+    """Return the form to show; with `prompt=none`, raises the error for the client."""
+    if Prompt.NONE in visit.asked.prompt:
+        raise _needs_user(visit, step.challenge)
+    if step.failure is None:
+        visit.request.event.withdraw()
+    else:
+        note_failure(visit, step.session, step.failure)
+    return AskUser(step.session, visit.asked, step.challenge, step.challenge.locale)
+
+
+def _needs_user(visit: Visit, challenge: Challenge) -> OAuthError:
+    """Return the error for a client that wants no page to be shown; it is not recorded.
+
+    Applications ask so to find out whether there is a session, each time that a page is loaded.
+    """
+    if challenge.required_action is not None:
+        return visit.purpose.refusal("interaction_required", None)
+    return visit.purpose.refusal("login_required", None)
+
+
+def with_message(outcome: Outcome, message: MessageKey) -> Outcome:
+    """Return the outcome with a message on its page, where it has none."""
+    if not isinstance(outcome, AskUser) or outcome.challenge.message is not None:
+        return outcome
+    return replace(outcome, challenge=replace(outcome.challenge, message=message))
+
+
+def unusable(visit: Visit) -> Stop:
+    """Return the page of a sign-in whose flow or user was removed."""
+    visit.request.event.fail(EventError.NOT_ALLOWED)
+    return Stop(MessageKey.UNEXPECTED_ERROR, visit.client)
+
+
+def refused(visit: Visit, error: SignInRefused) -> Stop:
+    """Return the page of a sign-in that was refused; raises an error that is for the client."""
+    note_refusal(visit.request.event, error)
+    if Prompt.NONE in visit.asked.prompt and isinstance(error, AccountNotSetUp):
+        raise visit.purpose.refusal("interaction_required", error.event_error)
+    visit.request.event.fail(error.event_error)
+    action = error.action if isinstance(error, AccountNotSetUp) else None
+    return Stop(error.shown, visit.client, required_action=action)
+
+
+def expired(visit: Visit, session: AuthenticationSession) -> Expired:
+    """Return the page of a form that belongs to another step."""
+    visit.request.event.withdraw()
+    return Expired(session, visit.asked)

@@ -1,0 +1,166 @@
+"""One request of a browser for a sign-in: what the engine decides by, and what events record."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from gateway.authentication.engine import (
+    AccountChange,
+    BrowserSession,
+    RequestedAuthentication,
+    SignInContext,
+)
+from gateway.authentication.errors import ActionDeclined, SignInRefused
+from gateway.domain.authentication import (
+    LOCALE,
+    AuthenticationSession,
+    new_authentication_session,
+)
+from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.events import Detail, EventType
+from gateway.domain.flows import UPDATE_PASSWORD, SignInFlow
+from gateway.domain.ports.directory import RealmEntry
+from gateway.protocol.authorization import Prompt
+from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.purposes import Purpose
+from gateway.protocol.events import note_refusal
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+
+_MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
+"""For an action that sets none. Keycloak: 16.1."""
+_LONGEST_LOCALE: Final = 35
+"""Characters of a language tag. Spec: RFC 5646 §4.4.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a browser for a sign-in; `is_new` before anything of it was stored."""
+
+    request: ProtocolRequest
+    purpose: Purpose
+    browser: Browser
+    is_new: bool = False
+
+    @property
+    def asked(self) -> SignInRequest:
+        return self.purpose.asked
+
+    @property
+    def client(self) -> Client:
+        return self.asked.client.client
+
+    @property
+    def context(self) -> SignInContext:
+        """What the engine decides by."""
+        request, asked, identity = self.request, self.asked, self.browser.identity
+        level = asked.level
+        return SignInContext(
+            realm=request.realm,
+            client=self.client,
+            address=request.remote_address,
+            now=request.now,
+            scopes=frozenset(asked.scopes.names),
+            certificate=request.certificate,
+            browser_session=None
+            if identity is None
+            else BrowserSession(identity.session, identity.user, identity.authenticated_at),
+            has_pages=True,
+            requested=RequestedAuthentication(
+                level=None if level is None else level.level,
+                level_is_essential=level is not None and level.essential,
+                reauthenticate=Prompt.LOGIN in asked.prompt,
+                max_age=_maximum_age(request.realm, asked),
+                action=asked.action,
+                login_hint=asked.login_hint,
+                remembered_username=self.browser.remembered_username,
+            ),
+        )
+
+    @property
+    def flow(self) -> SignInFlow | None:
+        """The client's flow as it is now; None where no sign-in can use it."""
+        return self.request.realm.sign_in.browser_flow(self.client.flow_overrides)
+
+    def follows_flow_of(self, session: AuthenticationSession) -> bool:
+        """Tell whether the client's flow is the one that a sign-in began with, unchanged."""
+        flow = self.flow
+        known = session.flow_version or None
+        return flow is not None and flow.id == session.flow and known in {None, flow.version}
+
+    def new_session(self, flow: SignInFlow) -> AuthenticationSession:
+        """Return the authentication session of a new tab."""
+        return new_authentication_session(
+            realm_id=self.request.realm.realm.id,
+            client=self.client.id,
+            flow=flow.id,
+            flow_version=flow.version,
+            started_at=self.request.now,
+            request=self.asked.stored(),
+            session_id=self.browser.session_id,
+            notes=_locale_note(self.request),
+        )
+
+
+def _maximum_age(entry: RealmEntry, asked: SignInRequest) -> timedelta | None:
+    """Return the shorter of the client's `max_age` and the largest age for the requested action."""
+    if asked.action is None:
+        return asked.max_age
+    age = _MAXIMUM_AGE
+    if asked.action == UPDATE_PASSWORD:
+        age = entry.realm.password_policy.maximum_authentication_age
+    age = entry.sign_in.action_ages.get(asked.action, age)
+    return min((one for one in (age, asked.max_age) if one is not None), default=None)
+
+
+def _locale_note(request: ProtocolRequest) -> dict[str, str]:
+    """Return the language that the user has chosen with this request, as a note."""
+    chosen = (request.parameters.get("kc_locale") or "")[:_LONGEST_LOCALE]
+    return {LOCALE: chosen} if chosen else {}
+
+
+def with_locale(session: AuthenticationSession, request: ProtocolRequest) -> AuthenticationSession:
+    """Return the sign-in with the language that the user has chosen, if any."""
+    return replace(session, notes={**session.notes, **_locale_note(request)})
+
+
+def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
+    """Note the event of a form that was refused."""
+    event = visit.request.event
+    note_refusal(event, failure)
+    event.details = {Detail.AUTH_TYPE: "code", **event_details(visit, session)}
+    event.fail(failure.event_error)
+
+
+def note_declined(visit: Visit, session: AuthenticationSession, declined: ActionDeclined) -> None:
+    """Note the event of a required action that the user has declined."""
+    event = visit.request.event
+    event.begin(EventType.CUSTOM_REQUIRED_ACTION)
+    event.user_id = declined.user_id
+    event.details |= event_details(visit, session)
+    event.details[Detail.CUSTOM_REQUIRED_ACTION] = declined.action
+
+
+def note_changes(
+    visit: Visit, session: AuthenticationSession, changes: tuple[AccountChange, ...]
+) -> None:
+    """Note the events of what a required action has changed."""
+    event = visit.request.event
+    event.user_id = session.user_id
+    event.details |= event_details(visit, session)
+    event.changes = tuple(
+        replace(change, details={**event.details, **change.details}) for change in changes
+    )
+
+
+def event_details(visit: Visit, session: AuthenticationSession) -> dict[str, str]:
+    """Return the details that every event of a sign-in has."""
+    details: dict[str, str] = {
+        Detail.AUTH_METHOD: OPENID_CONNECT,
+        Detail.CODE_ID: session.id,
+    }
+    if redirect_uri := visit.asked.event_details.get(Detail.REDIRECT_URI):
+        details[Detail.REDIRECT_URI] = redirect_uri
+    if session.attempted_username:
+        details[Detail.USERNAME] = session.attempted_username
+    return details
