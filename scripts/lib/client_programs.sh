@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The programs of others that tests/clients runs: Ansible and node in .venv-clients, as their lock
-# says, and the npm packages beside the tests.
+# The programs of others that tests/clients and tests/relying_parties run: Ansible and node in
+# .venv-clients, as their lock says, and the npm packages beside the tests.
 # Needs terminal.sh, install_packages.sh and python_environment.sh; `root` is the project's folder.
 # shellcheck disable=SC2154
 

@@ -18,12 +18,20 @@ prepare_development() { # PROGRAM...
 _is_installed() { # PROGRAM
     # Debian keeps PostgreSQL's programs outside of PATH.
     [[ $1 == initdb ]] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
+    # A module of Apache is no program.
+    [[ $1 == mod_auth_openidc ]] && {
+        [[ -e /usr/lib/apache2/modules/mod_auth_openidc.so ]]
+        return
+    }
     command -v "$1" >/dev/null
 }
 
 _package_of() { # PROGRAM
     case $1 in
         initdb) echo postgresql ;;
+        # The program and its modules alone: the package apache2 is the service on port 80.
+        apache2) echo apache2-bin ;;
+        mod_auth_openidc) echo libapache2-mod-auth-openidc ;;
         *) echo "$1" ;;
     esac
 }

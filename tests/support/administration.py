@@ -245,6 +245,7 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
             import_realm=realms,
             public_url="https://gateway.test",
             fetch_networks="127.0.0.0/8",
+            mail_networks="127.0.0.0/8",
             fetch_http="true",
             admin_password=ADMIN_PASSWORD,
         ) as gateway,

@@ -58,6 +58,7 @@ class Ansible:
 
     server: AdministeredServer
     home: Path
+    byte_code: Path
 
     def every_state(self, subject: str, realm: str, **variables: Any) -> Runs:
         """Run the tasks of a file for what is to be there, and then not, twice each."""
@@ -77,6 +78,8 @@ class Ansible:
                 "PATH": "/usr/bin:/bin",
                 "HOME": str(self.home),
                 "LC_ALL": "C.UTF-8",
+                "PYTHONPATH": str(PLAYBOOKS / "python"),
+                "ANSIBLE_BYTE_CODE": str(self.byte_code),
                 **self.server.environment(),
             },
             capture_output=True,
@@ -130,4 +133,5 @@ def _answers(play: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def ansible(tmp_path_factory: pytest.TempPathFactory, administered: AdministeredServer) -> Ansible:
     """Return ansible-playbook with a home of its own."""
-    return Ansible(administered, tmp_path_factory.mktemp("ansible"))
+    byte_code = tmp_path_factory.mktemp("ansible-byte-code")
+    return Ansible(administered, tmp_path_factory.mktemp("ansible"), byte_code)

@@ -18,7 +18,7 @@ from gateway.http.admin.routing import AdminUrls
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.http.registration.endpoint import ROUTE as REGISTRATION
-from gateway.settings import Settings
+from gateway.settings import read_settings
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
 _REGISTRATION_PATHS: Final = (
@@ -61,7 +61,7 @@ def served() -> tuple[Served, ...]:
 
 async def _read() -> tuple[Served, ...]:
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(state_dir=Path(folder))
+        settings = read_settings(state_dir=Path(folder))
         async with open_services(settings) as services:
             applications = build_applications(settings, services, Lifecycle(), Path(folder))
             return tuple(_walk(_router(applications.public).routes))

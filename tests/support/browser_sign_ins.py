@@ -10,10 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
+from gateway.bootstrap.protocol import check_services, grant_services
 from gateway.bootstrap.services import Services, redis_url
+from gateway.bootstrap.sign_in import browser_sign_in
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.ports.sign_in.authentication_sessions import MOST_UNPROVEN_BYTES
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
+from gateway.protocol.browser_sign_in import Browser, Outcome
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode
@@ -28,9 +32,10 @@ from gateway.protocol.sign_in_results.identity_cookie import (
     issue_identity,
 )
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
-from gateway.settings import Settings
+from gateway.settings import Settings, read_settings
 from gateway.storage.redis.connection import create_client
 from tests.support.gateway_process import Gateway
+from tests.support.password_logins import CountedEvents
 from tests.support.wire import PUBLIC_URL
 
 REDIRECT_URI = "https://app.example.test/callback"
@@ -90,6 +95,30 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> Identity
     return _run(gateway, find)
 
 
+def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) -> Outcome:
+    """Begin a sign-in of a browser whose session ends right after its cookie was verified."""
+
+    async def begin(services: Services) -> Outcome:
+        request = await _request(services, realm)
+        client = await _client(services, request.realm, "svc")
+        wanted = AuthorizationRequest(
+            client=client,
+            redirect_uri=REDIRECT_URI,
+            response_type=frozenset({ResponseType.CODE}),
+            response_mode=ResponseMode.QUERY,
+            scopes=grant_scopes(request.realm, client.client, "openid"),
+        )
+        grants = grant_services(services, CountedEvents())
+        found = IdentityVerification(services.directory, grants.sessions)
+        identity = await found.find(request, done.cookies.identity)
+        assert identity is not None
+        await grants.sessions.log_out(request.realm.realm.id, done.session.id, request.now)
+        signing_in = browser_sign_in(services, grants, check_services(services))
+        return await signing_in.begin(request, replace(wanted, **asked), Browser(identity=identity))
+
+    return _run(gateway, begin)
+
+
 def seconds_left(gateway: Gateway, done: Finished) -> int:
     """Return how long the code of a sign-in may still be redeemed."""
 
@@ -103,8 +132,23 @@ def seconds_left(gateway: Gateway, done: Finished) -> int:
     return _run(gateway, read)
 
 
+def fill_sign_ins(gateway: Gateway, realm_id: str) -> None:
+    """Take all room of anonymous sign-ins of a realm, as a flood of them does."""
+
+    async def fill(_: Services) -> None:
+        redis = create_client(redis_url(_settings(gateway)))
+        seconds, microseconds = await redis.time()
+        name = f"authentication-session:{realm_id}"
+        member = f"flood tab {MOST_UNPROVEN_BYTES}"
+        await redis.zadd(f"rg:unproven:{name}", {member: seconds * 1_000_000 + microseconds})
+        await redis.incrby(f"rg:unproven-bytes:{name}", MOST_UNPROVEN_BYTES)
+        await redis.aclose()
+
+    _run(gateway, fill)
+
+
 def _settings(gateway: Gateway) -> Settings:
-    return Settings(state_dir=gateway.state_dir, public_url=PUBLIC_URL)
+    return read_settings(state_dir=gateway.state_dir, public_url=PUBLIC_URL)
 
 
 def _run(gateway: Gateway, work: Callable[[Services], Awaitable[T]]) -> T:
@@ -130,7 +174,8 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
         consents = Consents(services.database)
         await consents.grant(client.client, finished.user, asked.scopes, request.now)
     sessions = Sessions(services.online_sessions, services.database)
-    done = await SignInCompletion(sessions, services.authorization_codes).complete(
+    completion = SignInCompletion(sessions, services.client_encryption)
+    done = await completion.complete(
         request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)
     )
     cookies = issue_identity(request.realm, request.issuer, done.session, request.now)

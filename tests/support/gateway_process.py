@@ -4,22 +4,28 @@ import json
 import os
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
 import pytest
 
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.ports import free_port
 
 _DEADLINE = 60.0
 _PAUSE = 0.02
+_WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Trusts no server. A client without it reads the system's authorities, which takes 20 ms."""
 _PROXY = {"x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1"}
 
 Found = TypeVar("Found")
@@ -33,7 +39,7 @@ class GatewayFailed(AssertionError):
 class Gateway:
     """A running gateway."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | ForkedGateway
     state_dir: Path
     management_url: str
     log_file: Path
@@ -42,6 +48,11 @@ class Gateway:
     def socket(self) -> Path:
         """The unix socket the proxy uses by default."""
         return self.state_dir / "run" / "gateway.sock"
+
+    def has_listener(self) -> bool:
+        """Tell whether a process has the socket, such as a worker that outlives its supervisor."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(self.socket)) == 0
 
     @property
     def pid(self) -> int:
@@ -53,7 +64,7 @@ class Gateway:
         sent = httpx2.Headers(_PROXY)
         sent.update(headers)
         return httpx2.Client(
-            transport=httpx2.HTTPTransport(uds=str(self.socket)),
+            transport=httpx2.HTTPTransport(verify=_WITHOUT_TLS, uds=str(self.socket)),
             base_url="http://gateway",
             headers=sent,
             timeout=10,
@@ -62,14 +73,18 @@ class Gateway:
     def health(self, name: str = "ready") -> tuple[int, dict[str, Any]]:
         """Ask the management listener; 0 where it does not answer."""
         try:
-            response = httpx2.get(f"{self.management_url}/health/{name}", timeout=2)
+            response = self._ask_management(f"health/{name}", timeout=2)
         except httpx2.TransportError:
             return 0, {}
         return response.status_code, response.json()
 
     def metrics(self) -> str:
         """Return what Prometheus would read."""
-        return httpx2.get(f"{self.management_url}/metrics", timeout=5).text
+        return self._ask_management("metrics", timeout=5).text
+
+    def _ask_management(self, path: str, *, timeout: float) -> httpx2.Response:
+        url = f"{self.management_url}/{path}"
+        return httpx2.get(url, timeout=timeout, verify=_WITHOUT_TLS)
 
     def log_text(self) -> str:
         """Return everything the gateway has written."""
@@ -108,14 +123,14 @@ def start_gateway(
     environment: Mapping[str, str] | None = None,
     seed: Path | None = None,
     wait: bool = True,
-    program: Sequence[str] = ("-m", "gateway"),
+    program: Sequence[str] = (),
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
 
     The state folder is `tmp_path / "state"` unless `state_dir` is among the settings; `seed` is
     one to begin with, for a start that need not make schema, keys and administrator. `program` is
-    what Python runs in place of the command.
+    what a Python of its own runs; without it the gateway is forked from one that has all imported.
     """
     settings = {
         "state_dir": tmp_path / "state",
@@ -126,19 +141,17 @@ def start_gateway(
     if seed is not None and not state_dir.exists():
         _plant(seed, state_dir)
     log_file = tmp_path / f"gateway-{settings['management_port']}.log"
-    with log_file.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, *program, "start", *flags],
-            cwd=tmp_path,
-            env={
-                "PATH": os.environ["PATH"],
-                **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
-                **(environment or {}),
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+    variables = {
+        "PATH": os.environ["PATH"],
+        **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
+        **(environment or {}),
+    }
+    process: subprocess.Popen[bytes] | ForkedGateway
+    if program:
+        command = [sys.executable, *program, "start", *flags]
+        process = _start_process(command, tmp_path, variables, log_file)
+    else:
+        process = ForkedGateway(["start", *flags], tmp_path, variables, log_file)
     url = f"http://127.0.0.1:{settings['management_port']}"
     gateway = Gateway(process, state_dir, url, log_file)
     try:
@@ -147,12 +160,41 @@ def start_gateway(
         yield gateway
     finally:
         if process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(_DEADLINE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _end(gateway)
+
+
+start_command = partial(start_gateway, program=("-m", "gateway"))
+"""Start a gateway as the shell does, for tests of the process itself."""
+
+
+def _start_process(
+    command: Sequence[str], cwd: Path, env: Mapping[str, str], log_file: Path
+) -> subprocess.Popen[bytes]:
+    with log_file.open("wb") as log:
+        return subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _end(gateway: Gateway) -> None:
+    """End a gateway that no test looks at any more: its workers need not drain for half a second.
+
+    The supervisor gets its signal first, so it does not replace them.
+    """
+    gateway.process.terminate()
+    for worker in set(gateway.workers()) & set(gateway.family()):
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+    try:
+        gateway.process.wait(_DEADLINE)
+    except subprocess.TimeoutExpired:
+        gateway.process.kill()
+        gateway.process.wait()
 
 
 def until(look: Callable[[], Found], otherwise: str, deadline: float = _DEADLINE) -> Found:

@@ -19,7 +19,7 @@ import pytest
 
 from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
 from tests.support.edge_certificates import EdgeCertificates, make_edge_certificates
-from tests.support.ports import ADDRESS, free_ports
+from tests.support.ports import ADDRESS, free_ports, is_listening
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 DEADLINE = 10.0
@@ -185,7 +185,9 @@ def _launch(
     for _ in polling():
         if nginx.poll() is not None:
             return None, output.read_text() + _text(prefix / "logs/error.log")
-        if _listens(site.https_port) and _text(prefix / "run/nginx.pid").strip() == str(nginx.pid):
+        if is_listening(site.https_port) and _text(prefix / "run/nginx.pid").strip() == str(
+            nginx.pid
+        ):
             return nginx, ""
     nginx.kill()
     nginx.wait(DEADLINE)
@@ -199,12 +201,6 @@ def _give(folder: Path, user: int) -> None:
 
 def _text(path: Path) -> str:
     return path.read_text() if path.exists() else ""
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex((ADDRESS, port)) == 0
 
 
 @pytest.fixture(scope="session")

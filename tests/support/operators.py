@@ -4,7 +4,7 @@ from gateway.admin.access.access import Acting, operator
 from gateway.admin.access.finding import find_realm
 from gateway.admin.changes import Changes
 from gateway.admin.users.credentials import UserCredentials
-from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
+from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.domain.clock import Clock
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher

@@ -8,6 +8,7 @@ from datetime import timedelta
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.steps import Refused
+from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
@@ -185,6 +186,7 @@ class Gateway:
             guard=guard,
             codes=codes,
             sessions=self.sessions,
+            new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
         )
 

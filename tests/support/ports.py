@@ -27,6 +27,13 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def is_listening(port: int) -> bool:
+    """Tell whether a program accepts connections on the port."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((ADDRESS, port)) == 0
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         try:

@@ -44,23 +44,43 @@ class Form:
 
 
 class _FormReader(HTMLParser):
-    def __init__(self) -> None:
+    """Reads the form with an id, the first one where the id is empty."""
+
+    def __init__(self, form_id: str) -> None:
         super().__init__()
+        self.form_id = form_id
+        self.is_inside = False
         self.action: str | None = None
         self.fields: dict[str, str] = {}
         self.names: set[str] = set()
+        self._open = ""
+        """The name of the select or textarea that the reader is in."""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self.action = found["action"]
+            wanted = found.get("id") == self.form_id if self.form_id else self.action is None
+            self.is_inside = wanted
+            self.action = found["action"] if wanted else self.action
+        if tag == "option" and self._open and "selected" in found:
+            self.fields[self._open] = found["value"]
         name = found.get("name")
-        if tag not in {"input", "button"} or name is None:
+        if not self.is_inside or name is None:
             return
         self.names.add(name)
+        if tag in {"select", "textarea"}:
+            self._open, self.fields[name] = name, ""
         is_choice = found.get("type") in {"checkbox", "radio"}
         if tag == "input" and (not is_choice or "checked" in dict(attrs)):
             self.fields[name] = found.get("value", "")
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "textarea" and self._open:
+            self.fields[self._open] += data.removeprefix("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"select", "textarea"}:
+            self._open = ""
 
 
 @dataclass(frozen=True)
@@ -97,8 +117,12 @@ class Page:
 
     @cached_property
     def form(self) -> Form:
-        """The only form of the page."""
-        reader = _FormReader()
+        """The first form of the page."""
+        return self.form_with_id("")
+
+    def form_with_id(self, form_id: str) -> Form:
+        """Return the form with an id."""
+        reader = _FormReader(form_id)
         reader.feed(self.html)
         assert reader.action is not None, f"{self.status} {self.text}"
         return Form(reader.action, reader.fields, frozenset(reader.names))
@@ -139,6 +163,7 @@ class SignInBrowser:
     headers: dict[str, str] = field(default_factory=dict)
     session: str = ""
     """That of who is signed in, where a fixture has signed one in."""
+    public_url: str = PUBLIC_URL
 
     def get(self, url: str) -> Page:
         return self._ask("GET", url)
@@ -187,7 +212,7 @@ class SignInBrowser:
     def _ask(self, method: str, url: str, **sent: Any) -> Page:
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {**self.headers, **({"Cookie": cookie} if cookie else {})}
-        path = url.removeprefix(PUBLIC_URL)
+        path = url.removeprefix(self.public_url)
         assert path.startswith("/"), f"not an address of the gateway: {url}"
         response = self.http.request(method, path, headers=headers, follow_redirects=False, **sent)
         self.http.cookies.clear()

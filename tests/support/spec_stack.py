@@ -28,6 +28,7 @@ from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, start_nginx
 from tests.support.postgres import PostgresServer
 from tests.support.redis_server import RedisServer
+from tests.support.sign_in_browser import web_client
 from tests.support.wire import (
     BOUND,
     DEVICE,
@@ -195,6 +196,12 @@ REALMS = [
     _guarded(
         "codes",
         maxSecondaryAuthFailures=2,
+        users=_numbered("user", credentials=[{"type": "password", "value": PASSWORD}, DEVICE]),
+    ),
+    _guarded(
+        "browsers",
+        clients=[web_client("web")],
+        attributes={"userProfileEnabled": "false"},
         users=_numbered("user", credentials=[{"type": "password", "value": PASSWORD}, DEVICE]),
     ),
     _realm(

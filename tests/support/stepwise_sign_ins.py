@@ -32,6 +32,7 @@ from gateway.domain.flows import (
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
 from gateway.representations.flows import rules_in
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from tests.support.password_logins import ADDRESS, PASSWORD, Gateway
@@ -112,6 +113,7 @@ class Browser:
         self.realm = realm
         self.rules = sign_in or rules_in(realm.id, realm.flows, {})
         self.session: UserSession | None = None
+        self.user: User | None = None
         self.authenticated_at: datetime | None = None
         self.step: Step | None = None
         self.id = ""
@@ -131,8 +133,8 @@ class Browser:
     def context(self, requested: RequestedAuthentication = ANYTHING) -> SignInContext:
         """Return a request of now."""
         now, browser = self.gateways[0].clock.now(), None
-        if self.session is not None:
-            browser = BrowserSession(self.session, self.authenticated_at or now)
+        if self.session is not None and self.user is not None:
+            browser = BrowserSession(self.session, self.user, self.authenticated_at or now)
         entry = RealmEntry(self.realm, PyJwtKeyFactory().ring(()), sign_in=self.rules)
         own = client()
         return SignInContext(entry, own, ADDRESS, now, browser_session=browser, requested=requested)
@@ -186,7 +188,7 @@ class Browser:
         """Take the session of a sign-in, as the browser does by its cookie."""
         assert isinstance(step, SignedIn)
         now = self.gateways[0].clock.now()
-        notes = step.session_notes
+        self.user, notes = step.user, step.session_notes
         if step.joins is not None:
             self.session = replace(step.joins, notes={**step.joins.notes, **notes})
         else:
@@ -199,8 +201,7 @@ class Browser:
 def shown(step: Step) -> tuple[FormName, str | None]:
     """Return the form that a step shows, and its message."""
     assert isinstance(step, Challenged), step
-    message = step.challenge.message
-    return step.challenge.form, None if message is None else message.value
+    return step.challenge.form, step.challenge.message
 
 
 def failure(step: Step) -> str | None:
