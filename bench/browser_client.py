@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from http import HTTPStatus
 from itertools import count
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -27,7 +28,7 @@ from bench.workspace import ROOT
 _BROWSERS = 8
 """At once, where each waits for its answer."""
 _MOST_BROWSERS = 200
-"""At once, where sign-ins come when they come."""
+"""At once, where sign-ins come when they come; who comes then leaves again."""
 _FORM = re.compile(r'<form[^>]*\saction="([^"]+)"')
 
 
@@ -46,9 +47,15 @@ class Steps(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Browsers:
-    """What a run saw; durations in seconds."""
+    """What a run saw; durations in seconds.
+
+    `shed` are those that were told to come again (503), `left` those that did not begin because
+    the most browsers were waiting already: neither is among `done`.
+    """
 
     done: int
+    shed: int
+    left: int
     seconds: float
     p50: float
     p99: float
@@ -88,6 +95,10 @@ class _Answer:
     body: str
 
 
+class _Shed(Exception):
+    """The server has no capacity now."""
+
+
 class _Connection:
     """One keep-alive connection."""
 
@@ -115,7 +126,10 @@ class _Connection:
             value.partition(";")[0] for name, _, value in headers if name.lower() == "set-cookie"
         )
         text = await self._body(named)
-        return _Answer(int(lines[0].split()[1]), named.get("location", ""), set_cookies, text)
+        status = int(lines[0].split()[1])
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            raise _Shed
+        return _Answer(status, named.get("location", ""), set_cookies, text)
 
     async def _body(self, headers: dict[str, str]) -> str:
         if "chunked" not in headers.get("transfer-encoding", ""):
@@ -138,6 +152,8 @@ class _Run:
     given: list[str]
     latencies: list[float] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
+    shed: int = 0
+    left: int = 0
     users: "count[int]" = field(default_factory=count)
     idle: list[_Connection] = field(default_factory=list)
 
@@ -229,8 +245,11 @@ _WORK: dict[Steps, Callable[[_Run, _Connection, str], Awaitable[None]]] = {
 
 async def _once(run: _Run, steps: Steps, given: str, due: float) -> None:
     connection = await run.connection()
-    await _WORK[steps](run, connection, given)
-    run.latencies.append(time.perf_counter() - due)
+    try:
+        await _WORK[steps](run, connection, given)
+        run.latencies.append(time.perf_counter() - due)
+    except _Shed:
+        run.shed += 1
     run.idle.append(connection)
 
 
@@ -253,13 +272,14 @@ async def _as_they_come(run: _Run, steps: Steps, seconds: float, rate: float) ->
         going: set[asyncio.Task[None]] = set()
         while due < end:
             await asyncio.sleep(due - time.perf_counter())
+            arrived, due = due, due + arrivals.expovariate(rate)
             if len(going) >= _MOST_BROWSERS:
-                raise BenchError(f"more than {_MOST_BROWSERS} browsers at once: {rate:.0f}/s")
+                run.left += 1
+                continue
             given = run.given[len(run.latencies) % len(run.given)] if run.given else ""
-            task = group.create_task(_once(run, steps, given, due))
+            task = group.create_task(_once(run, steps, given, arrived))
             going.add(task)
             task.add_done_callback(going.discard)
-            due += arrivals.expovariate(rate)
 
 
 async def _main(run: _Run, steps: Steps, seconds: float, rate: float) -> None:
@@ -271,11 +291,13 @@ async def _main(run: _Run, steps: Steps, seconds: float, rate: float) -> None:
     taken = time.perf_counter() - began
     for connection in run.idle:
         connection.close()
-    seen = sorted(run.latencies)
+    seen = sorted(run.latencies) or [0.0]
     print(
         json.dumps(
             {
-                "done": len(seen),
+                "done": len(run.latencies),
+                "shed": run.shed,
+                "left": run.left,
                 "seconds": taken,
                 "p50": seen[len(seen) // 2],
                 "p99": seen[len(seen) * 99 // 100],

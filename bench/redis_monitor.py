@@ -11,7 +11,7 @@ from redis import Redis
 
 from bench.stack import Site
 from bench.workspace import ROOT
-from gateway.storage.redis.server_script import SERVER_CLOCK
+from gateway.storage.redis.server_script import script_text
 
 _END = "the end of what is watched"
 _SCRIPTS = ROOT / "gateway" / "storage" / "redis"
@@ -72,8 +72,6 @@ def _call(line: str, names: dict[str, str]) -> Call | None:
 def _names() -> dict[str, str]:
     """Name the product's scripts by what Redis calls them."""
     return {
-        sha1(SERVER_CLOCK.encode() + file.read_bytes(), usedforsecurity=False).hexdigest(): (
-            file.stem
-        )
+        sha1(script_text(file.stem).encode(), usedforsecurity=False).hexdigest(): file.stem
         for file in sorted(Path(_SCRIPTS).glob("*.lua"))
     }

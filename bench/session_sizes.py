@@ -243,7 +243,7 @@ def bytes_in_sql(rows: Rows, session_id: str, count: int) -> tuple[dict[str, flo
 def _rows_like(model: Mapping[str, Any], ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """Change what differs from session to session: ids, names and instants."""
     own = "id" if "id" in model else "session_id"
-    instants = [column for column in model if column.endswith("_at")]
+    instants = [name for name, value in model.items() if name.endswith("_at") and value is not None]
     uuids = [column for column in ("user_id", "family", "token_id") if column in model]
     step = _APART // timedelta(microseconds=1)
     for number, session_id in enumerate(ids):

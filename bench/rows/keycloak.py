@@ -7,6 +7,7 @@ from itertools import count
 from statistics import median
 
 from bench.administrators import add_administrator, administrator_token, kinds_of_requests
+from bench.browser_client import Steps, browse
 from bench.context import Bench
 from bench.figures import Figure, Gate, Result, at_least
 from bench.keycloak import VERSION, keycloak
@@ -28,11 +29,14 @@ HOW = (
     " same from both. Keycloak is compiled while it runs: each kind of request is repeated until"
     " two rounds in a row do not take less processor time a request. Realmgate has every write on"
     " disk before it answers, H2 up to half a second later. Administrators have eight"
-    " connections, the others 32; new users and roles go to another realm than the reads."
+    " connections, the others 32; new users and roles go to another realm than the reads. A"
+    " sign-in is that of the row `sign-ins`: page, form, code and tokens by eight browsers, each"
+    " time a new one; both hash its password by 27,500 iterations of PBKDF2-SHA256."
 )
 _OWN, _OTHER = "Realmgate", "Keycloak"
 _NGINX, _ALONE = "behind nginx", "alone"
 _FOUR_TIMES = at_least(4, 6)
+_SIGN_INS = "sign-ins of browsers"
 _GATES = {
     "one realm": at_least(1.2, 2),
     "a page of 20 users": _FOUR_TIMES,
@@ -41,6 +45,7 @@ _GATES = {
     "introspection": _FOUR_TIMES,
     "JWKS": _FOUR_TIMES,
     "realm document": _FOUR_TIMES,
+    _SIGN_INS: _FOUR_TIMES,
 }
 """By kind of request: how often as fast as Keycloak."""
 _CHEAPER = 0.97
@@ -71,12 +76,26 @@ class _Server:
 
     def round(self, kind: str, way: str, number: int, seconds: int) -> Load:
         """Send one kind of request for some seconds."""
+        if kind == _SIGN_INS:
+            return self._sign_ins(self.ports[way], seconds)
         requests = self.kinds[kind]
         requests = replace(requests, body=requests.body.replace("ROUND", str(number)))
         try:
             return drive(self.target, self.ports[way], requests, seconds)
         except NoResponses:
             return drive(self.target, self.ports[way], requests, seconds * _STALLED)
+
+    def _sign_ins(self, port: int, seconds: int) -> Load:
+        gateway, nginx = self.target.gateway_seconds(), self.target.nginx_seconds()
+        seen = browse(port, PEOPLE, Steps.SIGN_IN, seconds)
+        return Load(
+            rate=seen.done / seen.seconds,
+            requests=seen.done,
+            p50=seen.p50,
+            p99=seen.p99,
+            gateway=(self.target.gateway_seconds() - gateway) / seen.done,
+            nginx=(self.target.nginx_seconds() - nginx) / seen.done,
+        )
 
 
 def measure(bench: Bench) -> Result:
@@ -86,15 +105,20 @@ def measure(bench: Bench) -> Result:
         servers = _servers(bench, running)
         numbers = count(1)
         own, other = servers
-        for kind in own.kinds:
+        for kind in _kinds(own):
             own.round(kind, _ALONE, next(numbers), seconds)
             _warm_up(other, kind, numbers, seconds)
         for number in range(bench.plan.rounds):
             ways = (_ALONE, _NGINX) if number % _NGINX_EVERY == 0 else (_ALONE,)
-            for kind in own.kinds:
+            for kind in _kinds(own):
                 _measure_round(servers, kind, ways, numbers, seconds)
     warmed = Figure("requests that warmed Keycloak up", other.warmed)
     return Result((*_figures(own, other), warmed), HOW)
+
+
+def _kinds(server: _Server) -> tuple[str, ...]:
+    """Return what is measured."""
+    return (*server.kinds, _SIGN_INS)
 
 
 def _measure_round(
@@ -151,7 +175,7 @@ def _warm_up(server: _Server, kind: str, numbers: "count[int]", seconds: int) ->
 
 
 def _figures(own: _Server, other: _Server) -> Iterator[Figure]:
-    for kind in own.kinds:
+    for kind in _kinds(own):
         for way in (_ALONE, _NGINX):
             loads, others = own.loads[kind, way], other.loads[kind, way]
             yield Figure(f"{kind}, {way}: {_OWN}", _rate(loads), "/s")

@@ -2,9 +2,11 @@
 
 import time
 
+from bench.browser_client import Steps, browse
 from bench.context import Bench
 from bench.figures import Figure, Result, at_most
 from bench.load import drive, lending_nginx, token_requests
+from bench.people import BROWSING_PEOPLE, PEOPLE
 from bench.processes import proportional_bytes
 from bench.stack import Stack, Start, stack
 
@@ -12,8 +14,9 @@ TITLE = "Memory"
 HOW = (
     "Proportional set size from /proc/PID/smaps_rollup, after the workers have issued tokens:"
     " supervisor and workers together, the private redis-server apart. A further worker is the"
-    " difference of three workers and one, halved. Growth is the worker's own size after the"
-    " requests, against its size after the first seconds."
+    " difference of three workers and one, halved. After sign-ins: the same worker, when people"
+    " have signed in on its pages too, with hash and by cookie. Growth is the worker's own size"
+    " after the requests, against its size after the first seconds."
 )
 _MEGABYTE = 1e6
 _WORKERS = 3
@@ -29,6 +32,7 @@ def measure(bench: Bench) -> Result:
         one = _size(target)
         redis = _redis(target)
         sent, before, after = _growth(bench, target, ports["a"])
+    after_start, after_sign_ins = _with_people(bench)
     settings: dict[str, object] = {"workers": _WORKERS}
     with (
         stack(bench.site, Start(settings=settings)) as target,
@@ -39,12 +43,29 @@ def measure(bench: Bench) -> Result:
     each = (many - one) / (_WORKERS - 1)
     figures = (
         Figure("one worker with its supervisor", one / _MEGABYTE, "MB", at_most(110, 85)),
+        Figure("the same, just started", after_start / _MEGABYTE, "MB", at_most(110, 85)),
+        Figure("the same, after sign-ins", after_sign_ins / _MEGABYTE, "MB", at_most(110, 85)),
         Figure("each further worker", each / _MEGABYTE, "MB", at_most(60, 45)),
         Figure("private redis-server", redis / _MEGABYTE, "MB"),
         Figure("requests between the two sizes of a worker", sent),
         Figure("worker after / before", after / before, gate=at_most(1.1, 1.02)),
     )
     return Result(figures, HOW)
+
+
+def _with_people(bench: Bench) -> tuple[int, int]:
+    """Return the size of one worker after its start, and after tokens and sign-ins."""
+    with (
+        stack(bench.people_site) as target,
+        lending_nginx({"a": target.mtls_port}, bench.site.certificates) as devices,
+        lending_nginx({"a": target.https_port}, None) as people,
+    ):
+        started, seconds = _size(target), bench.plan.warm_seconds
+        drive(target, devices["a"], token_requests(), seconds)
+        for realm in (PEOPLE, BROWSING_PEOPLE):
+            cookies = browse(people["a"], realm, Steps.SIGN_IN, seconds).found
+            browse(people["a"], realm, Steps.SINGLE_SIGN_ON, seconds, cookies)
+        return started, _size(target)
 
 
 def _growth(bench: Bench, target: Stack, port: int) -> tuple[int, float, float]:

@@ -1,10 +1,11 @@
 """What a session takes: bytes of Redis and of SQL, where there are very many."""
 
 import asyncio
+import base64
+import json
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -15,7 +16,8 @@ from bench.figures import Figure, Result
 from bench.load import lending_nginx
 from bench.people import PEOPLE, ROTATING_PEOPLE, import_people, refresh, sign_in
 from bench.postgres import postgres
-from bench.processes import BOTH_CORES, BenchError, running, until
+from bench.processes import BOTH_CORES, BenchError
+from bench.redis_server import empty_redis
 from bench.stack import Site, Start, stack
 
 if TYPE_CHECKING:
@@ -49,12 +51,14 @@ def measure(bench: Bench) -> Result:
 
     count, site = bench.plan.sessions, bench.people_site
     with ExitStack() as servers:
-        server = servers.enter_context(_empty_redis(bench.workspace.new_folder("empty-redis")))
+        server = servers.enter_context(
+            empty_redis(bench.workspace.new_folder("empty-redis"), BOTH_CORES)
+        )
         database = servers.enter_context(postgres(BOTH_CORES)).url("realmgate")
         online = _online_model(site)
         places = {"SQLite": _sqlite(bench, site), "PostgreSQL": _postgresql(site, database)}
         processes = servers.enter_context(ProcessPoolExecutor(3, get_context("spawn")))
-        redis = processes.submit(session_sizes.bytes_in_redis, server, online, count)
+        redis = processes.submit(session_sizes.bytes_in_redis, server.socket, online, count)
         filled = {
             name: processes.submit(session_sizes.bytes_in_sql, place.rows, place.session_id, count)
             for name, place in places.items()
@@ -79,7 +83,20 @@ def _figures(name: str, sizes: dict[str, float]) -> tuple[Figure, ...]:
 def _online_model(site: Site) -> "UserSession":
     with stack(site) as target, lending_nginx({"a": target.https_port}, None) as ports:
         (answer,) = sign_in(ports["a"], PEOPLE, [1])
-        return asyncio.run(_online(site, answer["session_state"]))
+        return online_session(site, PEOPLE, answer["session_state"])
+
+
+def session_of_cookies(cookies: str) -> str:
+    """Return the id of the session that a browser's identity cookie names."""
+    pairs = dict(cookie.split("=", 1) for cookie in cookies.split("; "))
+    payload = pairs["KEYCLOAK_IDENTITY"].split(".")[1]
+    claims: dict[str, str] = json.loads(base64.urlsafe_b64decode(payload + "=="))
+    return claims["sid"]
+
+
+def online_session(site: Site, realm: str, session_id: str) -> "UserSession":
+    """Return a session of the running gateway as the product's store knows it."""
+    return asyncio.run(_online(site, realm, session_id))
 
 
 def _sqlite(bench: Bench, site: Site) -> _Place:
@@ -113,14 +130,13 @@ def _begin_offline(site: Site, **settings: object) -> str:
         return answer["session_state"]
 
 
-async def _online(site: Site, session_id: str) -> "UserSession":
-    """Return the session as the gateway's store knows it."""
+async def _online(site: Site, realm: str, session_id: str) -> "UserSession":
     from gateway.bootstrap import open_services  # noqa: PLC0415 - as above
     from gateway.settings import load_settings  # noqa: PLC0415
 
     settings = load_settings(environment=site.environment(), env_file=Path("/nonexistent"))
     async with open_services(settings) as services:
-        found = await services.online_sessions.find(PEOPLE, session_id)
+        found = await services.online_sessions.find(realm, session_id)
     if found is None:
         raise BenchError("the session that was begun is not there")
     return found
@@ -139,14 +155,3 @@ async def _check(site: Site, place: _Place, last: str, count: int) -> None:
         found = await stores.offline_sessions.find(ROTATING_PEOPLE, last)
     if first is None or found is None or found != like(first, count - 1, last, found.user_id):
         raise BenchError(f"the last of the sessions is {found}, not like {first}")
-
-
-@contextmanager
-def _empty_redis(folder: Path) -> Iterator[Path]:
-    """Run a redis-server on a unix socket that keeps nothing."""
-    server, log = folder / "redis.sock", folder / "log"
-    command = ["redis-server", "--port", "0", "--unixsocket", str(server)]
-    command += ["--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with running(command, cores=BOTH_CORES, log=log) as process:
-        until(server.exists, "redis-server", process, log)
-        yield server
