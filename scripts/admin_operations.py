@@ -8,7 +8,7 @@ from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
 from gateway.http.admin.operations import Operation
 from gateway.http.management.lifecycle import Lifecycle
-from gateway.settings import Settings
+from gateway.settings import read_settings
 
 
 def read_operations() -> tuple[Operation, ...]:
@@ -18,6 +18,6 @@ def read_operations() -> tuple[Operation, ...]:
 
 async def _read() -> tuple[Operation, ...]:
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(state_dir=Path(folder))
+        settings = read_settings(state_dir=Path(folder))
         async with open_services(settings) as services:
             return build_applications(settings, services, Lifecycle(), Path(folder)).operations

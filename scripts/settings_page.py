@@ -7,11 +7,13 @@ import ast
 import inspect
 import sys
 import textwrap
+from dataclasses import fields
 from typing import Any
 
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.settings import (
     SCRIPT_NAMES,
+    SETTING_NAMES,
     Settings,
     file_variable,
     model,
@@ -60,11 +62,13 @@ DERIVED = {
 }
 
 
+_DEFAULTS = {field.name: field.default for field in fields(Settings)}
+
+
 def page() -> str:
     """Return the whole page."""
     rows = [
-        f"| {_names(field)} | {_default(field)} | {_meaning(field)} |"
-        for field in Settings.model_fields
+        f"| {_names(field)} | {_default(field)} | {_meaning(field)} |" for field in SETTING_NAMES
     ]
     aliases = [f"| `{name}` | `{variable(field)}` |" for name, field in _other_names().items()]
     names = textwrap.fill(", ".join(f"`{name}`" for name in sorted(SCRIPT_NAMES)), 100)
@@ -80,7 +84,7 @@ def _names(field: str) -> str:
 def _default(field: str) -> str:
     if field in DERIVED:
         return DERIVED[field]
-    value: Any = Settings.model_fields[field].default
+    value: Any = _DEFAULTS[field]
     if value is None or value == ():
         return "none"
     return f"`{written(value)}`"

@@ -41,6 +41,10 @@ REQUIRED = ["exp", "iat", "iss", "aud", "sub", "nonce"]
 MOST, TIMEOUT_SECONDS = 1_000, 10
 SIGN_IN_SECONDS, SESSION_SECONDS = 600, 3_600
 INSTANTS = {"exp", "iat", "auth_time", "nbf"}
+OF_USERS = (
+    *("name", "preferred_username", "given_name", "family_name"),
+    *("email", "email_verified", "sub"),
+)
 LOG = logging.getLogger("sign_in_application")
 HEADERS = {
     "Cache-Control": "no-store",
@@ -233,17 +237,25 @@ def _page(content: str, status: int = 200) -> Response:
 
 def _claims_page(user: SignedIn) -> str:
     name = user.claims.get("name") or user.claims.get("preferred_username") or "stranger"
-    rows = "".join(
-        f"<tr><th scope=row>{escape(claim)}</th><td>{escape(_readable(claim, value))}</td></tr>"
-        for claim, value in user.claims.items()
+    of_user = {claim: user.claims[claim] for claim in OF_USERS if claim in user.claims}
+    others = {claim: value for claim, value in user.claims.items() if claim not in of_user}
+    return _SIGNED_IN.format(
+        name=escape(str(name)), of_user=_listed(of_user), others=_listed(others)
     )
-    return _SIGNED_IN.format(name=escape(str(name)), rows=rows)
+
+
+def _listed(claims: dict[str, Any]) -> str:
+    return "".join(
+        f"<div><dt>{escape(claim)}</dt><dd>{_readable(claim, value)}</dd></div>"
+        for claim, value in claims.items()
+    )
 
 
 def _readable(claim: str, value: object) -> str:
     if claim in INSTANTS and isinstance(value, int):
-        return f"{value}  ({datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S} UTC)"
-    return value if isinstance(value, str) else json.dumps(value)
+        instant = datetime.fromtimestamp(value, UTC)
+        return f"{instant:%Y-%m-%d %H:%M:%S} UTC <small>{value}</small>"
+    return escape(value if isinstance(value, str) else json.dumps(value))
 
 
 def from_environment() -> Starlette:
@@ -257,25 +269,49 @@ def from_environment() -> Starlette:
 _FRAME = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>Demo application</title>
-<link rel="stylesheet" href="/style.css"><main><p class="app">Demo application</p>{content}</main>
+<link rel="stylesheet" href="/style.css"><main>
+<header><svg width="28" height="28" viewBox="0 0 28 28" aria-hidden="true">
+<rect width="28" height="28" rx="7"/><path d="M8 9h12M8 14h12M8 19h7"/></svg>
+<p>Demo application</p></header>{content}</main>
 """
-_WELCOME = """<h1>You are not signed in</h1>
-<p>Sign in with the realm that this application trusts.</p>
-<form method="post" action="/sign-in"><button>Sign in</button></form>"""
-_SIGNED_IN = """<h1>Hello, {name}</h1>
-<p>Your ID token says:</p><table>{rows}</table>
-<form method="post" action="/sign-out"><button>Sign out</button></form>"""
-_FAILED = """<h1>You are not signed in</h1><p role="alert">{reason}</p>
-<form method="post" action="/sign-in"><button>Try again</button></form>"""
-_STYLE = """:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
-body{margin:0;background:light-dark(#f4f5f7,#14171c);color:light-dark(#1c2230,#e8eaf0)}
-main{max-width:46rem;margin:3rem auto;padding:2rem;border-radius:12px;overflow-wrap:anywhere;
-background:light-dark(#fff,#1d222a);box-shadow:0 1px 3px #0003}
-.app{margin:0;color:light-dark(#4d5870,#a4aec2)}h1{margin:.2rem 0 1rem;font-size:1.6rem}
-table{width:100%;border-collapse:collapse;margin:0 0 1.5rem}
-th,td{padding:.35rem .5rem;text-align:start;vertical-align:top;
-border-bottom:1px solid light-dark(#e2e5eb,#333a46)}
-th{width:11rem;font-weight:600}td{font-family:ui-monospace,monospace;font-size:.9rem}
-button{font:inherit;padding:.6rem 1.4rem;border:0;border-radius:8px;background:#2456c4;color:#fff}
-button:focus-visible{outline:3px solid #2456c4;outline-offset:3px}
+_WELCOME = """<section><h1>You are not signed in</h1>
+<p>Sign in with your account of the realm. This application learns who you are, and never sees your
+password.</p>
+<form method="post" action="/sign-in"><button>Sign in</button></form></section>"""
+_SIGNED_IN = """<section><div class="greeting"><h1>Hello, {name}</h1>
+<form method="post" action="/sign-out"><button class="quiet">Sign out</button></form></div>
+<p>These are the claims of your ID token.</p>
+<h2>About you</h2><dl>{of_user}</dl>
+<h2>About this sign-in</h2><dl>{others}</dl></section>"""
+_FAILED = """<section><h1>You are not signed in</h1><p role="alert">{reason}</p>
+<form method="post" action="/sign-in"><button>Try again</button></form></section>"""
+_STYLE = """:root{color-scheme:light dark;--line:light-dark(#dfe2e8,#2b313b);
+--muted:light-dark(#575f6d,#a5adba);--accent:light-dark(#1d4fbf,#93b4ff);
+--accent-strong:light-dark(#17419f,#abc5ff);--surface:light-dark(#fff,#171b22);
+font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
+*{box-sizing:border-box}
+body{margin:0;background:light-dark(#f4f5f7,#0e1116);color:light-dark(#171a21,#e9ebef)}
+main{max-width:46rem;margin:auto;padding:3.5rem 1rem;overflow-wrap:anywhere}
+header{display:flex;align-items:center;gap:.625rem;margin-bottom:1.25rem}
+header p{margin:0;color:inherit;font-size:1.0625rem;font-weight:600}
+rect{fill:var(--accent)}path{stroke:var(--surface);stroke-width:2.5;stroke-linecap:round}
+section{padding:2.25rem 2.5rem;border:1px solid var(--line);border-radius:.875rem;
+background:var(--surface);box-shadow:0 12px 32px -12px light-dark(#171a2124,#0004)}
+section>:last-child{margin-bottom:0}
+.greeting{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.75rem 1rem}
+h1{margin:0;font-size:1.5rem;font-weight:600;line-height:1.25;letter-spacing:-.015em}
+p{margin:.75rem 0 1.5rem;max-width:34rem;color:var(--muted)}
+[role=alert]{color:light-dark(#b3211a,#ff9d94)}
+h2{margin:2rem 0 .25rem;font-size:1rem;font-weight:600}
+dl{margin:0}dl div{display:grid;grid-template-columns:11rem 1fr;gap:.125rem 1rem;padding:.5625rem 0;
+border-bottom:1px solid var(--line)}dl div:last-child{border:0}
+dt{color:var(--muted)}dd{margin:0}small{color:var(--muted);font-size:.8125rem;white-space:nowrap}
+button{font:inherit;font-weight:600;min-height:2.75rem;padding:.5rem 1.5rem;border-radius:.5rem;
+border:1px solid transparent;background:var(--accent);color:light-dark(#fff,#0e1116);cursor:pointer}
+button:hover{background:var(--accent-strong)}
+.quiet{min-height:2.25rem;padding:.25rem 1rem;border-color:light-dark(#858d9b,#6d7685);
+background:none;color:inherit}.quiet:hover{background:light-dark(#f0f2f5,#20252e)}
+button:focus-visible{outline:3px solid var(--accent);outline-offset:3px}
+@media(max-width:36rem){main{padding-top:1.5rem}section{padding:1.75rem 1.25rem}
+dl div{grid-template-columns:1fr}dt{font-size:.875rem}}
 """
