@@ -19,7 +19,7 @@ from tests.support.nginx_dump import dump
 from tests.support.ports import ADDRESS
 
 BOUND = 3
-BEGINNING = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nab"
+BEGINNING = b"POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\nab"
 TOKEN_ENDPOINT = "/realms/demo/protocol/openid-connect/token"
 
 
@@ -43,14 +43,21 @@ def test_one_address_holds_no_more_connections_than_its_share(
     ):
         nginx = edge.nginx
         assert status(nginx) == 200
-        for _ in range(BOUND):
-            connection = socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE)
-            held.enter_context(connection).sendall(BEGINNING)
-        for _ in polling():
-            if status(nginx) == 429:
-                break
+        connections = [
+            held.enter_context(
+                socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE)
+            )
+            for _ in range(BOUND)
+        ]
+        for connection in connections:
+            connection.sendall(BEGINNING)
         with nginx.client() as client:
-            response = client.post(f"{nginx.https}{TOKEN_ENDPOINT}")
+            for _ in polling():
+                for connection in connections:
+                    connection.sendall(b"x")  # a body that pauses ends the request
+                response = client.post(f"{nginx.https}{TOKEN_ENDPOINT}")
+                if response.status_code == 429:
+                    break
         assert (response.status_code, response.headers["retry-after"]) == (429, "2")
         assert response.json()["error"] == "temporarily_unavailable"
         held.close()

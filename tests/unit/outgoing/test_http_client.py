@@ -32,12 +32,31 @@ class Server:
     answer: bytes
     requests: list[bytes] = field(default_factory=list)
     port: int = 0
+    may_answer: asyncio.Event | None = None
+    waiting: int = 0
+    most_waiting: int = 0
+    connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = field(default_factory=dict)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections[writer] = asyncio.create_task(self.serve(reader, writer))
+
+    async def close(self) -> None:
+        """Close what is still open: what the end of the event loop finds open fails a test."""
+        for writer, serving in self.connections.items():
+            serving.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*self.connections.values(), return_exceptions=True)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = [line for line in head.splitlines() if line.startswith(b"Content-Length")]
         body = await reader.readexactly(int(length[0].split()[1])) if length else b""
         self.requests.append(head + body)
+        if self.may_answer is not None:
+            self.waiting += 1
+            self.most_waiting = max(self.most_waiting, self.waiting)
+            await self.may_answer.wait()
+            self.waiting -= 1
         writer.write(self.answer)
         if not self.answer:
             await reader.read()
@@ -49,12 +68,13 @@ async def listening(
     answer: bytes = OK, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Server]:
     server = Server(answer)
-    listener = await asyncio.start_server(server.serve, host, 0, ssl=tls)
+    listener = await asyncio.start_server(server.accept, host, 0, ssl=tls)
     server.port = listener.sockets[0].getsockname()[1]
     try:
         yield server
     finally:
         listener.close()
+        await server.close()
 
 
 def named(*addresses: str) -> Callable[[str, int], Awaitable[list[str]]]:
@@ -202,13 +222,20 @@ async def test_a_slow_name_server_is_given_up() -> None:
 
 
 async def test_few_requests_run_at_once() -> None:
-    async with listening(b"") as server:
-        limits = ClientLimits(time=timedelta(milliseconds=300), at_once=2)
+    async with listening() as server:
+        server.may_answer = asyncio.Event()
+        limits = ClientLimits(time=timedelta(seconds=30), at_once=2)
         client = GuardedHttpClient(LOOPBACK, allow_http=True, limits=limits)
-        asked = [client.get(f"http://127.0.0.1:{server.port}/{each}") for each in range(5)]
-        failures = await asyncio.gather(*asked, return_exceptions=True)
-    assert all(isinstance(each, DocumentUnavailable) for each in failures)
-    assert len(server.requests) == 2
+        url = f"http://127.0.0.1:{server.port}/"
+        asked = [asyncio.create_task(client.get(url)) for _ in range(5)]
+        while server.waiting < 2:
+            await asyncio.sleep(0)
+        for _ in range(100):  # turns of the event loop, in which a third request would arrive
+            await asyncio.sleep(0)
+        server.may_answer.set()
+        answers = await asyncio.gather(*asked)
+    assert [answer.body for answer in answers] == [b"hello"] * 5
+    assert server.most_waiting == 2
 
 
 @pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy"])
