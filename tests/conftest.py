@@ -23,6 +23,7 @@ pytest_plugins: list[str] = [
     "tests.support.administered_server",
     "tests.support.ansible",
     "tests.support.python_keycloak",
+    "tests.support.relying_parties",
 ]
 
 

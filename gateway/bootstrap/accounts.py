@@ -6,8 +6,6 @@ from gateway.admin.roles import RoleAdministration, RoleMapping, RoleMembers, Ro
 from gateway.admin.sessions import ClientSessions, RealmSessions, SessionUseCases, UserSessions
 from gateway.admin.users import (
     Lockouts,
-    NewPasswords,
-    PasswordChanges,
     UserActivation,
     UserChanges,
     UserCreation,
@@ -17,6 +15,7 @@ from gateway.admin.users import (
     UserProfiles,
     UserUseCases,
 )
+from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.bootstrap.services import Services
 from gateway.listeners import LISTENERS
 

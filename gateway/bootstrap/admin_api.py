@@ -58,8 +58,9 @@ def admin_operations(
     information = ServerInformation(
         every_component, context.clock, listeners=listeners, login_themes=login_themes
     )
+    flows, caches = flow_use_cases(services), RealmCaches(services.changes)
     return (
-        *realm_operations(realm_use_cases(services), files, RealmCaches(services.changes)),
+        *realm_operations(realm_use_cases(services), files, caches, flows.required_actions),
         *session_operations(sessions.realm),
         *user_operations(user_use_cases(services), sessions.user, services.changes),
         *group_operations(group_use_cases(services)),
@@ -68,7 +69,7 @@ def admin_operations(
         *client_scope_operations(scopes, clients, evaluation, context),
         *registration_operations(registration_use_cases(services, tokens)),
         *component_operations(every_component, key_metadata(services)),
-        *flow_operations(flow_use_cases(services)),
+        *flow_operations(flows),
         *event_operations(event_use_cases(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),

@@ -57,7 +57,7 @@ from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
-from gateway.protocol.event_recording import EventRecording
+from gateway.protocol.events import EventRecording
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
 from gateway.protocol.tokens import AccessTokens
@@ -105,6 +105,7 @@ def build_applications(
         HttpNoticeSender(services.http_client),
         services.clock,
         context.issuer,
+        encryption=services.client_encryption,
     )
     return Applications(ClosesWhileDraining(public, lifecycle), management, operations, notices)
 

@@ -13,6 +13,7 @@ from gateway.admin.clients import (
     ClientUseCases,
     ProtocolMapperAdministration,
     ScopeMappingAdministration,
+    SectorIdentifiers,
 )
 from gateway.bootstrap.services import Services
 from gateway.crypto.keys import CryptographyClientKeys
@@ -22,10 +23,11 @@ from gateway.protocol.scopes import check_mapper
 def client_use_cases(services: Services) -> ClientUseCases:
     """Return every use case of clients."""
     database, changes, clock = services.database, services.changes, services.clock
+    sectors = SectorIdentifiers(services.documents, database)
     return ClientUseCases(
         listing=ClientListing(database),
         administration=ClientAdministration(
-            changes, clock, services.online_sessions, check_mapper, services.keys
+            changes, clock, services.online_sessions, check_mapper, services.keys, sectors
         ),
         secrets=ClientSecrets(database, changes, clock),
         accounts=ClientAccounts(database),
@@ -33,7 +35,7 @@ def client_use_cases(services: Services) -> ClientUseCases:
         certificates=ClientCertificates(database, changes, CryptographyClientKeys(), clock),
         installation=ClientInstallation(database),
         policies=ClientPolicies(database, changes),
-        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper),
+        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper, sectors),
         scope_assignment=ClientScopeAssignment(database, changes),
         scope_mappings=ScopeMappingAdministration(database, changes),
     )

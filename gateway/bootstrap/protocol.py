@@ -1,8 +1,10 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
 from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.sign_in_engine import sign_in_engine
+from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
@@ -37,11 +39,13 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             codes=codes,
             sessions=services.online_sessions,
             invalidation=services.invalidation,
+            new_passwords=PasswordChanges(new_passwords(services), services.passwords),
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,
         device_authorizations=services.device_authorizations,
         consents=Consents(database),
+        encryption=services.client_encryption,
     )
 
 
@@ -73,7 +77,7 @@ def protocol_endpoints(
         token=TokenEndpoint(grants, clients),
         introspection=IntrospectionEndpoint(clients, access_tokens, grants.refresh_tokens),
         revocation=RevocationEndpoint(grants, clients, access_tokens),
-        userinfo=UserinfoEndpoint(access_tokens),
+        userinfo=UserinfoEndpoint(access_tokens, grants.encryption),
         pushed_requests=PushedRequestEndpoint(clients, checks),
         devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )

@@ -2,6 +2,7 @@
 
 from gateway.admin.realms import (
     Localizations,
+    MailServerTest,
     RealmChanges,
     RealmDocuments,
     RealmListing,
@@ -26,4 +27,5 @@ def realm_use_cases(services: Services) -> RealmUseCases:
             listeners=LISTENERS,
         ),
         localizations=Localizations(database, services.changes),
+        mail_server_test=MailServerTest(database, services.mail, services.clock),
     )

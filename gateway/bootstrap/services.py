@@ -14,15 +14,22 @@ from gateway.bootstrap.encryption_keys import (
     encryption_keys_exist,
     open_encryption_keys,
 )
-from gateway.crypto.keys import PyJwtKeyFactory, RegisteredClientSignatures
+from gateway.bootstrap.mail import mail_sender
+from gateway.crypto.keys import (
+    PyJwtKeyFactory,
+    RegisteredClientEncrypters,
+    RegisteredClientSignatures,
+)
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
+from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.remote_documents import RemoteDocuments
@@ -42,6 +49,7 @@ from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.storage.realm_texts import RealmTextCache
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
@@ -85,7 +93,9 @@ class Services:
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
+    client_encryption: ClientEncrypters
     events: EventJournal
+    mail: MailSender
 
 
 def preload(settings: Settings) -> None:
@@ -137,6 +147,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         http_client = open_http_client(settings)
         documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
+        texts = RealmTextCache(database, clock, invalidation, settings.cache_age)
         yield Services(
             clock=clock,
             database=database,
@@ -160,5 +171,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
+            client_encryption=RegisteredClientEncrypters(documents),
             events=events,
+            mail=mail_sender(settings, texts),
         )

@@ -23,27 +23,35 @@ from gateway.protocol.sign_in_results.identity_cookie import IdentityVerificatio
 from gateway.protocol.sign_in_results.session_joining import SessionJoining
 
 
+def browser_sign_in(
+    services: Services, grants: GrantServices, checks: CheckServices
+) -> BrowserSignIn:
+    """Return what signs users in on pages."""
+    devices = services.device_authorizations
+    return BrowserSignIn(
+        ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
+        Purposes(
+            AuthorizationEndpoint(checks),
+            SignInCompletion(grants.sessions, grants.encryption),
+            UserCodes(devices, checks),
+            DeviceApprovals(SessionJoining(grants.sessions), devices),
+        ),
+        services.directory,
+        grants.consents,
+        grants.sessions,
+    )
+
+
 def sign_in_handlers(
     services: Services, grants: GrantServices, checks: CheckServices, pages: Pages
 ) -> SignInHandlers:
     """Return what answers the URLs of sign-ins."""
     endpoint = AuthorizationEndpoint(checks)
-    devices = services.device_authorizations
-    user_codes = UserCodes(devices, checks)
-    sign_in = BrowserSignIn(
-        ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
-        Purposes(
-            endpoint,
-            SignInCompletion(grants.sessions, services.authorization_codes),
-            user_codes,
-            DeviceApprovals(SessionJoining(grants.sessions), devices),
-        ),
-        services.directory,
-        grants.consents,
-    )
+    user_codes = UserCodes(services.device_authorizations, checks)
+    sign_in = browser_sign_in(services, grants, checks)
     cookies = _cookies(services, grants)
     shown = PageReplies(pages)
-    replies = OutcomeReplies(shown, cookies)
+    replies = OutcomeReplies(shown, cookies, grants.encryption)
     return SignInHandlers(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),

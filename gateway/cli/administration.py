@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.keys import RealmKeys
+    from gateway.admin.mail import UserMails
     from gateway.admin.realms import RealmUseCases
     from gateway.admin.roles import RoleUseCases
     from gateway.admin.sessions import SessionUseCases
@@ -86,6 +87,12 @@ class LocalOperator:
         from gateway.bootstrap.components import realm_keys
 
         return realm_keys(self.services)
+
+    @property
+    def mails(self) -> "UserMails":
+        from gateway.bootstrap.mail_delivery import user_mails
+
+        return user_mails(self.services)
 
     @property
     def realms(self) -> "RealmUseCases":

@@ -20,7 +20,7 @@ def installed_settings(*, begins: bool = False, needs_key: bool = True) -> "Sett
     from gateway.settings import SettingsError, load_settings
 
     settings = load_settings()
-    may_create = begins and "state_dir" in settings.model_fields_set
+    may_create = begins and "state_dir" in settings.given
     if not may_create and (
         missing := tuple(_missing(settings, begins=begins, needs_key=needs_key))
     ):
@@ -29,7 +29,7 @@ def installed_settings(*, begins: bool = False, needs_key: bool = True) -> "Sett
 
 
 def _missing(settings: "Settings", *, begins: bool, needs_key: bool) -> Iterator[str]:
-    given = settings.model_fields_set
+    given = settings.given
     database = _database_file(settings)
     if "database_url" not in given and database is not None and not database.exists():
         yield (

@@ -16,10 +16,12 @@ def show() -> None:
 
     Secrets are masked, so their lines are comments.
     """
-    from gateway.settings import load_settings, variable, written
+    from gateway.settings import SETTING_NAMES, load_settings, variable, written
     from gateway.settings.values import HIDDEN
 
-    for field, value in load_settings():
+    values = load_settings()
+    for field in SETTING_NAMES:
+        value = getattr(values, field)
         text = written(value)
         hidden = HIDDEN in text and text != str(value)
         click.echo(f"{'# ' if hidden else ''}{variable(field)}={shlex.quote(text) if text else ''}")

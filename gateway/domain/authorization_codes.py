@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
+from gateway.domain.sessions import UserSession
+
 LONGEST_REPLAY_WINDOW: Final = timedelta(minutes=10)
 """How long a redeemed code is at most remembered, which bounds the memory of its store."""
 _RANDOM_BYTES: Final = 24
@@ -66,6 +68,19 @@ class AuthorizationCode:
     """The parameter `claims` of the request, empty without one."""
 
 
+@dataclass(frozen=True, slots=True)
+class IssuedCode:
+    """A new code, which can be redeemed for `lifespan`."""
+
+    code: AuthorizationCode
+    lifespan: timedelta
+
+    @property
+    def text(self) -> str:
+        """The code as the client gets it."""
+        return self.code.name.text
+
+
 class Redemption(StrEnum):
     """What the store knows of a code that is presented."""
 
@@ -79,7 +94,11 @@ class Redemption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RedeemedCode:
-    """The result of redeeming a code; `code` is there the first time only."""
+    """The result of redeeming a code; `code` is there the first time only.
+
+    `session` is the code's online session as it was then; None where it has ended.
+    """
 
     redemption: Redemption
     code: AuthorizationCode | None = None
+    session: UserSession | None = None

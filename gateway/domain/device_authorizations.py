@@ -60,6 +60,10 @@ class DeviceAuthorization:
     nonce: str | None = field(default=None, repr=False)
     code_challenge: str | None = None
     code_challenge_method: str | None = None
+    certificate: str | None = None
+    """Thumbprint of the certificate that the device must poll with; None for any."""
+    is_anonymous: bool = False
+    """A public client, which is not authenticated, asked; the store does not return it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,11 @@ class User:
     """Tokens issued earlier are rejected; seconds since 1970."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def locale(self) -> str:
+        """The language that the user reads, empty where none is set."""
+        return next(iter(self.attributes.get("locale", ())), "")
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:

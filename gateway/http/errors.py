@@ -14,6 +14,7 @@ from gateway.admin.access import (
     AdminRefusal,
     Forbidden,
     InvalidRequest,
+    MailFailed,
     MalformedBody,
     MissingPart,
     NotAcceptable,
@@ -182,6 +183,8 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
             return oauth_error(name, UNPARSED)
         case InvalidRequest():
             return _invalid_request(error)
+        case MailFailed():
+            return _explained(HTTPStatus.INTERNAL_SERVER_ERROR, error.text)
         case NotSupported():
             return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
     for kind, family, status, text in _REFUSALS:

@@ -22,6 +22,7 @@ from gateway.http.cross_origin import CrossOrigin
 from gateway.http.errors import allow_header, answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.replies import Headers, Reply, send_reply
+from gateway.protocol.errors import OAuthError
 from gateway.protocol.realm_checks import require_enabled, require_https
 from gateway.protocol.web_origins import NO_PAGE
 
@@ -107,21 +108,32 @@ class GuardedEndpoint(ABC):
             exchange.page = cross_origin.page(exchange, self._own_origins) or NO_PAGE
         # A method that the endpoint does not have changes and returns nothing: it gets a 405.
         if entry is not None and scope["method"] in self.methods:
-            if self._checks_https:
-                self._require_https(entry.realm, exchange)
-            if self._checks_enabled:
-                require_enabled(entry.realm)
+            try:
+                self._require(entry.realm, exchange)
+            except OAuthError as refusal:
+                self._note_refusal(refusal, entry, exchange)
+                raise
         return await self._answer(scope, receive, exchange, entry)
 
     async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:  # noqa: ARG002
         """Return what is sent for an error: `reply`, unless the endpoint shows pages."""
         return reply
 
+    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:  # noqa: B027 - most endpoints record nothing
+        """Record a refusal by the checks of the realm, where the endpoint records them."""
+
     @abstractmethod
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
     ) -> Reply:
         """Return the reply; `entry` is the realm in the path, None where there is none."""
+
+    @final
+    def _require(self, realm: Realm, exchange: Exchange) -> None:
+        if self._checks_https:
+            self._require_https(realm, exchange)
+        if self._checks_enabled:
+            require_enabled(realm)
 
     @final
     def _require_https(self, realm: Realm, exchange: Exchange) -> None:

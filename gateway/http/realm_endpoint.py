@@ -23,7 +23,7 @@ from gateway.http.form import is_form, parse_form, query_names, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
 from gateway.http.replies import Headers, Reply
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.event_recording import EventRecording
+from gateway.protocol.events import EventRecording
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.web_origins import NO_PAGE, Page

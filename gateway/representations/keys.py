@@ -78,7 +78,7 @@ _STANDING: Final = (
 )
 _RSA_ALGORITHM: Final = _choice("algorithm", "Algorithm", "What the key signs with", _RSA)
 _ENCRYPTION_ALGORITHM: Final = _choice(
-    "algorithm", "Algorithm", "What senders encrypt with", _RSA_ENCRYPTION
+    "algorithm", "Algorithm", "What senders encrypt with; RSA1_5 is stored only", _RSA_ENCRYPTION
 )
 _IMPORTED: Final = (
     Property(
@@ -120,7 +120,7 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         KeyProvider.RSA_ENC_GENERATED,
-        "Makes an RSA key for encryption: published, but no content encrypted with it is read yet",
+        "Makes an RSA key for encryption: clients encrypt request objects with it",
         _choice("keySize", "Key size", "In bits", ("2048", "3072", "4096")),
         _ENCRYPTION_ALGORITHM,
     ),
@@ -135,8 +135,8 @@ KEY_PROVIDERS: Final = (
     ),
     _provider(
         KeyProvider.RSA_ENC,
-        "Takes an RSA key for encryption that was made elsewhere: published, but no content "
-        "encrypted with it is read yet",
+        "Takes an RSA key for encryption that was made elsewhere: clients encrypt request objects "
+        "with it",
         *(*_IMPORTED, _ENCRYPTION_ALGORITHM),
     ),
 )

@@ -42,7 +42,6 @@ MAPPER_TABLE = FieldTable(
     ),
     ignored={"consentRequired": Flag(), "consentText": Text()},
 )
-_PAIRWISE: Final = "oidc-sha256-pairwise-sub-mapper"
 _SAME_SUBJECT: Final = "a mapper that client scopes may have: subjects differ by client"
 _TYPES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("id", "name", "protocol", "protocolMapper"), Text()),
@@ -56,6 +55,7 @@ _ACCESS_TOKEN: Final = "access.token.claim"  # noqa: S105 - an option
 _ID_TOKEN: Final = "id.token.claim"  # noqa: S105 - an option
 _USERINFO: Final = "userinfo.token.claim"
 _INTROSPECTION: Final = "introspection.token.claim"
+PAIRWISE_MAPPER: Final = "oidc-sha256-pairwise-sub-mapper"
 MOST_MAPPERS: Final = 200
 """Of one client or client scope."""
 _REPRESENTATION: Final = "ProtocolMapperRepresentation"
@@ -174,9 +174,11 @@ def parse_mapper(value: Any, path: str, *, of_scope: bool) -> ProtocolMapper:
         for name in ("name", "protocolMapper")
         if name not in given
     )
-    if of_scope and updates.get("protocolMapper") == _PAIRWISE:
+    if of_scope and updates.get("protocolMapper") == PAIRWISE_MAPPER:
         # Clients alone decide about subjects. If it were ignored, they would receive the one that
         # it must hide.
-        errors.append(FieldError(join(path, "protocolMapper"), describe(_PAIRWISE), _SAME_SUBJECT))
+        errors.append(
+            FieldError(join(path, "protocolMapper"), describe(PAIRWISE_MAPPER), _SAME_SUBJECT)
+        )
     raise_all(errors)
     return MAPPER_TABLE.updated(_NONE, updates)

@@ -4,7 +4,7 @@
 `values` reads and writes single ones.
 """
 
-from gateway.settings.model import Settings
+from gateway.settings.model import SETTING_NAMES, Settings, read_settings
 from gateway.settings.sources import (
     SCRIPT_NAMES,
     SettingsError,

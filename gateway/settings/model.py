@@ -3,15 +3,12 @@
 The texts below the fields are those of docs/settings.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.settings.values import (
     AbsolutePath,
@@ -28,6 +25,7 @@ from gateway.settings.values import (
     Port,
     ProxySecret,
     PublicUrl,
+    Reader,
     RedisUrl,
     SecretText,
     TcpAddress,
@@ -44,31 +42,24 @@ _BESIDE_AUTHORITIES: Final = (
 )
 
 
-class Settings(BaseModel):
-    """Every setting, typed; `REALMGATE_` and the field's name in capitals set it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting, typed; `REALMGATE_` and the field's name in capitals set it.
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True
-    )
+    The fields without a default have one in `_DERIVED`.
+    """
 
     public_url: PublicUrl = "https://localhost:8443"
     """Address of the gateway for clients: the issuer is this plus `/realms/<realm>`."""
     mtls_public_url: PublicUrl | None = None
     """Address for clients with a certificate, if it is another one. Spec: RFC 8705 §5."""
-    state_dir: AbsolutePath = Field(default=Path("var"), validate_default=True)
+    state_dir: AbsolutePath
     """Folder for what the gateway creates: database, sockets, secrets."""
-    database_url: DatabaseUrl = Field(
-        default_factory=lambda known: Secret(
-            f"sqlite:///{quote(str(known['state_dir'] / 'realmgate.db'))}"
-        )
-    )
+    database_url: DatabaseUrl
     """`sqlite:///PATH` or `postgresql://USER:PASSWORD@HOST/NAME`."""
     redis_url: RedisUrl | None = None
     """`redis://`, `rediss://` or `unix://`; without it the gateway starts a private one."""
-    listen: Address = Field(
-        default_factory=lambda known: f"unix:{known['state_dir']}/run/gateway.sock",
-        validate_default=True,
-    )
+    listen: Address
     """Address of the gateway for the proxy: `unix:PATH` or `HOST:PORT`."""
     workers: Annotated[int, whole_number(1, 64)] = 1
     """Number of worker processes."""
@@ -84,11 +75,7 @@ class Settings(BaseModel):
     """The secret that the proxy sends in X-Realmgate-Proxy-Secret."""
     certificate_lookup: Annotated[str, one_of(*LOOKUPS)] = _DEFAULT_LOOKUP
     """How the proxy sends the client certificate."""
-    certificate_header: HeaderName = Field(
-        default_factory=lambda known: (
-            LOOKUPS[known.get("certificate_lookup", _DEFAULT_LOOKUP)].default_header
-        )
-    )
+    certificate_header: HeaderName
     """The header that contains the client certificate."""
     client_ca_file: ExistingFile | None = None
     """PEM bundle of the authorities whose client certificates are trusted."""
@@ -100,11 +87,13 @@ class Settings(BaseModel):
     """PEM bundle of authorities that servers of clients may use, beside the system's."""
     fetch_http: Flag = False
     """Let URLs of clients begin with http, which nothing protects; for development."""
+    mail_networks: Networks = ()
+    """Private addresses or networks of mail servers of realms, beside public addresses."""
+    mail_ca_file: ExistingFile | None = None
+    """PEM bundle of authorities that mail servers may use, beside the system's."""
     encryption_key: EncryptionKeys | None = None
     """Encrypts secrets in the database: 32 bytes in base64, then former keys."""
-    encryption_key_file: AbsolutePath = Field(
-        default_factory=lambda known: known["state_dir"] / "secrets" / "encryption.key"
-    )
+    encryption_key_file: AbsolutePath
     """File with these keys; the first start creates it if it is missing."""
     admin: str = "admin"
     """User name of the administrator that a start creates in `master`."""
@@ -126,6 +115,76 @@ class Settings(BaseModel):
     """The lowest level that is logged."""
     tracing: Flag = False
     """Record OpenTelemetry spans; needs the extra `tracing`, configured by OTEL_ names."""
+
+    given: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names of the settings that were given; the others have their default."""
+
+
+SETTING_NAMES: Final = tuple(each.name for each in fields(Settings) if each.name != "given")
+_DERIVED: Final[Mapping[str, Callable[[Mapping[str, Any]], object]]] = {
+    "state_dir": lambda _: "var",
+    "database_url": lambda known: f"sqlite:///{quote(str(known['state_dir'] / 'realmgate.db'))}",
+    "listen": lambda known: f"unix:{known['state_dir']}/run/gateway.sock",
+    "certificate_header": lambda known: (
+        LOOKUPS[known.get("certificate_lookup", _DEFAULT_LOOKUP)].default_header
+    ),
+    "encryption_key_file": lambda known: known["state_dir"] / "secrets" / "encryption.key",
+}
+"""Defaults that are read as if they were given, from what is known of the other settings."""
+
+
+class WrongSettings(ValueError):
+    """Settings whose values cannot be used."""
+
+    def __init__(self, allowed: Mapping[str, str]) -> None:
+        """Take what is allowed for each wrong setting."""
+        super().__init__(", ".join(f"{name}: {text}" for name, text in allowed.items()))
+        self.allowed = allowed
+
+
+def read_settings(**values: object) -> Settings:
+    """Read every value by the readers of its setting; None counts as not given.
+
+    Raises WrongSettings, with all of those that were given or else of the defaults.
+    """
+    given = {name: value for name, value in values.items() if value is not None}
+    known = _read(given)
+    for name, default in _DERIVED.items():
+        if name not in known:
+            known |= _read({name: default(known)})
+    return Settings(**known, given=frozenset(given))
+
+
+def _read(values: Mapping[str, object]) -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for name, value in values.items():
+        try:
+            known[name] = _value(name, value)
+        except ValueError as refusal:
+            wrong[name] = str(refusal)
+    if wrong:
+        raise WrongSettings(wrong)
+    return known
+
+
+def _value(name: str, value: object) -> object:
+    for read in _READERS.get(name, ()):
+        value = read(value)
+    return value
+
+
+def _readers(hint: Any) -> tuple[Reader, ...]:
+    """Return what an annotation names, of an optional one too."""
+    if get_origin(hint) is Annotated:
+        named: tuple[Reader, ...] = hint.__metadata__
+        return named
+    return tuple(reader for part in get_args(hint) for reader in _readers(part))
+
+
+_READERS: Final = {
+    name: _readers(hint) for name, hint in get_type_hints(Settings, include_extras=True).items()
+}
 
 
 def disagreements(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -9,18 +9,23 @@ as not given. Every mistake is reported at once, under the name that carries it.
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dotenv import dotenv_values
-from pydantic import ValidationError
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.http.edge.certificate_options import FIELDS, environment_variable, flags_of
 from gateway.representations.refusals import describe
-from gateway.settings.model import Settings, disagreements
+from gateway.settings.model import (
+    SETTING_NAMES,
+    Settings,
+    WrongSettings,
+    disagreements,
+    read_settings,
+)
 
 PREFIX = "REALMGATE_"
 SCRIPT_NAMES = frozenset(
@@ -71,7 +76,7 @@ def variable(field: str) -> str:
 
 def file_variable(field: str) -> str | None:
     """Return the variable that names a file holding the value of `field`, where there is one."""
-    taken = f"{field}_file" in Settings.model_fields
+    taken = f"{field}_file" in SETTING_NAMES
     return f"{variable(field)}_FILE" if field.endswith(_FROM_FILE) and not taken else None
 
 
@@ -111,9 +116,9 @@ def _checked(
 ) -> Settings | None:
     """Return the settings without the wrong fields, so that what is right is compared too."""
     try:
-        settings = Settings(**values)
-    except ValidationError as failure:
-        found = dict(_refusals(failure))
+        settings = read_settings(**values)
+    except WrongSettings as failure:
+        found = failure.allowed
         errors += [_line(field, allowed, given) for field, allowed in found.items()]
         wrong |= found.keys()
         rest = {field: value for field, value in values.items() if field not in found}
@@ -164,8 +169,8 @@ def _named(source: Mapping[str, str], errors: list[str]) -> dict[str, _Given]:
 
 
 def _known_names() -> dict[str, str]:
-    names = {variable(field): field for field in Settings.model_fields}
-    files = {file_variable(field): field for field in Settings.model_fields}
+    names = {variable(field): field for field in SETTING_NAMES}
+    files = {file_variable(field): field for field in SETTING_NAMES}
     return names | {name: field for name, field in files.items() if name} | _ALIASES
 
 
@@ -182,13 +187,6 @@ def _content(given: _Given, field: str) -> Any:
     if given.name == file_variable(field):
         return Path(given.value).read_text(encoding="utf-8").strip()
     return given.value
-
-
-def _refusals(failure: ValidationError) -> Iterator[tuple[str, str]]:
-    """Yield each wrong field with what is allowed, in our own words: `values` raises them all."""
-    for error in failure.errors(include_input=False, include_url=False):
-        if error["type"] == "value_error":
-            yield str(error["loc"][0]), error["msg"].removeprefix("Value error, ")
 
 
 def _line(field: str, allowed: str, given: Mapping[str, _Given]) -> str:

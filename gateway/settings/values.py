@@ -1,7 +1,8 @@
 """How a single setting is read from text, and written so that it can be given again.
 
-A reader raises ValueError with what is allowed, as it stands before the word `expected`; it never
-quotes what was given, which may be a secret. `written` is the way back: `realmgate settings show`
+A type of a setting names its readers, which are called one after the other. A reader raises
+ValueError with what is allowed, as it stands before the word `expected`; it never quotes what was
+given, which may be a secret. `written` is the way back: `realmgate settings show`
 prints what `.env` accepts.
 """
 
@@ -13,8 +14,6 @@ from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Final
-
-from pydantic import AfterValidator, BeforeValidator
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
@@ -42,6 +41,9 @@ _YES: Final = frozenset({"true", "yes", "on", "1"})
 _NO: Final = frozenset({"false", "no", "off", "0"})
 HIDDEN: Final = "***"
 
+Reader = Callable[[Any], object]
+"""Returns the value of a setting; what it returns itself it accepts too."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnixAddress:
@@ -64,7 +66,7 @@ class TcpAddress:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def whole_number(least: int, most: int) -> BeforeValidator:
+def whole_number(least: int, most: int) -> Reader:
     """Return the reader of a number within bounds."""
 
     def read(value: object) -> int:
@@ -78,10 +80,10 @@ def whole_number(least: int, most: int) -> BeforeValidator:
             raise ValueError(f"a whole number from {least} to {most}")
         return number
 
-    return BeforeValidator(read)
+    return read
 
 
-def one_of(*choices: str) -> BeforeValidator:
+def one_of(*choices: str) -> Reader:
     """Return the reader of a choice."""
 
     def read(value: object) -> object:
@@ -89,7 +91,7 @@ def one_of(*choices: str) -> BeforeValidator:
             raise ValueError(" or ".join(choices))
         return value
 
-    return BeforeValidator(read)
+    return read
 
 
 def _flag(value: object) -> bool:
@@ -219,22 +221,22 @@ def _address(value: object) -> UnixAddress | TcpAddress:
     return TcpAddress(host.removeprefix("[").removesuffix("]"), int(port))
 
 
-Duration = Annotated[timedelta, BeforeValidator(_duration)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
+Duration = Annotated[timedelta, _duration]
+Flag = Annotated[bool, _flag]
 Port = Annotated[int, whole_number(1, 65_535)]
-PublicUrl = Annotated[str, AfterValidator(public_url)]
-Address = Annotated[UnixAddress | TcpAddress, BeforeValidator(_address)]
-Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
-ExistingFile = Annotated[Path, BeforeValidator(_file)]
-ExistingFiles = Annotated[tuple[Path, ...], BeforeValidator(_files)]
-ExistingFolder = Annotated[Path, BeforeValidator(_folder)]
-AbsolutePath = Annotated[Path, BeforeValidator(_path)]
-HeaderName = Annotated[str, BeforeValidator(certificate_header_name)]
-SecretText = Annotated[Secret, BeforeValidator(_secret)]
-ProxySecret = Annotated[SecretText, AfterValidator(_long_enough)]
-DatabaseUrl = Annotated[SecretText, AfterValidator(_database)]
-RedisUrl = Annotated[SecretText, AfterValidator(_redis)]
-EncryptionKeys = Annotated[SecretText, AfterValidator(_keys)]
+PublicUrl = Annotated[str, public_url]
+Address = Annotated[UnixAddress | TcpAddress, _address]
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], _networks]
+ExistingFile = Annotated[Path, _file]
+ExistingFiles = Annotated[tuple[Path, ...], _files]
+ExistingFolder = Annotated[Path, _folder]
+AbsolutePath = Annotated[Path, _path]
+HeaderName = Annotated[str, certificate_header_name]
+SecretText = Annotated[Secret, _secret]
+ProxySecret = Annotated[SecretText, _long_enough]
+DatabaseUrl = Annotated[SecretText, _database]
+RedisUrl = Annotated[SecretText, _redis]
+EncryptionKeys = Annotated[SecretText, _keys]
 
 
 def written(value: Any) -> str:

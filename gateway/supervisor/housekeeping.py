@@ -44,6 +44,7 @@ async def _delete_expired(
         await stores.refresh_tokens.purge(now)
         await stores.offline_sessions.purge(now)
         await stores.change_log.purge()
+        await stores.mails.purge(now)
         realms = await stores.realms.list()
     for realm in realms:
         await online_sessions.purge(realm.id)

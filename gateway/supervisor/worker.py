@@ -14,11 +14,13 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
+from gateway.bootstrap.mail_delivery import mail_delivery
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.logout_notices import deliver_logout_notices
+from gateway.supervisor.mails import deliver_mails
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.server import Serving, serve
 
@@ -65,6 +67,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
             group.create_task(deliver_logout_notices(apps.notices)),
+            group.create_task(deliver_mails(mail_delivery(services))),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")

@@ -25,6 +25,7 @@ EXPENSIVE: dict[str, set[str]] = {
     r"EllipticCurve(Private|Public)Numbers|(DSA|DH)\w*Numbers|derive_private_key": set(),
     r"PyJWK|PyJWKSet|from_jwk": {"gateway/crypto/public_keys.py"},
     r"generate_private_key|generate_parameters": {
+        "gateway/crypto/jwe/key_management.py",
         "gateway/crypto/keys/private.py",
         "gateway/crypto/keys/signing.py",
         "gateway/crypto/x509/issuing.py",

@@ -27,4 +27,6 @@ def test_the_npm_lock_holds_a_hash_and_no_address_for_each_package() -> None:
     assert "node_modules/@keycloak/keycloak-admin-client" in installed
     assert [name for name, package in installed.items() if "integrity" not in package] == []
     assert [name for name, package in installed.items() if "resolved" in package] == []
-    assert "://" not in PACKAGES.read_text()
+    # npm notes where authors ask for funding, and asks for nothing there.
+    read = [{**package, "funding": None} for package in installed.values()]
+    assert "://" not in json.dumps(read)

@@ -15,6 +15,7 @@ from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -28,7 +29,7 @@ from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
-from gateway.settings import Settings, load_settings
+from gateway.settings import SETTING_NAMES, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 ACCOUNTS = cast("Accounts", None)
@@ -38,6 +39,7 @@ AUTHENTICATORS = {
         ACCOUNTS,
         cast("PasswordCheck", None),
         cast("OneTimePasswordCheck", None),
+        cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
     )
 }
@@ -221,6 +223,8 @@ REGISTRIES = {
             "auth-username-form": f"{_PAGES}::test_a_name_that_no_user_has_goes_on_as_any_other",
             "auth-password-form": f"{_PAGES}::test_a_page_of_the_password_alone_counts_and_refuses",
             "auth-otp-form": f"{_PAGES}::test_a_user_with_a_device_is_asked_for_its_code",
+            "auth-recovery-authn-code-form": "tests/http/test_recovery_codes.py"
+            "::test_codes_are_asked_for_by_number_and_used_once",
         },
         frozenset({"passwords", "codes", "username_fields", "unavailable"}),
     ),
@@ -330,7 +334,7 @@ def test_the_settings_offer_every_certificate_lookup_with_its_header(name: str) 
             name,
             lookup.default_header,
         )
-    assert set(lookup.options.values()) <= set(Settings.model_fields)
+    assert set(lookup.options.values()) <= set(SETTING_NAMES)
 
 
 def test_every_client_authentication_method_is_a_client_authenticator() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from structlog.testing import capture_logs
 
 from gateway.domain.secrets import Secret
 from gateway.representations.realms import create_realm
-from gateway.settings import Settings
+from gateway.settings import Settings, read_settings
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
@@ -28,7 +29,7 @@ def _settings(folder: Path, days: int) -> Settings:
     file = folder / "master.json"
     policy = f"{_CHEAP} and forceExpiredPasswordChange({days})"
     file.write_text(json.dumps({"realm": "master", "enabled": True, "passwordPolicy": policy}))
-    return Settings(
+    return read_settings(
         state_dir=folder / "state", admin_password=Secret("a-password"), import_realm=(file,)
     )
 
@@ -61,7 +62,7 @@ def test_the_start_warns_in_the_last_week(tmp_path: Path, days: int, event: str 
 
 
 def test_a_start_without_an_administrator_says_how_to_create_one(tmp_path: Path) -> None:
-    settings = _settings(tmp_path, 1).model_copy(update={"admin_password": None})
+    settings = replace(_settings(tmp_path, 1), admin_password=None)
     with capture_logs() as logged:
         prepare(settings)
     (warning,) = [entry for entry in logged if entry["event"] == "no administrator"]
@@ -74,7 +75,7 @@ def test_a_start_with_an_administrator_does_not_warn_of_none(tmp_path: Path) -> 
     settings = _settings(tmp_path, 8)
     with capture_logs() as logged:
         prepare(settings)
-        prepare(settings.model_copy(update={"admin_password": None}))
+        prepare(replace(settings, admin_password=None))
     assert not [entry for entry in logged if entry["event"] == "no administrator"]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gateway.settings import Settings, file_variable, load_settings, variable
+from gateway.settings import SETTING_NAMES, file_variable, load_settings, variable
 
 _ROOT = Path(__file__).parents[2]
 _COMPOSE: dict[str, Any] = yaml.safe_load((_ROOT / "docker-compose.yml").read_text())
@@ -113,8 +113,8 @@ def test_gateways_believe_the_address_of_nginx_alone_and_its_secret(name: str) -
 def test_the_settings_of_a_gateway_are_known_and_accepted(name: str, tmp_path: Path) -> None:
     """Read by the program itself, each secret from a file as in the container."""
     environment = dict(_SERVICES[name]["environment"])
-    known = {variable(field) for field in Settings.model_fields}
-    known |= {found for field in Settings.model_fields if (found := file_variable(field))}
+    known = {variable(field) for field in SETTING_NAMES}
+    known |= {found for field in SETTING_NAMES if (found := file_variable(field))}
     assert {*environment} <= known
     content = {
         "REALMGATE_PROXY_SECRET_FILE": "a-secret-of-the-proxy",

@@ -27,8 +27,8 @@ from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
 from gateway.storage.sql.migrate import _ADVISORY_LOCK, migrate
+from gateway.storage.sql.migrations.target_schema import target_metadata
 from gateway.storage.sql.revision import current_revision, needs_migration
-from gateway.storage.sql.schema import metadata
 from tests.support.postgres import PostgresServer
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import store_realms
@@ -95,7 +95,7 @@ _DROP_SEARCH = {
 async def _drop_everything(url: Secret) -> None:
     engines = create_engines(parse_database_url(url))
     async with engines.writer.begin() as connection:
-        await connection.run_sync(metadata.drop_all)
+        await connection.run_sync(target_metadata.drop_all)
         for statement in _DROP_SEARCH[connection.dialect.name]:
             await connection.execute(text(statement))
         await connection.execute(text("DROP TABLE alembic_version"))
@@ -138,7 +138,7 @@ async def test_the_migrated_schema_is_the_one_the_program_names(
     def differences(connection: Connection) -> list[object]:
         options = {"compare_type": True, "include_name": _is_named_by_the_program}
         context = MigrationContext.configure(connection, opts=options)
-        return list(compare_metadata(context, metadata))
+        return list(compare_metadata(context, target_metadata))
 
     engines = create_engines(parse_database_url(stored_database.url))
     async with engines.reader.connect() as connection:

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.secrets import Secret
-from gateway.settings import Settings, SettingsError
+from gateway.settings import SettingsError, read_settings
 from gateway.supervisor.preparation import prepare
 from tests.support.postgres import PostgresServer
 
@@ -30,12 +30,12 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[st
 
 
 def test_a_missing_key_is_named_and_none_is_created(settings: dict[str, Any]) -> None:
-    prepare(Settings(**settings))
+    prepare(read_settings(**settings))
     key = settings["state_dir"] / "secrets" / "encryption.key"
     content = key.read_bytes()
     key.unlink()
     with pytest.raises(SettingsError) as refused:
-        prepare(Settings(**settings))
+        prepare(read_settings(**settings))
     message = str(refused.value)
     assert str(key) in message
     assert "REALMGATE_ENCRYPTION_KEY_FILE" in message
@@ -43,14 +43,14 @@ def test_a_missing_key_is_named_and_none_is_created(settings: dict[str, Any]) ->
     assert not key.exists()
     key.write_bytes(content)
     key.chmod(0o600)
-    prepare(Settings(**settings))
+    prepare(read_settings(**settings))
 
 
 def test_a_database_without_secrets_gets_a_key(settings: dict[str, Any]) -> None:
-    prepare(Settings(**settings | {"admin_password": None}))
+    prepare(read_settings(**settings | {"admin_password": None}))
     key = settings["state_dir"] / "secrets" / "encryption.key"
     key.unlink()
-    prepare(Settings(**settings))
+    prepare(read_settings(**settings))
     assert key.exists()
 
 
@@ -64,13 +64,13 @@ def test_a_database_without_secrets_gets_a_key(settings: dict[str, Any]) -> None
 def test_another_key_is_named_with_the_remedy(
     settings: dict[str, Any], tmp_path: Path, setting: str, source: str
 ) -> None:
-    prepare(Settings(**settings))
+    prepare(read_settings(**settings))
     other = tmp_path / "other.key"
     other.write_text(OTHER_KEY)
     other.chmod(0o600)
     wrong = Secret(OTHER_KEY) if setting == "encryption_key" else other
     with pytest.raises(SecretUnreadable) as refused:
-        prepare(Settings(**settings, **{setting: wrong}))
+        prepare(read_settings(**settings, **{setting: wrong}))
     message = str(refused.value)
     assert source in message
     assert "Restore the key" in message

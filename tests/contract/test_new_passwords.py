@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.user_import import UserImport
-from gateway.admin.users.new_passwords import FORMER_PASSWORD
+from gateway.authentication.new_passwords import FORMER_PASSWORD
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused

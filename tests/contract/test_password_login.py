@@ -525,6 +525,7 @@ async def test_every_refusal_is_of_the_drawn_tree() -> None:
         "AccountDisabled",
         "AccountNotSetUp",
         "AccessDenied",
+        "ActionDeclined",
         "SessionLimitExceeded",
         "CertificateRejected",
         "LevelNotReached",

@@ -28,6 +28,7 @@ from tests.support.password_logins import (
 )
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
+from tests.support.stepwise_sign_ins import Browser, required, rules
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms, user
 
@@ -98,6 +99,25 @@ async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> N
     assert max(medians.values()) < _ALIKE * min(medians.values()), medians
     # The way to the threads and back costs as well, and waits where they are busy.
     assert gateway.hasher.checks == 1 + ROUNDS * len(TRIED)
+
+
+async def test_a_page_of_the_password_alone_costs_the_same(gateway: Gateway) -> None:
+    """The name was typed on a page before: a user is read again, and so is one who is not there."""
+    realm = guarded_realm(OPEN, ITERATIONS)
+    flow = rules(required("auth-username-form"), required("auth-password-form"))
+    costs: dict[str, list[float]] = {kind: [] for kind in TRIED if kind != "permanent, right"}
+    for _ in range(ROUNDS // 2):
+        for kind in random.sample(list(costs), len(costs)):
+            name, password = TRIED[kind]
+            browser = Browser(gateway, realm=realm, sign_in=flow)
+            await browser.begin()
+            await browser.submit(username=name)
+            given = "" if password is None else password.reveal()
+            begin = time.process_time()
+            await browser.submit(password=given)
+            costs[kind].append(time.process_time() - begin)
+    medians = {kind: median(taken) for kind, taken in costs.items()}
+    assert max(medians.values()) < _ALIKE * min(medians.values()), medians
 
 
 async def test_refusals_cost_redis_the_same(gateway: Gateway, redis_server: RedisServer) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.admin.users.new_passwords import FORMER_PASSWORD
+from gateway.authentication.new_passwords import FORMER_PASSWORD
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule

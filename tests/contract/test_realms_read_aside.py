@@ -8,7 +8,7 @@ import pytest
 
 from gateway.admin.access.access import operator
 from gateway.admin.realm_files.partial_import import PartialImport
-from gateway.admin.users.new_passwords import NewPasswords
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import Realm
 from gateway.policies.candidate import NO_BLACKLISTS

@@ -357,6 +357,18 @@ async def test_the_users_first_credential_is_asked_for_and_another_one_may_be_ch
     assert name == "auth-otp-form"
     assert isinstance(await browser.resend(step.session, authenticationExecution="x"), PageExpired)
     browser.step = await browser.sign_in.show(browser.context(), await _stored(browser))
+    selection = await browser.submit(tryAnotherWay="on")
+    assert isinstance(selection, Challenged)
+    assert selection.challenge.form is FormName.SELECT_AUTHENTICATOR
+    first = (step.execution, "auth-password-form")
+    assert selection.challenge.other_ways == (first, (other, "auth-otp-form"))
+    browser.step = await browser.sign_in.show(browser.context(), await _stored(browser))
+    assert shown(browser.step) == (FormName.SELECT_AUTHENTICATOR, None)
+    assert shown(await browser.submit(authenticationExecution=step.execution or "")) == (
+        PASSWORD,
+        None,
+    )
+    assert (await gateway.failures.record(REALM.id, "alice-uuid")).failures == 0
     assert shown(await browser.submit(authenticationExecution=other)) == (CODE, None)
     done = await browser.submit(otp=code())
     assert isinstance(done, SignedIn)
@@ -395,8 +407,7 @@ async def test_the_session_of_the_browser_is_enough(
         done = await browser.begin(requested)
         assert isinstance(done, SignedIn)
         assert (done.joins, done.is_fresh, done.used) == (browser.session, False, frozenset())
-    async with database.write() as stores:
-        await stores.users.replace(replace(stored, enabled=False))
+    browser.user = replace(stored, enabled=False)
     assert shown(await browser.begin()) == (LOGIN, None)
 
 
@@ -632,7 +643,6 @@ async def test_a_known_user_is_not_asked_for_the_name_again(
     ("authenticator", "kind"),
     [
         ("webauthn-authenticator", "webauthn"),
-        ("auth-recovery-authn-code-form", "recovery-authn-codes"),
         ("reset-password", None),
         ("organization", "organization"),
     ],

@@ -381,12 +381,12 @@ async def test_nobody_signs_in_by_a_bound_flow_while_a_file_leaves_it_without_ef
     assert await bound(imports) == ALWAYS_CODE.steps
 
 
-async def test_a_client_has_no_flow_of_its_own_that_does_not_exist(imports: Imports) -> None:
-    client = {
-        "clientId": "vault",
-        "authenticationFlowBindingOverrides": {"direct_grant": "nowhere"},
-    }
-    path = "clients.vault.authenticationFlowBindingOverrides.direct_grant"
+@pytest.mark.parametrize("binding", ["direct_grant", "browser"])
+async def test_a_client_has_no_flow_of_its_own_that_does_not_exist(
+    imports: Imports, binding: str
+) -> None:
+    client = {"clientId": "vault", "authenticationFlowBindingOverrides": {binding: "nowhere"}}
+    path = f"clients.vault.authenticationFlowBindingOverrides.{binding}"
     assert await refused(imports, {**ACME, "clients": [client]}) == [path]
 
 

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from gateway.admin.realms import bootstrap_administrator
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
-from gateway.settings import Settings
+from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
 from tests.support.storage import StoredDatabase
 
@@ -23,7 +23,7 @@ def test_a_realm_that_another_gateway_creates_meanwhile_is_used(
 
     On SQLite there is one writer at a time, so the query and the insertion cannot be separated.
     """
-    settings = Settings(
+    settings = read_settings(
         state_dir=tmp_path, admin_password=Secret("a-password"), database_url=postgres_database.url
     )
     create_realm = bootstrap_administrator.create_realm

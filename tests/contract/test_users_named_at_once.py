@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.users.storing import require_free_names
+from gateway.authentication.unique_names import require_free_names
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.realm import LoginSettings, Realm
 from gateway.domain.users import User

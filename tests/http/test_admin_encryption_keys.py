@@ -212,9 +212,10 @@ def test_weak_keys_and_other_algorithms_are_refused(
     assert text in said
 
 
-def test_what_the_keys_are_not_used_for_is_said_where_consoles_read_it(realm: OwnRealm) -> None:
+def test_what_the_keys_are_used_for_is_said_where_consoles_read_it(realm: OwnRealm) -> None:
     types = realm.get("/admin/serverinfo")["componentTypes"][TYPE]
     help_texts = {each["id"]: each["helpText"] for each in types}
-    for provider in ("rsa-enc", "rsa-enc-generated", "aes-generated"):
-        assert "yet" in help_texts[provider]
+    for provider in ("rsa-enc", "rsa-enc-generated"):
+        assert "encrypt request objects" in help_texts[provider]
+    assert "yet" in help_texts["aes-generated"]
     assert "secret" not in json.dumps(realm.get("keys")).lower()

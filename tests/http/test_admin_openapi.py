@@ -66,6 +66,12 @@ _WITHOUT_COVERAGE = (
 The coverage phase sends If-Match with nearly each of its 2,000 requests: 412, the body not read.
 Sixteen examples are valid and invalid ones, with If-Match and without.
 """
+_MAIL_FAILS = (
+    "[[operations]]",
+    'include-operation-id = ["postRealmsByRealmTestSMTPConnection"]',
+    'checks.not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", "500", "501"]',
+)
+"""Keycloak's 500 where the mail server that the caller names takes no mail."""
 ONLY_ONCE = "deleteRealmsByRealm"
 """What would leave nothing to ask about."""
 
@@ -97,7 +103,7 @@ def schemathesis(
 ) -> "subprocess.CompletedProcess[str]":
     configuration = folder / "schemathesis.toml"
     lines = [f'"path.{name}" = "{value}"' for name, value in parameters.items()]
-    written = [*_EXPECTED, "[parameters]", *lines, *_WITHOUT_COVERAGE]
+    written = [*_EXPECTED, "[parameters]", *lines, *_WITHOUT_COVERAGE, *_MAIL_FAILS]
     configuration.write_text("\n".join(written) + "\n")
     return subprocess.run(
         [

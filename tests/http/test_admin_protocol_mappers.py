@@ -1,12 +1,15 @@
 """Protocol mappers over the admin API: what changes is in the next token. Keycloak: 7.3."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx2
 import pytest
 
 from gateway.admin.access.administration_roles import AdminRole
 from tests.support.administration import Administration
+from tests.support.client_documents import serving_documents
 from tests.support.made_realms import told
 from tests.support.recorded_changes import recorded_changes
 from tests.support.scoped_realm import ScopedRealm, claims_of, mapper
@@ -413,3 +416,56 @@ def test_roles_are_told_as_mappers_change_them(scoped: ScopedRealm) -> None:
     assert claims["resource_access"]["other"]["roles"] == ["o1", "w"]
     assert claims["resource_access"]["ghost"]["roles"] == ["r"]
     assert {"ghost", "other"} <= set(claims["aud"])
+
+
+_UNAVAILABLE = "Failed to get redirect URIs from the Sector Identifier URI."
+_MISMATCH = (
+    "Client redirect URIs does not match redirect URIs fetched from the Sector Identifier URI."
+)
+
+
+def _pairwise(address: str) -> dict[str, Any]:
+    return {
+        "name": "pairwise",
+        "protocol": "openid-connect",
+        "protocolMapper": "oidc-sha256-pairwise-sub-mapper",
+        "config": {"sectorIdentifierUri": address},
+    }
+
+
+def _texts(response: httpx2.Response) -> tuple[int, str | None]:
+    return response.status_code, response.json().get("error_description")
+
+
+def test_the_sector_of_a_pairwise_mapper_lists_the_redirect_uris(scoped: ScopedRealm) -> None:
+    """OpenID Connect Core §8.1; a client that is not listed cannot join the sector of others.
+
+    The good document passes the check of the list: what is refused then is its address, which is
+    not https.
+    """
+    uris = ["https://a.test/cb", "https://b.test/cb"]
+    client = {"clientId": "sectored", "redirectUris": [uris[0], "/cb"], "rootUrl": "https://b.test"}
+    client_id = scoped.do("POST", "clients", client)
+    models = f"clients/{client_id}/protocol-mappers/models"
+    mapper_id = scoped.do("POST", models, _pairwise(""))
+    documents = {"good": json.dumps(uris), "few": json.dumps(uris[:1]), "text": '"x"', "bad": "<"}
+    expected = {"few": _MISMATCH, "text": _UNAVAILABLE, "bad": _UNAVAILABLE, "none": _UNAVAILABLE}
+    with serving_documents() as served:
+        served.documents = {f"/{name}": text.encode() for name, text in documents.items()}
+        for name, text in expected.items():
+            sent = _pairwise(f"{served.url}/{name}")
+            changed = {"clientId": "sectored", "protocolMappers": [sent]}
+            other = {**client, "clientId": "other", "protocolMappers": [sent]}
+            for method, url, document in (
+                ("POST", models, {**sent, "name": "second"}),
+                ("POST", f"clients/{client_id}/protocol-mappers/add-models", [sent]),
+                ("PUT", f"{models}/{mapper_id}", {**sent, "id": mapper_id}),
+                ("POST", "clients", other),
+                ("PUT", f"clients/{client_id}", changed),
+            ):
+                assert _texts(scoped.ask(method, url, document)) == (400, text), (method, url)
+        good = _pairwise(f"{served.url}/good")
+        answer = scoped.ask("PUT", f"{models}/{mapper_id}", good)
+    assert (answer.status_code, "https" in answer.text) == (400, True)
+    (kept,) = scoped.get(models)
+    assert not kept["config"].get("sectorIdentifierUri")

@@ -16,9 +16,11 @@ from tests.support.administered_realm import administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import REDIRECT_URI, Finished, sign_in
 from tests.support.recorded_realm import RECORDED, Recorded
+from tests.support.sign_in_browser import Page
 from tests.support.wire import PUBLIC_URL
 
 AFTER: Final = "https://app.example.test/after"
+_HOME: Final = "https://app.example.test/home"
 _LOGOUT: Final = "/realms/leaving/protocol/openid-connect/logout"
 _FRONT: Final = "https://front.example.test/logout?kind=1"
 
@@ -42,7 +44,7 @@ def leaving(administration: Administration) -> Iterator[Recorded]:
             *RECORDED["clients"],
             _client("app", after),
             _client("redirects", {}),
-            _client("nowhere", {"post.logout.redirect.uris": "-"}),
+            _client("nowhere", {"post.logout.redirect.uris": "-"}, baseUrl=_HOME),
             _client("unsafe", {}, redirectUris=["*"]),
             _client("stops", {**after, "logout.confirmation.enabled": "true"}),
             _client(
@@ -236,6 +238,12 @@ def test_no_browser_is_sent_where_the_client_has_not_registered(
     assert _lasts(leaving, done)
 
 
+def test_the_page_of_a_refused_redirect_leads_back_to_the_client(leaving: Recorded) -> None:
+    done = _sign_in(leaving)
+    answer = _ask(leaving, done, client_id="nowhere", post_logout_redirect_uri=REDIRECT_URI)
+    assert Page(answer).link("backToApplication") == _HOME
+
+
 def test_a_redirect_needs_a_client(leaving: Recorded) -> None:
     done = _sign_in(leaving)
     leaving.events()
@@ -301,3 +309,13 @@ def test_a_refresh_token_in_a_url_logs_nobody_out(leaving: Recorded) -> None:
     assert _lasts(leaving, done)
     assert _ask(leaving, method="POST", **asked).status_code == 204
     assert not _lasts(leaving, done)
+
+
+def test_a_person_is_told_by_a_page_what_a_client_reads_as_json(leaving: Recorded) -> None:
+    """Browsers say that they open a page."""
+    http = leaving.realm.administration.http
+    form = {"client_id": "svc", "client_secret": SECRET, "refresh_token": "x"}
+    client = http.post(_LOGOUT, data=form)
+    person = http.post(_LOGOUT, data=form, headers={"Sec-Fetch-Mode": "navigate"})
+    assert (client.status_code, client.json()["error"]) == (400, "invalid_grant")
+    assert (person.status_code, person.headers["content-type"]) == (400, "text/html;charset=utf-8")

@@ -11,13 +11,23 @@ from typing import Any, Final
 
 import pytest
 
+from gateway.domain.authentication import MessageKey
+from gateway.protocol.authorization import Prompt, RedirectError
+from gateway.protocol.browser_sign_in import AskUser
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.sign_in_results.identity_cookie import Identity
 from gateway.protocol.sign_in_results.session_joining import DifferentUser, SessionEnded
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
-from tests.support.browser_sign_ins import REDIRECT_URI, Finished, identity_of, sign_in
+from tests.support.browser_sign_ins import (
+    REDIRECT_URI,
+    Finished,
+    begin_after_end,
+    identity_of,
+    sign_in,
+)
 from tests.support.recorded_realm import RECORDED, Recorded
+from tests.support.sign_in_browser import SignInBrowser, web_client
 from tests.support.wire import claims_of
 
 _AGO: Final = timedelta(minutes=5)
@@ -57,9 +67,15 @@ def browsers(administration: Administration) -> Iterator[Recorded]:
         "rememberMe": True,
         "ssoSessionMaxLifespan": 36_000,
         "ssoSessionMaxLifespanRememberMe": 72_000,
+        "ssoSessionIdleTimeout": 1_800,
+        "ssoSessionIdleTimeoutRememberMe": 3_600,
+        "accessTokenLifespan": 600,
         "accessTokenLifespanForImplicitFlow": 777,
         "attributes": {**RECORDED.get("attributes", {}), "acr.loa.map": '{"silver":2}'},
-        "clients": [*RECORDED["clients"], _pairwise("one"), _pairwise("two"), _with_levels()],
+        "clients": [
+            *RECORDED["clients"],
+            *(_pairwise("one"), _pairwise("two"), _with_levels(), web_client("web")),
+        ],
         "users": [*RECORDED["users"], person("blocked")],
     }
     with administered_realm(administration, "browsers", {}, **settings) as realm:
@@ -204,6 +220,61 @@ def test_a_remembered_session_has_its_own_lifetime(browsers: Recorded) -> None:
     assert done.event["remember_me"] == "true"
 
 
+def _opened(browsers: Recorded, done: Finished, **asked: str) -> dict[str, str]:
+    """Ask for a code without a page, with the cookie of a sign-in; return the answer."""
+    browser = SignInBrowser(browsers.realm.administration.http, "browsers")
+    browser.cookies = {"KEYCLOAK_IDENTITY": done.cookies.identity}
+    return browser.open("web", prompt="none", **asked).answer
+
+
+@pytest.mark.parametrize(("max_age", "error"), [("200", "login_required"), ("400", None)])
+def test_a_sign_in_counts_as_long_as_the_client_says(
+    browsers: Recorded, max_age: str, error: str | None
+) -> None:
+    """OpenID Connect Core §3.1.2.1; attacks: C23."""
+    done = _sign_in(browsers, ago=_AGO)
+    assert _opened(browsers, done, max_age=max_age).get("error") == error
+
+
+@pytest.mark.parametrize(
+    ("remember_me", "ago", "lasts"),
+    [
+        (False, timedelta(seconds=1_700), True),
+        (False, timedelta(seconds=1_900), False),
+        (True, timedelta(seconds=1_900), True),
+        (True, timedelta(seconds=3_500), True),
+        (True, timedelta(seconds=3_700), False),
+    ],
+)
+def test_a_session_idles_as_long_as_the_realm_says(
+    browsers: Recorded, ago: timedelta, *, remember_me: bool, lasts: bool
+) -> None:
+    """Single sign-on ends with it, and what was not redeemed. Spec: 2.1 (session settings)."""
+    done = _sign_in(browsers, ago=ago, finished={"remember_me": remember_me})
+    assert ("code" in _opened(browsers, done)) is lasts
+    form = {"grant_type": "authorization_code", "code": done.code, "redirect_uri": REDIRECT_URI}
+    assert (browsers.post("token", form).status_code == 200) is lasts
+
+
+@pytest.mark.parametrize(
+    ("remember_me", "longest"), [(False, 36_000), (True, 72_000)], ids=["plain", "remembered"]
+)
+def test_no_use_of_a_session_outlives_its_maximum(
+    browsers: Recorded, *, remember_me: bool, longest: int
+) -> None:
+    before = browsers.realm.get("")
+    used = {"ssoSessionIdleTimeout": 90_000, "ssoSessionIdleTimeoutRememberMe": 90_000}
+    browsers.realm.change("PUT", "", used)
+    try:
+        for past, lasts in ((longest - 60, True), (longest + 60, False)):
+            done = _sign_in(
+                browsers, ago=timedelta(seconds=past), finished={"remember_me": remember_me}
+            )
+            assert ("code" in _opened(browsers, done)) is lasts
+    finally:
+        browsers.realm.change("PUT", "", {name: before[name] for name in used})
+
+
 def test_a_sign_in_is_recorded_with_keycloaks_details(browsers: Recorded) -> None:
     done = _sign_in(browsers)
     assert done.event == {
@@ -227,7 +298,7 @@ def test_tokens_of_the_authorization_endpoint_have_their_hashes(browsers: Record
     assert list(found) == [
         *("session_state", "code", "id_token", "access_token", "token_type", "expires_in")
     ]
-    assert (found["token_type"], found["expires_in"]) == ("Bearer", "777")
+    assert found["token_type"] == "Bearer"
     claims = claims_of(found["id_token"])
     assert claims["c_hash"] == _half_hash(found["code"])
     assert claims["at_hash"] == _half_hash(found["access_token"])
@@ -237,6 +308,20 @@ def test_tokens_of_the_authorization_endpoint_have_their_hashes(browsers: Record
     later = claims_of(_tokens(browsers, done)["id_token"])
     assert (later["sub"], later["nonce"]) == (claims["sub"], "n-1")
     assert "c_hash" not in later
+
+
+@pytest.mark.parametrize(
+    ("response_type", "lifespan"),
+    [("token", "777"), ("id_token token", "777"), ("code token", "600")],
+)
+def test_the_lifespan_of_the_implicit_flow_is_not_that_of_the_hybrid_flow(
+    browsers: Recorded, response_type: str, lifespan: str
+) -> None:
+    asked = {"nonce": "n"}
+    done = _sign_in(browsers, response_type=response_type, asked=asked)
+    assert done.parameters["expires_in"] == lifespan
+    assert done.event["token_id"] == claims_of(done.parameters["access_token"])["jti"]
+    assert set(done.event["scope"].split()) == {"openid", "email", "profile"}
 
 
 @pytest.mark.parametrize(
@@ -308,3 +393,14 @@ def test_the_names_of_levels_are_in_the_metadata(browsers: Recorded) -> None:
     document = browsers.realm.administration.http.get(path).json()
     assert document["acr_values_supported"] == ["silver", "0", "1"]
     assert document["subject_types_supported"] == ["public", "pairwise"]
+
+
+def test_a_sign_in_whose_session_ends_in_the_last_step_begins_again(browsers: Recorded) -> None:
+    """Keycloak: 12.12 (the user signs in again, the client gets no error)."""
+    gateway = browsers.realm.administration.gateway
+    outcome = begin_after_end(gateway, _sign_in(browsers), "browsers")
+    assert isinstance(outcome, AskUser)
+    assert outcome.challenge.message is MessageKey.LOGIN_TIMEOUT
+    silent, done = frozenset({Prompt.NONE}), _sign_in(browsers)
+    with pytest.raises(RedirectError, match="login_required"):
+        begin_after_end(gateway, done, "browsers", prompt=silent)

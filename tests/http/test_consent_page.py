@@ -87,6 +87,14 @@ def test_who_refuses_is_not_signed_in(asking: SignInRealm) -> None:
     assert "KEYCLOAK_IDENTITY" not in browser.cookies
     [event] = asking.events()
     assert (event["type"], event["error"]) == ("LOGIN_ERROR", "rejected_by_user")
+    assert event["details"].pop("code_id")
+    assert event["details"] == {
+        "auth_method": "openid-connect",
+        "redirect_uri": CALLBACK,
+        "response_mode": "query",
+        "response_type": "code",
+        "username": "dora",
+    }
     user = f"users/{asking.user_id('dora')}"
     assert asking.realm.get(f"{user}/sessions") == []
     assert asking.realm.get(f"{user}/consents") == []

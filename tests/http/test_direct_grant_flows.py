@@ -408,5 +408,6 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
         *(CONFIGURED, ROLE, ATTRIBUTE, SCOPE, EXECUTED, USED),
         *("auth-cookie", "auth-username-password-form", "auth-username-form"),
         *("auth-password-form", "auth-otp-form", "conditional-level-of-authentication"),
+        "auth-recovery-authn-code-form",
     }
     assert "cannot act" in found["webauthn-authenticator"]["operationalInfo"]["limitation"]

@@ -7,6 +7,7 @@ Keycloak: 12.10 to 12.12; attacks: C1, C2, C3, C19, C24, D14
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -26,6 +27,7 @@ from tests.support.sign_in_browser import (
     web_client,
     with_query,
 )
+from tests.support.wire import claims_of
 
 _EVIL: Final = "https://evil.example.test/"
 _MARKUP: Final = "\"'><script>alert(1)</script>{{7*7}}${x}"
@@ -138,6 +140,67 @@ def test_no_error_leads_to_an_address_that_is_not_the_clients(
         assert "evil" not in page.html
 
 
+_MODES: Final = ("query", "fragment", "form_post", "query.jwt", "fragment.jwt", "form_post.jwt")
+
+
+@pytest.mark.parametrize("mode", _MODES)
+def test_every_response_names_its_issuer(attacked: SignInRealm, mode: str) -> None:
+    """Mix-up: codes and errors alike. RFC 9207 §2, RFC 9700 §4.4; attacks: C8."""
+    browser = attacked.browser()
+    issuer = f"https://gateway.test/realms/{browser.realm}"
+    pages = [
+        browser.open(prompt="none", response_mode=mode),
+        browser.open(response_mode=mode, code_challenge="short"),
+        browser.sign_in("anna", response_mode=mode),
+        browser.open(prompt="none", response_mode=mode),
+        browser.open("implicit", response_mode=mode),
+    ]
+    responses = [
+        dict(page.form.fields) if mode.startswith("form_post") else page.answer for page in pages
+    ]
+    said = [
+        claims_of(response["response"]) if "response" in response else response
+        for response in responses
+    ]
+    assert [("code" in each, "error" in each) for each in said] == [
+        *((False, True), (False, True), (True, False), (True, False), (False, True)),
+    ]
+    assert {each["iss"] for each in said} == {issuer}
+    metadata = browser.http.get(f"/realms/{browser.realm}/.well-known/openid-configuration").json()
+    assert metadata["issuer"] == issuer
+    assert metadata["authorization_response_iss_parameter_supported"] is True
+
+
+@pytest.mark.parametrize("size", [4_001, 65_000, 1_000_000])
+@pytest.mark.parametrize(
+    "name", ["scope", "state", "nonce", "claims", "ui_locales", "acr_values", "login_hint"]
+)
+def test_no_parameter_is_larger_than_a_sign_in_may_keep(
+    attacked: SignInRealm, name: str, size: int
+) -> None:
+    """attacks: C24."""
+    browser = attacked.browser()
+    page = browser.post(browser.protocol("auth"), dict(_asked(**{name: "x" * size})))
+    assert browser.cookies == {}
+    if page.status == 302:
+        assert page.answer["error"] == "invalid_request"
+        assert len(page.location) < 1_000
+    else:
+        assert (page.status, page.id) == (413, "error")
+
+
+def test_links_of_pages_have_the_configured_address(attacked: SignInRealm) -> None:
+    """Whatever `Host` a request has that did not come through nginx. attacks: A21."""
+    browser = attacked.browser(Host="evil.example.test")
+    page = browser.open()
+    done = browser.submit(page, username="anna", password=PASSWORD)
+    assert page.form.action.startswith("https://gateway.test/realms/attacked/")
+    assert done.answer["iss"] == "https://gateway.test/realms/attacked"
+    for shown in (page, browser.open("unknown"), browser.get(browser.protocol("logout"))):
+        assert "evil" not in shown.html
+        assert not any("evil" in value for value in shown.response.headers.values())
+
+
 def _tampered(value: str) -> list[str]:
     return ["", "x", value[:-2], value[:-2] + "AA", value + "A", value * 2, "x" * 9_000, '"', "a=b"]
 
@@ -225,6 +288,34 @@ def test_a_form_needs_the_secret_of_its_page(attacked: SignInRealm) -> None:
     for code in (None, "x" * 43):
         forged = with_query(asked.form.action, session_code=code)
         assert _is_harmless(browser.post(forged, {"accept": "on"}))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Origin": "https://evil.example.test"},
+        {"Origin": "http://gateway.test"},
+        {"Origin": "https://gateway.test.evil.example.test"},
+        {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_no_page_of_another_site_sends_a_form(attacked: SignInRealm, sent: dict[str, str]) -> None:
+    """CSRF, also where the other site knows code and cookie. attacks: D14."""
+    browser = attacked.browser()
+    forms = [
+        (browser.open().form.action, {"username": "anna", "password": PASSWORD}),
+        (browser.sign_in("anna", "asks", prompt="consent").form.action, {"accept": "on"}),
+        (f"/realms/{browser.realm}/device", {"device_user_code": "BCDF-GHJK"}),
+        (browser.protocol("logout/logout-confirm"), {"confirmLogout": "on"}),
+    ]
+    for action, fields in forms:
+        browser.headers = sent
+        page = browser.post(action, fields)
+        assert (page.status, page.id, page.set_cookies) == (403, "error", {})
+    browser.headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
+    consent, accepted = forms[1]
+    assert browser.post(consent, accepted).answer["code"]
 
 
 @pytest.mark.parametrize(
@@ -334,7 +425,8 @@ def test_no_page_runs_what_it_shows(attacked: SignInRealm) -> None:
     error = browser.open(_MARKUP)
     for page in (login, failed, consent, error):
         assert "alert(1)" not in page.html.replace("&lt;script&gt;alert(1)", "")
-        assert "49" not in page.text
+        # The id of the request may contain any digits.
+        assert "49" not in re.sub("[0-9a-f]{32}", "", page.text)
         policy = page.response.headers["content-security-policy"]
         assert "default-src 'none'" in policy
         assert "unsafe-inline" not in policy

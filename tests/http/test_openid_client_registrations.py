@@ -414,3 +414,12 @@ def test_a_client_keeps_its_name(service: Registration) -> None:
         assert service.refused("PUT", path, sent, token=own) == (400, expected)
     assert service.ask("DELETE", path, token=own).status_code == 204
     assert service.realm.get(f"clients?clientId={made['client_id']}") == []
+
+
+def test_metadata_without_effect_are_not_registered(service: Registration) -> None:
+    """RFC 7591 §3.2.1: the answer lists what was registered. Keycloak drops them too."""
+    dropped = {"default_max_age": 60, "require_auth_time": True, "contacts": ["a@b.test"]}
+    made = registered(service, redirect_uris=["https://a.test/cb"], **dropped)
+    assert not dropped.keys() & made.keys()
+    attributes = as_administrator(service, made)["attributes"]
+    assert not [name for name in attributes if "max" in name or "auth.time" in name]

@@ -92,3 +92,18 @@ def test_it_ends_with_the_service_account(administration: Administration) -> Non
         again = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
         refused = administration.http.post(f"{url}/token", data=AS_LASTING | again)
         assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+
+
+def test_its_own_setting_decides_about_the_refresh_token(administration: Administration) -> None:
+    """`use.refresh.tokens` decides about the tokens of a refresh. Keycloak: 1.6."""
+    attributes = {USE_REFRESH_TOKEN: "true", "use.refresh.tokens": "false"}
+    lasting = client("lasting", attributes=attributes)
+    with administered_realm(administration, "of-both", {}, clients=[lasting]) as realm:
+        url = f"/realms/{realm.name}/protocol/openid-connect/token"
+        form = AS_LASTING | {"grant_type": "client_credentials"}
+        tokens = administration.http.post(url, data=form).json()
+        again = AS_LASTING | {"grant_type": "refresh_token"}
+        again |= {"refresh_token": tokens["refresh_token"]}
+        refreshed = administration.http.post(url, data=again)
+    assert refreshed.status_code == 200, refreshed.text
+    assert "refresh_token" not in refreshed.json()

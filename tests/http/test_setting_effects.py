@@ -327,15 +327,7 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 
-METADATA: Mapping[str, Any] = {
-    "dpop_bound_access_tokens": True,
-    "request_object_encryption_alg": "RSA-OAEP",
-    "id_token_encrypted_response_alg": "RSA-OAEP",
-    "id_token_encrypted_response_enc": "A256GCM",
-    "userinfo_encrypted_response_alg": "RSA-OAEP",
-    "authorization_encrypted_response_alg": "RSA-OAEP",
-    "default_acr_values": ["gold"],
-}
+METADATA: Mapping[str, Any] = {"dpop_bound_access_tokens": True}
 
 
 def test_a_client_cannot_register_itself_with_a_setting_without_effect(

@@ -53,7 +53,7 @@ def pages(administration: Administration) -> Iterator[SignInRealm]:
         "ssoSessionMaxLifespanRememberMe": 72_000,
         "clients": [web_client("app"), _SHOWN, _UNSAFE],
         "users": [person(name) for name in ("anna", "bert", "locked")]
-        + [person("off", enabled=False), person("halfway", requiredActions=["UPDATE_PASSWORD"])],
+        + [person("off", enabled=False), person("halfway", requiredActions=["webauthn-register"])],
     }
     with administered_realm(administration, "pages", {}, **settings) as realm:
         yield SignInRealm(realm)
@@ -164,7 +164,11 @@ def test_a_sign_in_is_recorded(pages: SignInRealm) -> None:
 
 @pytest.mark.parametrize(
     ("username", "error", "has_user"),
-    [("bert", "invalid_user_credentials", True), ("nobody", "user_not_found", False)],
+    [
+        ("bert", "invalid_user_credentials", True),
+        ("off", "invalid_user_credentials", True),
+        ("nobody", "user_not_found", False),
+    ],
 )
 def test_a_failed_sign_in_is_recorded(
     pages: SignInRealm, username: str, error: str, *, has_user: bool
@@ -176,9 +180,8 @@ def test_a_failed_sign_in_is_recorded(
     assert event["details"].pop("code_id")
     assert event["details"] == {
         "auth_method": "openid-connect",
+        "auth_type": "code",
         "redirect_uri": CALLBACK,
-        "response_mode": "query",
-        "response_type": "code",
         "username": username,
     }
 
@@ -231,11 +234,20 @@ def test_the_name_of_the_client_and_its_links_are_on_the_page(pages: SignInRealm
     assert page.link("kc-terms") == "https://app.example.test/terms"
 
 
-def test_an_error_page_leads_back_to_the_client(pages: SignInRealm) -> None:
+def test_a_page_that_ends_the_sign_in_leads_back_to_the_client(pages: SignInRealm) -> None:
     browser = pages.browser()
     page = browser.submit(browser.open("shown"), username="halfway", password=PASSWORD)
-    assert (page.status, page.id) == (400, "error")
+    assert (page.status, page.id) == (400, "required-action")
     assert page.link("backToApplication") == "https://app.example.test/home"
+
+
+def test_the_page_for_a_wrong_request_leads_back_to_the_client(pages: SignInRealm) -> None:
+    """No redirect to the address that was sent, but a link to the one that is registered."""
+    page = pages.browser().open("shown", redirect_uri="https://evil.example/")
+    assert (page.status, page.id) == (400, "error")
+    assert "Invalid parameter: redirect_uri" in page.text
+    assert page.link("backToApplication") == "https://app.example.test/home"
+    assert "evil.example" not in page.html
 
 
 def test_no_link_of_a_client_runs_a_script(pages: SignInRealm) -> None:
@@ -243,7 +255,8 @@ def test_no_link_of_a_client_runs_a_script(pages: SignInRealm) -> None:
     browser = pages.browser()
     page = browser.open("unsafe")
     failed = browser.submit(page, username="halfway", password=PASSWORD)
-    for shown in (page, failed):
+    refused = browser.open("unsafe", redirect_uri="https://evil.example/")
+    for shown in (page, failed, refused):
         assert "javascript:" not in shown.html
         assert "data:text" not in shown.html
 

@@ -3,6 +3,7 @@
 Keycloak: 12.12; attacks: D14
 """
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -14,10 +15,37 @@ from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, Administration
 from tests.support.one_time_devices import base32
 from tests.support.recorded_realm import RECORDED
-from tests.support.sign_in_browser import SignInRealm, query_of, web_client, with_query
+from tests.support.sign_in_browser import Page, SignInRealm, query_of, web_client, with_query
 from tests.support.wire import DEVICE, DEVICE_KEY
 
 _TIMED_OUT: Final = "Your login attempt timed out. Login will start from the beginning."
+_CHOICE: Final = "choice-flow"
+
+
+def _flow(alias: str, *steps: dict[str, Any], top_level: bool = True) -> dict[str, Any]:
+    executions = [{"priority": place, **step} for place, step in enumerate(steps)]
+    return {
+        "id": f"{alias}-flow",
+        "alias": alias,
+        "providerId": "basic-flow",
+        "topLevel": top_level,
+        "authenticationExecutions": executions,
+    }
+
+
+_FLOWS: Final = [
+    _flow(
+        "choice",
+        {"authenticator": "auth-username-form", "requirement": "REQUIRED"},
+        {"authenticatorFlow": True, "flowAlias": "ways", "requirement": "REQUIRED"},
+    ),
+    _flow(
+        "ways",
+        {"authenticator": "auth-password-form", "requirement": "ALTERNATIVE"},
+        {"authenticator": "auth-otp-form", "requirement": "ALTERNATIVE"},
+        top_level=False,
+    ),
+]
 _NO_COOKIE: Final = "Restart login cookie not found."
 
 
@@ -34,7 +62,9 @@ def steps(administration: Administration) -> Iterator[SignInRealm]:
             web_client("app"),
             web_client("other"),
             web_client("asks", consentRequired=True),
+            web_client("choosing", authenticationFlowBindingOverrides={"browser": _CHOICE}),
         ],
+        "authenticationFlows": _FLOWS,
         "users": [person("anna"), person("coded", credentials=[password, DEVICE])],
     }
     with administered_realm(administration, "steps", {}, **settings) as realm:
@@ -124,6 +154,21 @@ def test_a_page_is_shown_again_by_its_address(steps: SignInRealm) -> None:
     arabic = browser.get(with_query(page.form.action, session_code=None, kc_locale="ar"))
     assert 'dir="rtl"' in arabic.html
     assert browser.submit(arabic, username="anna", password=PASSWORD).answer["code"]
+
+
+def test_the_language_that_the_user_chose_is_kept_in_the_browser(steps: SignInRealm) -> None:
+    """Until it ends, for later sign-ins; a language that the realm does not have is not."""
+    browser = steps.browser()
+    page = browser.open()
+    assert "KEYCLOAK_LOCALE" not in page.set_cookies
+    again = with_query(page.form.action, session_code=None)
+    arabic = browser.get(with_query(again, kc_locale="ar"))
+    common = f"Path=/realms/{browser.realm}/; HttpOnly; Secure; SameSite=None"
+    assert arabic.set_cookies["KEYCLOAK_LOCALE"] == f"KEYCLOAK_LOCALE=ar; {common}"
+    assert 'lang="ar"' in browser.open().html
+    for unknown in ("zh", "ar;x=1", "ar\r\nX: y"):
+        shown = browser.get(with_query(again, kc_locale=unknown))
+        assert "KEYCLOAK_LOCALE" not in shown.set_cookies
 
 
 def test_a_sign_in_that_ended_begins_again(steps: SignInRealm) -> None:
@@ -237,3 +282,42 @@ def test_consent_is_not_given_by_the_form_of_another_step(steps: SignInRealm) ->
     stale = browser.post(with_query(asked.form.action, session_code="x" * 43), {"accept": "on"})
     assert stale.id == "page-expired"
     assert "KEYCLOAK_IDENTITY" not in browser.cookies
+
+
+def _choose(page: Page, name: str) -> dict[str, str]:
+    """Return the field that the button with a name sends."""
+    found = re.search(
+        rf'name="authenticationExecution" value="([^"]*)"><span class="way-name">{name}<', page.html
+    )
+    assert found is not None, page.html
+    return {"authenticationExecution": found.group(1)}
+
+
+def test_the_user_goes_on_by_another_way(steps: SignInRealm) -> None:
+    """Keycloak: 12.12 (`tryAnotherWay`, `authenticationExecution`)."""
+    browser = steps.browser()
+    code = browser.submit(browser.open("choosing"), username="coded")
+    another = code.form_with_id("kc-select-try-another-way-form")
+    assert (code.id, another.fields) == ("login-otp", {"tryAnotherWay": "on"})
+    assert '<button id="try-another-way"' in code.html
+    selection = browser.post(another.action, another.fields)
+    assert (selection.status, selection.id) == (200, "select-authenticator")
+    assert selection.form.names == {"authenticationExecution"}
+    assert steps.events() == []
+    back = browser.post(selection.form.action, _choose(selection, "Authenticator Application"))
+    assert (back.id, back.message) == ("login-otp", None)
+    another = back.form_with_id("kc-select-try-another-way-form")
+    selection = browser.post(another.action, another.fields)
+    password = browser.post(selection.form.action, _choose(selection, "Password"))
+    assert password.id == "login-password"
+    assert browser.submit(password, password=PASSWORD).answer["code"]
+
+
+def test_no_way_is_offered_to_a_user_without_it(steps: SignInRealm) -> None:
+    browser = steps.browser()
+    password = browser.submit(browser.open("choosing"), username="anna")
+    assert "try-another-way" not in password.html
+    again = browser.post(password.form.action, {"tryAnotherWay": "on"})
+    assert again.id == "login-password"
+    forged = browser.post(again.form.action, {"authenticationExecution": "ways-flow"})
+    assert forged.id == "page-expired"

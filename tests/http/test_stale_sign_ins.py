@@ -2,13 +2,14 @@
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, Administration
+from tests.support.browser_sign_ins import fill_sign_ins
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import CALLBACK, SignInRealm, web_client, with_query
 
@@ -103,3 +104,154 @@ def test_an_altered_link_leads_to_the_client_alone(
     assert page.status == status
     if status == 302:
         assert page.location.startswith(f"{CALLBACK}?error=")
+
+
+def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_its_form_again(
+    pages: SignInRealm,
+) -> None:
+    """Attacks: C24. The server evicts nothing, so what everyone may store is bounded."""
+    early, proven = pages.browser(), pages.browser()
+    page = early.open(state="of the first")
+    consent = proven.submit(
+        proven.open("asking", prompt="consent"), username="bert", password=PASSWORD
+    )
+    assert consent.id == "consent"
+    fill_sign_ins(pages.realm.administration.gateway, pages.realm.get("")["id"])
+    last = pages.browser()
+    last_page = last.open()
+    again = early.submit(page, username="anna", password=PASSWORD)
+    assert (again.id, again.message) == (
+        "login",
+        "Your login attempt timed out. Login will start from the beginning.",
+    )
+    answer = early.submit(again, username="anna", password=PASSWORD).answer
+    assert ("code" in answer, answer["state"]) == (True, "of the first")
+    assert "code" in proven.submit(consent, accept="on").answer
+    assert "code" in last.submit(last_page, username="anna", password=PASSWORD).answer
+
+
+_TIMED_OUT: Final = "Your login attempt timed out. Login will start from the beginning."
+
+
+@pytest.fixture
+def own_flow(pages: SignInRealm) -> Iterator[str]:
+    """Return the id of a copy of the browser flow, `own`."""
+    pages.realm.change("POST", "authentication/flows/browser/copy", {"newName": "own"})
+    flows = {flow["alias"]: flow["id"] for flow in pages.realm.get("authentication/flows")}
+    yield flows["own"]
+    pages.realm.change("PUT", "", {"browserFlow": "browser"})
+    pages.realm.change("DELETE", f"authentication/flows/{flows['own']}")
+
+
+def _step(pages: SignInRealm, authenticator: str) -> dict[str, Any]:
+    steps = pages.realm.get("authentication/flows/own/executions")
+    found: dict[str, Any] = next(one for one in steps if one.get("providerId") == authenticator)
+    return found
+
+
+def _rebind_realm(pages: SignInRealm, flow: str) -> None:
+    del flow
+    pages.realm.change("PUT", "", {"browserFlow": "own"})
+
+
+def _override(pages: SignInRealm, flow: str) -> None:
+    for client_id in ("app", "asking"):
+        _change(pages, client_id, authenticationFlowBindingOverrides={"browser": flow})
+
+
+def _disable_cookie(pages: SignInRealm, flow: str) -> None:
+    del flow
+    disabled = {**_step(pages, "auth-cookie"), "requirement": "DISABLED"}
+    pages.realm.change("PUT", "authentication/flows/own/executions", disabled)
+
+
+@pytest.mark.parametrize("change", [_rebind_realm, _override, _disable_cookie])
+def test_a_sign_in_does_not_finish_with_a_flow_that_has_changed(
+    pages: SignInRealm, own_flow: str, change: Callable[[SignInRealm, str], None]
+) -> None:
+    if change is _disable_cookie:
+        _rebind_realm(pages, own_flow)
+    typing, consenting = pages.browser(), pages.browser()
+    login = typing.open()
+    asking = consenting.open("asking", prompt="consent")
+    consent = consenting.submit(asking, username="bert", password=PASSWORD)
+    assert (login.id, consent.id) == ("login", "consent")
+    change(pages, own_flow)
+    try:
+        for browser, page, fields in (
+            (typing, login, {"username": "anna", "password": PASSWORD}),
+            (consenting, consent, {"accept": "on"}),
+        ):
+            again = browser.submit(page, **fields)
+            assert (again.status, again.id, again.message) == (200, "login", _TIMED_OUT)
+        assert "code" in typing.submit(typing.open(), username="anna", password=PASSWORD).answer
+    finally:
+        _override(pages, "")
+
+
+def test_a_flow_whose_waiting_step_was_removed_ends_in_a_page(
+    pages: SignInRealm, own_flow: str
+) -> None:
+    _rebind_realm(pages, own_flow)
+    browser = pages.browser()
+    login = browser.open()
+    step = _step(pages, "auth-username-password-form")
+    pages.realm.change("DELETE", f"authentication/executions/{step['id']}")
+    for _ in range(2):
+        page = browser.submit(login, username="anna", password=PASSWORD)
+        assert (page.status, page.id) == (400, "error")
+
+
+def test_a_sign_in_by_a_flow_that_was_removed_goes_on_with_another(
+    pages: SignInRealm,
+) -> None:
+    pages.realm.change("POST", "authentication/flows/browser/copy", {"newName": "gone"})
+    flows = {flow["alias"]: flow["id"] for flow in pages.realm.get("authentication/flows")}
+    pages.realm.change("PUT", "", {"browserFlow": "gone"})
+    browser = pages.browser()
+    login = browser.open()
+    pages.realm.change("PUT", "", {"browserFlow": "browser"})
+    pages.realm.change("DELETE", f"authentication/flows/{flows['gone']}")
+    again = browser.submit(login, username="anna", password=PASSWORD)
+    assert (again.status, again.id, again.message) == (200, "login", _TIMED_OUT)
+    assert "code" in browser.submit(again, username="anna", password=PASSWORD).answer
+
+
+@pytest.mark.parametrize(
+    ("path", "event"),
+    [
+        ("protocol/openid-connect/auth?client_id=app", "LOGIN_ERROR"),
+        ("login-actions/authenticate", "LOGIN_ERROR"),
+        ("device", "OAUTH2_DEVICE_VERIFY_USER_CODE_ERROR"),
+    ],
+)
+def test_a_page_of_a_disabled_realm_or_without_tls_is_recorded(
+    pages: SignInRealm, path: str, event: str
+) -> None:
+    """Keycloak: 10.3, 13."""
+    pages.events()
+    url = f"/realms/stale-sign-ins/{path}"
+    with pages.changed(enabled=False):
+        assert pages.browser().get(url).status == 400
+    with pages.changed(sslRequired="all"):
+        assert pages.browser(**{"X-Forwarded-Proto": "http"}).get(url).status == 400
+    found = [(one["type"], one["error"]) for one in pages.events()]
+    assert found == [(event, "realm_disabled"), (event, "ssl_required")]
+
+
+@pytest.mark.parametrize("max_age", ["", "x", "1.5", "2147483648", "-", " 5"])
+def test_a_max_age_that_is_no_number_is_an_invalid_request(
+    pages: SignInRealm, max_age: str
+) -> None:
+    """Keycloak: 12.10."""
+    page = pages.browser().open(max_age=max_age)
+    assert (page.status, page.id) == (400, "error")
+    assert "Invalid Request" in page.text
+
+
+def test_no_sign_in_is_newer_than_a_negative_max_age(pages: SignInRealm) -> None:
+    """As in Keycloak."""
+    browser = pages.browser()
+    browser.sign_in()
+    assert browser.open(max_age="-1").id == "login-password"
+    assert browser.open(max_age="-1", prompt="none").answer["error"] == "login_required"

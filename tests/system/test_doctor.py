@@ -12,7 +12,7 @@ import pytest
 
 from gateway.cli.nginx import NginxSite, render_nginx
 from gateway.domain.secrets import Secret
-from gateway.settings import Settings
+from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
 
 KEY = base64.b64encode(bytes(32)).decode()
@@ -169,13 +169,13 @@ def test_a_database_without_its_key_is_found_and_no_key_is_made(tmp_path: Path, 
 
 
 def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path) -> None:
-    settings = Settings(state_dir=tmp_path / "state", encryption_key=Secret(KEY))
+    settings = read_settings(state_dir=tmp_path / "state", encryption_key=Secret(KEY))
     prepare(settings)
     trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
     code, said = examine(tmp_path, **trust)
     assert code == 1
     assert "WRONG The database holds 0 realms and no administrator: set REALMGATE_ADMIN_P" in said
-    prepare(settings.model_copy(update={"admin_password": Secret("a-password")}))
+    prepare(replace(settings, admin_password=Secret("a-password")))
     code, said = examine(tmp_path, **trust)
     assert code == 0, said
     assert "The database answers, holds 1 realm, and the key decrypts it." in said

@@ -120,9 +120,11 @@ def _told(http: httpx2.Client, path: str, form: dict[str, str]) -> dict[str, obj
 
 
 def _kill(gateway: Gateway) -> None:
-    for pid in (*gateway.family(), gateway.pid):
+    # The supervisor first, for it would replace a worker at once.
+    for pid in (gateway.pid, *gateway.family()):
         os.kill(pid, signal.SIGKILL)
     gateway.process.wait(10)
+    until(lambda: not gateway.has_listener(), "a worker outlives its supervisor")
 
 
 def _compare(http: httpx2.Client, journal: Journal) -> None:

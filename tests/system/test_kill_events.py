@@ -59,6 +59,7 @@ def test_no_event_of_an_answered_request_is_lost_or_doubled(tmp_path: Path) -> N
         answered += _answered(gateway)
         _kill([gateway.pid, *gateway.workers()])
         gateway.process.wait()
+        until(lambda: not gateway.has_listener(), "a worker outlives its supervisor")
     with start_gateway(tmp_path, workers=2, admin_password=_ADMIN) as gateway:
         recorded = _recorded(gateway)
         left = sorted((gateway.state_dir / "events").glob("*.events"))

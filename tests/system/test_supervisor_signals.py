@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gateway_process import Gateway, is_running, start_gateway, until
+from tests.support.gateway_process import Gateway, is_running, until
+from tests.support.gateway_process import start_command as start_gateway
 
 
 def _redis_runs(gateway: Gateway) -> bool:

@@ -29,6 +29,7 @@ from gateway.admin.access.errors import (
     AdminRefusal,
     Forbidden,
     InvalidRequest,
+    MailFailed,
     MalformedBody,
     MissingPart,
     NotAcceptable,

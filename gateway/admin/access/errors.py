@@ -103,5 +103,13 @@ class PreconditionFailed(AdminRefusal):
     """The entity has changed since the caller read it."""
 
 
+class MailFailed(AdminRefusal):
+    """A mail that the caller asked for was not sent; `text` is public, `str()` is for logs."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(reason)
+        self.text = text
+
+
 class NotSupported(AdminRefusal):
     """An unsupported feature."""

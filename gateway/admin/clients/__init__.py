@@ -45,6 +45,7 @@ from gateway.admin.clients.protocol_mappers import (
 from gateway.admin.clients.scope_assignment import ClientScopeAssignment
 from gateway.admin.clients.scope_mappings import ScopeMappingAdministration
 from gateway.admin.clients.secrets import ClientSecrets
+from gateway.admin.clients.sector_identifiers import SectorIdentifiers, sector_problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from gateway.admin.clients.preparation import (
     with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
+from gateway.admin.clients.sector_identifiers import SectorIdentifiers
 from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
@@ -84,8 +85,10 @@ class ClientAdministration:
     online_sessions: OnlineSessionStore
     check_mapper: CheckMapper
     keys: KeyFactory
+    sectors: SectorIdentifiers
 
     async def add(self, acting: Acting, document: Mapping[str, Any]) -> Client:
+        await self.sectors.require_of_new_client(document)
         whole = new_client_document(with_protocol_defaults(document))
         async with self.changes.begin(acting) as change:
             client = await self.add_client(change, whole)
@@ -133,6 +136,7 @@ class ClientAdministration:
 
     async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
         """Merge the document into a client."""
+        await self.sectors.require_of_changed_client(acting.realm, client_id, document)
         async with self.changes.begin(acting) as change:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
             change.require_match(await load_client_document(acting, change.stores, before))

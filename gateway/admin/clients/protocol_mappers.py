@@ -3,7 +3,7 @@
 A change keeps name and protocol, as Keycloak's does. Keycloak: 7.3 (protocol-mappers)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -19,6 +19,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.access import get_client, get_client_for_update
+from gateway.admin.clients.sector_identifiers import SectorIdentifiers
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.errors import AlreadyExists
@@ -66,6 +67,7 @@ class ProtocolMapperAdministration:
     database: Database
     changes: Changes
     check: CheckMapper
+    sectors: SectorIdentifiers
 
     async def all(
         self, realm: Realm, owner: MapperOwner, protocol: str | None = None
@@ -81,6 +83,7 @@ class ProtocolMapperAdministration:
 
     async def add(self, acting: Acting, owner: MapperOwner, document: Mapping[str, Any]) -> str:
         """Add a mapper and return its id; raises InvalidInput and AlreadyExists."""
+        await self._require_sectors(acting, owner, [document])
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mapper = self._read(owner, document)
@@ -95,6 +98,7 @@ class ProtocolMapperAdministration:
     async def add_all(self, acting: Acting, owner: MapperOwner, documents: Sequence[Any]) -> None:
         """Add mappers, all or none; raises InvalidInput and InvalidRequest."""
         _require_room(len(documents))
+        await self._require_sectors(acting, owner, documents)
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             added = [
@@ -115,6 +119,7 @@ class ProtocolMapperAdministration:
     ) -> None:
         """Change the type and the configuration of a mapper; raises InvalidInput."""
         require_mapper_fields(document)
+        await self._require_sectors(acting, owner, [document])
         async with self.changes.begin(acting) as change:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
@@ -136,6 +141,12 @@ class ProtocolMapperAdministration:
             change.require_match(_shown(removed))
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
+
+    async def _require_sectors(
+        self, acting: Acting, owner: MapperOwner, documents: Iterable[Any]
+    ) -> None:
+        if owner.kind is OwnerKind.CLIENT:
+            await self.sectors.require_of_mappers(acting.realm, owner.id, documents)
 
     def _read(
         self, owner: MapperOwner, document: Mapping[str, Any], path: str = ""

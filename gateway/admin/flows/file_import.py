@@ -18,7 +18,6 @@ from gateway.admin.flows.uses import realm_flows
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.flows import (
-    DIRECT_GRANT,
     AuthenticatorConfig,
     Execution,
     Flow,
@@ -78,16 +77,16 @@ async def store_sign_in(
 
 
 async def check_overrides(stores: Stores, realm: Realm, clients: Iterable[Client]) -> None:
-    """Raise InvalidInput for clients whose own flow of the password grant does not exist."""
-    own = [client async for client in in_slices(clients) if DIRECT_GRANT in client.flow_overrides]
+    """Raise InvalidInput for clients whose own flow does not exist."""
+    own = [client async for client in in_slices(clients) if client.flow_overrides]
     if not own:
         return
     flows = await realm_flows(stores, realm)
     for client in own:
-        flow_id = client.flow_overrides[DIRECT_GRANT]
-        if flows.find(flow_id) is None:
-            path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{DIRECT_GRANT}"
-            raise refused(path, flow_id, "a flow")
+        for binding, flow_id in client.flow_overrides.items():
+            if flow_id and flows.find(flow_id) is None:
+                path = f"clients.{client.client_id}.authenticationFlowBindingOverrides.{binding}"
+                raise refused(path, flow_id, "a flow")
 
 
 async def _store_flows(stores: Stores, realm: Realm, given: SignInInput, *, new: bool) -> bool:

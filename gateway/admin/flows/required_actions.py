@@ -19,7 +19,7 @@ from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.flows import RequiredAction
+from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
@@ -27,13 +27,13 @@ from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
     DEFAULT_ACTIONS,
-    MAXIMUM_AGE,
     action_document,
     actions_in,
     is_configurable,
     known_config,
     parse_action,
     render_action,
+    settings_of,
 )
 from gateway.representations.refusals import describe_name
 from gateway.representations.shapes import Text, TextMap
@@ -43,6 +43,7 @@ _KIND: Final = DocumentKind.REQUIRED_ACTION
 _ACTION: Final = ResourceType.REQUIRED_ACTION
 _CONFIG: Final = ResourceType.REQUIRED_ACTION_CONFIG
 _LINE: Final = Text(most=255)
+_REGISTRATORS: Final = frozenset({CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP})
 _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
 
@@ -83,6 +84,11 @@ class RequiredActions:
             for provider, name in ACTION_NAMES.items()
             if provider not in known
         ]
+
+    async def registrators(self, realm: Realm) -> list[str]:
+        """Return the enabled actions by which users register a credential."""
+        actions = await self._actions(realm)
+        return [each.alias for each in actions if each.enabled and each.provider in _REGISTRATORS]
 
     async def register(self, acting: Acting, document: Mapping[str, Any]) -> None:
         """Add an action that this realm does not have; raises InvalidRequest."""
@@ -165,7 +171,7 @@ class RequiredActions:
     def described(self, alias: str) -> dict[str, Any]:
         if not is_configurable(alias):
             raise NotFound("Could not find configurable RequiredAction provider")
-        return {"properties": [MAXIMUM_AGE.document()]}
+        return {"properties": [each.document() for each in settings_of(alias)]}
 
     async def _actions(self, realm: Realm) -> tuple[RequiredAction, ...]:
         async with self._database.read() as stores:

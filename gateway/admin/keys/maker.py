@@ -20,7 +20,7 @@ from gateway.representations.component import Component, merged
 from gateway.representations.keys import CERTIFICATE, KeySettings, parse_key_settings
 
 _UNSUPPORTED: Final = {
-    "ecdh-generated": "no token is encrypted",
+    "ecdh-generated": "request objects are encrypted for RSA keys",
     "java-keystore": "keys are not read from files of the server: import one with 'rsa'",
 }
 """Providers of Keycloak that could have no effect here, and why."""

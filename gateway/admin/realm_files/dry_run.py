@@ -17,7 +17,7 @@ from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realm_files.realm_import import find_named, for_each_realm
 from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
-from gateway.admin.users import NewPasswords
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.passwords import PasswordMaker

@@ -31,7 +31,8 @@ from gateway.admin.realm_files.user_inputs import (
     new_passwords,
     read_users,
 )
-from gateway.admin.users import NewPasswords, PrecomputedHashes
+from gateway.admin.users import PrecomputedHashes
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.event_loop import free_in_slices, in_slices
 from gateway.domain.ports.invalidation import realm_topic

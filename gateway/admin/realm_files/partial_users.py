@@ -12,7 +12,8 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change
 from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
-from gateway.admin.users import NewUser, require_free_names, store_new_user
+from gateway.admin.users import NewUser, store_new_user
+from gateway.authentication.unique_names import require_free_names
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.users import User

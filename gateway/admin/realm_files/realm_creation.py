@@ -24,7 +24,8 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realms import require_sender
-from gateway.admin.users import NewPasswords, PrecomputedHashes
+from gateway.admin.users import PrecomputedHashes
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm, RealmPlanner
-from gateway.admin.users import NewPasswords, PrecomputedHashes
+from gateway.admin.users import PrecomputedHashes
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.ports.invalidation import Invalidation, Topics

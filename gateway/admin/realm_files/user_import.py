@@ -19,7 +19,8 @@ from gateway.admin.realm_files.user_inputs import (
     read_user_input,
     unknown_users,
 )
-from gateway.admin.users import NewPasswords, NewUser, store_new_user, store_new_users
+from gateway.admin.users import NewUser, store_new_user, store_new_users
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher

@@ -12,7 +12,8 @@ from gateway.admin.access import (
 from gateway.admin.clients import service_account, service_account_name
 from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.users import NewPasswords, NewUser
+from gateway.admin.users import NewUser
+from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError

@@ -14,6 +14,7 @@ from gateway.admin.realms.documents import RealmDocuments, realm_document
 from gateway.admin.realms.listing import VIEW_REALM, RealmListing
 from gateway.admin.realms.localization import Localizations
 from gateway.admin.realms.mail_sender import require_sender
+from gateway.admin.realms.mail_server_test import MailServerTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +24,4 @@ class RealmUseCases:
     listing: RealmListing
     changes: RealmChanges
     localizations: Localizations
+    mail_server_test: MailServerTest

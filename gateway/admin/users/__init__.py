@@ -21,7 +21,6 @@ from gateway.admin.users.listing import (
     summarize_user,
 )
 from gateway.admin.users.lockouts import Lockout, Lockouts
-from gateway.admin.users.new_passwords import NewPasswords, PasswordChanges
 from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profiles import (
     ProfileComponents,
@@ -29,7 +28,7 @@ from gateway.admin.users.profiles import (
     import_profile,
     profile_components,
 )
-from gateway.admin.users.storing import NewUser, require_free_names, store_new_user, store_new_users
+from gateway.admin.users.storing import NewUser, store_new_user, store_new_users
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.users.administration import invalidate_user
-from gateway.admin.users.new_passwords import (
+from gateway.authentication.new_passwords import (
     PasswordChanges,
     until_unchanged,
     with_update_password,

@@ -64,6 +64,10 @@ class RequestObjectSettings:
 
     algorithm: str = ""
     """`request.object.signature.alg`: empty or `any` accepts each, `none` included."""
+    encryption: str = ""
+    """`request.object.encryption.alg`: of those that are encrypted; empty or `any` accepts each."""
+    content_encryption: str = ""
+    """`request.object.encryption.enc`: the same."""
     required: str = ""
     """`request.object.required`: `request or request_uri`, `request only`, `request_uri only`."""
     uris: tuple[str, ...] = ()
@@ -72,7 +76,10 @@ class RequestObjectSettings:
 
 @dataclass(frozen=True, slots=True)
 class VerificationKeys:
-    """What verifies JWTs that the client signs. Spec: RFC 7591 §2 (jwks, jwks_uri)."""
+    """What verifies JWTs that the client signs; its key set also holds the key to encrypt with.
+
+    Spec: RFC 7591 §2 (jwks, jwks_uri).
+    """
 
     key_set: str = ""
     """`jwks.string`: a JWKS; counts where `use.jwks.string` is set."""

@@ -21,6 +21,7 @@ from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
     CertificateAuthentication,
     ClientAssertions,
+    ClientEncryption,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,
@@ -33,6 +34,7 @@ OPENID_CONNECT: Final = "openid-connect"
 _DISPLAY: Final = ClientDisplay()
 _TOKENS: Final = ClientTokens()
 _SIGNING: Final = ClientSigning()
+_ENCRYPTION: Final = ClientEncryption()
 _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
 _SECRETS: Final = SecretSettings()
@@ -97,6 +99,7 @@ class Client:
     attributes: Mapping[str, str] = field(default_factory=dict)
     tokens: ClientTokens = _TOKENS
     signing: ClientSigning = _SIGNING
+    encryption: ClientEncryption = _ENCRYPTION
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
     secret_settings: SecretSettings = _SECRETS

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm, SigningAlgorithm
+from gateway.domain.keys import (
+    ContentEncryption,
+    KeyManagement,
+    SecretAlgorithm,
+    SignatureAlgorithm,
+    SigningAlgorithm,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +121,30 @@ class ClientSigning:
         ):
             if isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
                 yield chosen
+
+
+ChosenKeyManagement = KeyManagement | str | None
+"""None encrypts nothing; a plain str is an algorithm that nothing encrypts with."""
+ChosenContentEncryption = ContentEncryption | str | None
+"""None is the default, A128CBC-HS256."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEncryption:
+    """What is encrypted for the client, and how. Spec: OpenID Connect Registration §2, JARM §3."""
+
+    id_token: ChosenKeyManagement = None
+    """`id.token.encrypted.response.alg`: of ID tokens and logout tokens."""
+    id_token_content: ChosenContentEncryption = None
+    """`id.token.encrypted.response.enc`"""
+    userinfo: ChosenKeyManagement = None
+    """`user.info.encrypted.response.alg`"""
+    userinfo_content: ChosenContentEncryption = None
+    """`user.info.encrypted.response.enc`"""
+    authorization_response: ChosenKeyManagement = None
+    """`authorization.encrypted.response.alg`: of the response modes that end with `jwt`."""
+    authorization_response_content: ChosenContentEncryption = None
+    """`authorization.encrypted.response.enc`"""
 
 
 @dataclass(frozen=True, slots=True)

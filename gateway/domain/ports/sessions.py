@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.sessions import ClientSession, UserSession
 
 
@@ -61,13 +62,35 @@ class SessionStore(Protocol):
 
 
 class OnlineSessionStore(SessionStore, Protocol):
-    """Sessions of signed-in browsers and apps."""
+    """Sessions of signed-in browsers and apps.
+
+    `add`, `join` and `renew` store session and authorization code together: both or neither.
+    """
+
+    async def add(
+        self, session: UserSession, expires_at: datetime, code: IssuedCode | None = None
+    ) -> None:
+        """Store a new session; raises AlreadyExists."""
+
+    async def join(
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        code: IssuedCode | None = None,
+    ) -> bool:
+        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
 
     async def detach(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; the session lasts without it."""
 
     async def renew(
-        self, session: UserSession, client: ClientSession, expires_at: datetime
+        self,
+        session: UserSession,
+        client: ClientSession,
+        expires_at: datetime,
+        code: IssuedCode | None = None,
     ) -> bool:
         """Join the client to a session whose user signed in again; False when it was ended.
 

@@ -14,7 +14,7 @@ class TokenLifespans:
     access_token: timedelta = timedelta(minutes=5)
     """`accessTokenLifespan`: an access token. The realm `master` is created with 60 s."""
     access_token_for_implicit_flow: timedelta = timedelta(minutes=15)
-    """`accessTokenLifespanForImplicitFlow`: an access token given to a browser directly."""
+    """`accessTokenLifespanForImplicitFlow`: an access token given to a browser without a code."""
     access_code: timedelta = timedelta(minutes=1)
     """`accessCodeLifespan`: an authorization code, until it is redeemed."""
     access_code_user_action: timedelta = timedelta(minutes=5)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 _DAYS_WITHOUT_ARGUMENT = 365
 _HISTORY_WITHOUT_ARGUMENT = 3
 _AGE_WITHOUT_ARGUMENT = 30
+_SECONDS_WITHOUT_ARGUMENT = 300
+_CODES_WITHOUT_ARGUMENT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,20 @@ class PasswordPolicy:
             return None
         days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
         return None if days < 0 else timedelta(days=min(days, timedelta.max.days))
+
+    @property
+    def maximum_authentication_age(self) -> timedelta | None:
+        """How long ago a user who wants to change the password may have signed in.
+
+        `maxAuthAge`, 300 seconds where it is not set; None is for ever.
+        """
+        seconds = int(self.argument("maxAuthAge") or _SECONDS_WITHOUT_ARGUMENT)
+        return timedelta(seconds=seconds) if seconds >= 0 else None
+
+    @property
+    def recovery_codes_threshold(self) -> int:
+        """How many recovery codes are too few: `recoveryCodesWarningThreshold`, 4 without it."""
+        return int(self.argument("recoveryCodesWarningThreshold") or _CODES_WITHOUT_ARGUMENT)
 
     def expires_at(self, set_at: datetime) -> datetime | None:
         """Return the last instant at which a password set at `set_at` is valid; None: always."""

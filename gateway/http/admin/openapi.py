@@ -25,6 +25,7 @@ _ERRORS: Final[Mapping[int, str]] = {
     HTTPStatus.PRECONDITION_FAILED: "The object has changed since it was read",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "The body is too large",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The type of the body is not supported",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "The mail server did not accept the mail",
     HTTPStatus.NOT_IMPLEMENTED: "The feature is not supported",
     HTTPStatus.SERVICE_UNAVAILABLE: "A store is unavailable; try again later",
 }

@@ -10,6 +10,7 @@ from gateway.admin.access import (
     AdminRole,
 )
 from gateway.admin.changes import RealmCaches
+from gateway.admin.flows import RequiredActions
 from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
 from gateway.http.admin.operations import (
@@ -40,12 +41,13 @@ _LARGEST_REALM: Final = 32 * 1024 * 1024
 _REALM: Final = "RealmRepresentation"
 _TEXT: Final = (b"content-type", b"text/plain;charset=UTF-8")
 _VIEW_PROVIDERS: Final = (AdminRole.VIEW_IDENTITY_PROVIDERS, AdminRole.MANAGE_IDENTITY_PROVIDERS)
-_REGISTRATORS: Final = ("CONFIGURE_TOTP",)
-"""Required actions by which a user registers a credential."""
 
 
 def realm_operations(
-    realms: RealmUseCases, files: RealmFileUseCases, caches: RealmCaches
+    realms: RealmUseCases,
+    files: RealmFileUseCases,
+    caches: RealmCaches,
+    actions: RequiredActions,
 ) -> tuple[Operation, ...]:
     """Return every row about realms."""
     return (
@@ -53,6 +55,7 @@ def realm_operations(
         *_files(files),
         *_caches(caches),
         *_texts(realms.localizations),
+        *_registrators(actions),
         *_fixed_lists(),
     )
 
@@ -95,6 +98,14 @@ def _realms(realms: RealmUseCases, creation: RealmCreation) -> tuple[Operation, 
             "Delete a realm and all objects in it",
             lambda r: done(changes.remove(r.acting)),
             versioned=True,
+        ),
+        rows.post(
+            f"{one}/testSMTPConnection",
+            "Test a mail server: send a mail to the address of the caller",
+            lambda r: done(realms.mail_server_test.run(r.acting, r.body)),
+            body=Body("object"),
+            status=204,
+            refuses=(500,),
         ),
     )
 
@@ -206,17 +217,23 @@ async def _get_text(texts: Localizations, request: AdminRequest) -> Reply:
     return Reply(HTTPStatus.OK, (_TEXT,), found.encode())
 
 
-def _fixed_lists() -> tuple[Operation, ...]:
-    """Return lists that are the same in every realm; clients read both."""
+def _registrators(actions: RequiredActions) -> tuple[Operation, ...]:
     rows = Resource(REALM, "Realms", VIEW_REALM, ())
-
     return (
         rows.get(
             "/credential-registrators",
             "List the required actions that register a credential",
-            lambda _: constant(_REGISTRATORS),
+            lambda r: document(actions.registrators(r.realm)),
             returns="[string]",
         ),
+    )
+
+
+def _fixed_lists() -> tuple[Operation, ...]:
+    """Return lists that are the same in every realm."""
+    rows = Resource(REALM, "Realms", VIEW_REALM, ())
+
+    return (
         rows.get(
             "/identity-provider/instances",
             "List the identity providers of the realm: none",

@@ -57,9 +57,6 @@ _USER: Final = "users/{user_id}"
 _TEMPLATE: Final = "client-templates/{scope_id}"
 
 UNSUPPORTED: Final = (
-    UnsupportedFeature(
-        "Realms", "Sending email is not supported", "", {"testSMTPConnection": "POST"}
-    ),
     UnsupportedFeature("Realms", _FINE_GRAINED, "", {"users-management-permissions": "GET PUT"}),
     UnsupportedFeature(
         "Realms",

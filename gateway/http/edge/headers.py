@@ -34,6 +34,8 @@ _SENT_ONCE: Final = frozenset(
         b"if-match",
         b"if-none-match",
         b"origin",
+        b"sec-fetch-mode",
+        b"sec-fetch-site",
         b"traceparent",
     }
 )

@@ -12,6 +12,7 @@ import orjson
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.texts import Text
 from gateway.http.exchange import Exchange
 from gateway.http.pages.views import (
     FrontChannelLogoutPage,
@@ -19,7 +20,6 @@ from gateway.http.pages.views import (
     LoggedOutPage,
     LogoutConfirmationPage,
     LogoutFrame,
-    Text,
     View,
 )
 from gateway.http.replies import Reply

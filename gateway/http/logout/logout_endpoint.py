@@ -10,6 +10,8 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope
 
+from gateway.domain.events import EventType
+from gateway.domain.ports.directory import RealmEntry
 from gateway.http.cross_origin import FOR_SESSIONS
 from gateway.http.exchange import Exchange
 from gateway.http.form import parse_form
@@ -27,10 +29,12 @@ from gateway.http.sign_in.browser_endpoint import (
     BrowserRequest,
     error_page,
     locale_wishes,
+    record_refusal,
 )
 from gateway.http.sign_in.cookies import read_cookies
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.authorization import PageError
+from gateway.protocol.errors import OAuthError
 from gateway.protocol.logout import LogoutEndpoint
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -90,6 +94,9 @@ class LogoutRoute(RealmEndpoint):
         )
         self._pages = pages
 
+    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:
+        record_refusal(self._context, refusal, entry, exchange, EventType.LOGOUT)
+
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] == "POST":
             return await super()._parameters(scope, receive, exchange)
@@ -114,6 +121,7 @@ def build_logout_routes(handlers: LogoutHandlers, context: RealmContext) -> list
         handlers.pages,
         methods=("POST",),
         has_own_forms=True,
+        event=EventType.LOGOUT,
         exempt=ENDING,
     )
     of_all = LogoutHandler(handlers.of_clients, handlers.of_browsers)

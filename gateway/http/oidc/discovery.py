@@ -78,7 +78,7 @@ def _rendered(name: str, request: ProtocolRequest, render: Callable[[], Reply]) 
 
 def _configuration(context: RealmContext, request: ProtocolRequest) -> Reply:
     mtls_issuer = context.mtls_issuer(request.realm.realm.name)
-    document = openid_configuration(request.realm, request.issuer, mtls_issuer)
+    document = openid_configuration(request.realm, request.issuer, mtls_issuer, request.now)
     return json_reply(document, headers=_NEVER_CACHED)
 
 

@@ -4,7 +4,7 @@ They stand below protocol/openid-connect.
 
 Spec: RFC 7662 §2 and RFC 9701 §4 (introspection, as a JWT where the caller asks for it);
 RFC 7009 §2; OpenID Connect Core §5.3 and §5.3.2 (userinfo, as a JWT where the client chose an
-algorithm).
+algorithm to sign or to encrypt).
 """
 
 from datetime import timedelta
@@ -20,7 +20,6 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.tokens import (
     sign_introspection,
-    sign_userinfo,
     with_access_token_claims_as_jwt,
 )
 from gateway.protocol.userinfo import UserinfoEndpoint
@@ -56,12 +55,11 @@ async def revoke(
 async def userinfo(
     endpoint: UserinfoEndpoint, request: ProtocolRequest, exchange: Exchange
 ) -> Reply:
-    """Return the claims of the user of an access token."""
-    active, claims = await endpoint.answer(request)
+    """Return the claims of the user of an access token, in JSON or as a JWT."""
+    active, answer = await endpoint.answer(request)
     exchange.log.client = active.client.client.client_id
     exchange.log.token_id = str(active.claims["jti"])
-    signed = sign_userinfo(request, active, claims)
-    return json_reply(claims) if signed is None else jwt_reply(signed, "application/jwt")
+    return jwt_reply(answer, "application/jwt") if isinstance(answer, str) else json_reply(answer)
 
 
 async def push_request(

@@ -6,17 +6,27 @@ Keycloak: client attributes (26.7)
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from gateway.domain.clients import UNREADABLE_TIME, ChosenAlgorithm
-from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
+from gateway.domain.clients import (
+    ANY_ALGORITHM,
+    UNREADABLE_TIME,
+    ChosenAlgorithm,
+    ChosenContentEncryption,
+    ChosenKeyManagement,
+)
+from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.realm import parse_levels
 from gateway.representations.shapes import MAX_INTEGER
 
 _ALGORITHMS: Final = {str(algorithm): algorithm for algorithm in ALGORITHMS_OF_CLIENTS}
+_KEY_MANAGEMENT: Final = {str(algorithm): algorithm for algorithm in KeyManagement}
+_CONTENT_ENCRYPTION: Final = {str(algorithm): algorithm for algorithm in ContentEncryption}
+_OF_REALM_KEYS: Final = tuple(algorithm for algorithm in KeyManagement if algorithm.uses_rsa)
+_WHY_NOT_RSA1_5: Final = "RSA1_5 reveals content to Bleichenbacher's attack (RFC 8725 §3.2)"
 _SEPARATOR: Final = "##"
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
@@ -75,6 +85,14 @@ def _algorithm(text: str) -> ChosenAlgorithm:
     return _ALGORITHMS.get(text, text) or None
 
 
+def _key_management(text: str) -> ChosenKeyManagement:
+    return _KEY_MANAGEMENT.get(text, text) or None
+
+
+def _content_encryption(text: str) -> ChosenContentEncryption:
+    return _CONTENT_ENCRYPTION.get(text, text) or None
+
+
 def _list(text: str) -> tuple[str, ...]:
     return tuple(item for item in text.split(_SEPARATOR) if item)
 
@@ -99,6 +117,27 @@ def _algorithm_problem(text: str) -> str | None:
     return "one of " + ", ".join(ALGORITHMS_OF_CLIENTS)
 
 
+def _key_management_problem(text: str) -> str | None:
+    return None if text in {"", *KeyManagement} else _one_of_algorithms(KeyManagement)
+
+
+def _content_encryption_problem(text: str) -> str | None:
+    return None if text in {"", *ContentEncryption} else "one of " + ", ".join(ContentEncryption)
+
+
+def _request_encryption_problem(text: str) -> str | None:
+    accepted = (ANY_ALGORITHM, *_OF_REALM_KEYS)
+    return None if text in {"", *accepted} else _one_of_algorithms(accepted)
+
+
+def _request_content_problem(text: str) -> str | None:
+    return None if text == ANY_ALGORITHM else _content_encryption_problem(text)
+
+
+def _one_of_algorithms(accepted: Iterable[str]) -> str:
+    return f"one of {', '.join(accepted)}; {_WHY_NOT_RSA1_5}"
+
+
 LIST: Final = AttributeValue(_list)
 """Texts with `##` between them."""
 LEVELS: Final = AttributeValue(parse_levels)
@@ -111,3 +150,7 @@ LIFESPAN: Final = AttributeValue(_lifespan, _seconds_problem)
 LIMIT: Final = AttributeValue(_limit, _seconds_problem)
 INSTANT: Final = AttributeValue(_instant, _instant_problem)
 ALGORITHM: Final = AttributeValue(_algorithm, _algorithm_problem)
+KEY_MANAGEMENT: Final = AttributeValue(_key_management, _key_management_problem)
+CONTENT_ENCRYPTION: Final = AttributeValue(_content_encryption, _content_encryption_problem)
+REQUEST_ENCRYPTION: Final = AttributeValue(str.strip, _request_encryption_problem)
+REQUEST_CONTENT_ENCRYPTION: Final = AttributeValue(str.strip, _request_content_problem)

@@ -24,6 +24,11 @@ from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import TextMap
 
 _CERTIFICATE: Final = "client-x509"
+_ENCRYPTED: Final = (
+    "id.token.encrypted.response",
+    "user.info.encrypted.response",
+    "authorization.encrypted.response",
+)
 _LONGEST_PATTERN = 2000
 _MAY_HANG = (
     "may match for hours: at most two unbounded repeats, none inside another, no back references"
@@ -68,9 +73,22 @@ def attribute_errors(client: Client, path: str) -> list[FieldError]:
         for name, text, allowed in found
         if allowed
     ]
+    errors += _encryption_errors(client, path)
     if client.client_authenticator_type == _CERTIFICATE and not client.public_client:
         errors += _certificate_errors(client, path)
     return errors
+
+
+def _encryption_errors(client: Client, path: str) -> Iterator[FieldError]:
+    """Yield the content encryptions without a key management: nothing would be encrypted.
+
+    Spec: OpenID Connect Registration §2
+    """
+    for name in _ENCRYPTED:
+        content = client.attributes.get(f"{name}.enc")
+        if content and not client.attributes.get(f"{name}.alg"):
+            allowed = f"nothing, unless {name}.alg is set: nothing would be encrypted"
+            yield FieldError(join(path, f"{name}.enc"), describe(content), allowed)
 
 
 def _certificate_errors(client: Client, path: str) -> Iterator[FieldError]:

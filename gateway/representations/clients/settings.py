@@ -10,13 +10,17 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.representations.clients.attribute_values import (
     ALGORITHM,
+    CONTENT_ENCRYPTION,
     FLAG,
     FLAG_UNLESS_FALSE,
     INSTANT,
+    KEY_MANAGEMENT,
     LEVELS,
     LIFESPAN,
     LIMIT,
     LIST,
+    REQUEST_CONTENT_ENCRYPTION,
+    REQUEST_ENCRYPTION,
     SWITCH,
     TEXT,
     AttributeValue,
@@ -111,6 +115,20 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
         "signing", "introspection_jwt", FLAG
     ),
     "authorization.signed.response.alg": _Setting("signing", "authorization_response", ALGORITHM),
+    "id.token.encrypted.response.alg": _Setting("encryption", "id_token", KEY_MANAGEMENT),
+    "id.token.encrypted.response.enc": _Setting(
+        "encryption", "id_token_content", CONTENT_ENCRYPTION
+    ),
+    "user.info.encrypted.response.alg": _Setting("encryption", "userinfo", KEY_MANAGEMENT),
+    "user.info.encrypted.response.enc": _Setting(
+        "encryption", "userinfo_content", CONTENT_ENCRYPTION
+    ),
+    "authorization.encrypted.response.alg": _Setting(
+        "encryption", "authorization_response", KEY_MANAGEMENT
+    ),
+    "authorization.encrypted.response.enc": _Setting(
+        "encryption", "authorization_response_content", CONTENT_ENCRYPTION
+    ),
     "post.logout.redirect.uris": _Setting("redirects", "after_logout", LIST),
     "backchannel.logout.url": _Setting("logout", "back_channel_path", TEXT),
     "backchannel.logout.session.required": _Setting(
@@ -138,6 +156,10 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "default.acr.values": _Setting("levels", "default", LIST),
     "minimum.acr.value": _Setting("levels", "minimum", TEXT),
     "request.object.signature.alg": _Setting("request_objects", "algorithm", TEXT),
+    "request.object.encryption.alg": _Setting("request_objects", "encryption", REQUEST_ENCRYPTION),
+    "request.object.encryption.enc": _Setting(
+        "request_objects", "content_encryption", REQUEST_CONTENT_ENCRYPTION
+    ),
     "request.object.required": _Setting("request_objects", "required", TEXT),
     "request.uris": _Setting("request_objects", "uris", LIST),
     "jwks.string": _Setting("verification_keys", "key_set", TEXT),

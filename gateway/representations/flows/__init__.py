@@ -34,11 +34,11 @@ from gateway.representations.flows.required_action import (
     ACTION_FIELDS,
     ACTION_NAMES,
     DEFAULT_ACTIONS,
-    MAXIMUM_AGE,
     is_configurable,
     known_config,
     parse_action,
     render_action,
+    settings_of,
 )
 from gateway.representations.flows.stored_flows import (
     GONE,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.domain.flows import RequiredAction
+from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, RequiredAction
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.names import Identity
 from gateway.representations.provider_properties import Kind, Property
@@ -20,7 +20,15 @@ MAXIMUM_AGE: Final = Property(
     Kind.NUMBER,
     "300",
 )
-"""The one setting of a required action."""
+"""The one setting that every required action has."""
+WARNING_THRESHOLD: Final = Property(
+    "warning_threshold",
+    "Warning Threshold",
+    "A user who has fewer recovery codes left has to generate new ones",
+    Kind.NUMBER,
+    "4",
+)
+"""The setting of CONFIGURE_RECOVERY_AUTHN_CODES."""
 
 DEFAULT_ACTIONS: Final = tuple(
     RequiredAction(alias, name, alias, enabled=enabled, priority=priority)
@@ -37,7 +45,7 @@ DEFAULT_ACTIONS: Final = tuple(
         ("VERIFY_PROFILE", "Verify Profile", True, 100),
         ("delete_credential", "Delete Credential", True, 110),
         ("idp_link", "Linking Identity Provider", True, 120),
-        ("CONFIGURE_RECOVERY_AUTHN_CODES", "Recovery Authentication Codes", True, 130),
+        (CONFIGURE_RECOVERY_CODES, "Recovery Authentication Codes", True, 130),
         ("update_user_locale", "Update User Locale", True, 1000),
     )
 )
@@ -81,13 +89,22 @@ def parse_action(document: Mapping[str, Any], before: RequiredAction) -> Require
 
 
 def known_config(config: Mapping[str, str]) -> dict[str, str]:
-    """Return a configuration; raises InvalidInput for an age that is no number of seconds.
+    """Return a configuration; raises UnusableSetting for a setting that is no number.
 
     Keycloak stores other settings as well, although no action describes them.
     """
-    age = config.get(MAXIMUM_AGE.name)
-    checked = {MAXIMUM_AGE.name: str(MAXIMUM_AGE.read((age,)))} if age else {}
+    checked = {
+        each.name: str(each.read((config[each.name],)))
+        for each in (MAXIMUM_AGE, WARNING_THRESHOLD)
+        if config.get(each.name)
+    }
     return {**config, **checked}
+
+
+def settings_of(alias: str) -> tuple[Property, ...]:
+    """Return the settings of an action."""
+    own = (WARNING_THRESHOLD,) if alias == CONFIGURE_RECOVERY_CODES else ()
+    return (*own, MAXIMUM_AGE)
 
 
 def render_action(action: RequiredAction) -> dict[str, Any]:

@@ -39,4 +39,4 @@ from gateway.representations.realms.sign_in import (
     parse_sign_in,
     render_sign_in,
 )
-from gateway.representations.realms.smtp import SECRETS
+from gateway.representations.realms.smtp import SECRETS, SmtpMap, keep_secrets

@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.protocol_mapper_types import SECTOR_URI
+from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
 from gateway.representations.refusals import refused
 from gateway.representations.shapes import Flag, Shape, Text, TextList, Verbatim, VerbatimObject
 
@@ -20,7 +21,6 @@ SEPARATOR: Final = "##"
 BASIC_SCOPE: Final = "basic"
 PUBLIC: Final = "public"
 PAIRWISE: Final = "pairwise"
-PAIRWISE_MAPPER: Final = "oidc-sha256-pairwise-sub-mapper"
 
 GRANT_FLAGS: Final = {
     "authorization_code": "standardFlowEnabled",

@@ -13,6 +13,7 @@ from gateway.representations.clients import SECRET_EXPIRES, render_client
 from gateway.representations.field_table import without_none
 from gateway.representations.masking import MASK
 from gateway.representations.protocol_mapper_types import SECTOR_URI
+from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
 from gateway.representations.registration.openid import (
     FLAGS,
     GRANT_ATTRIBUTES,
@@ -20,7 +21,6 @@ from gateway.representations.registration.openid import (
     LISTS,
     METHOD_ATTRIBUTE,
     PAIRWISE,
-    PAIRWISE_MAPPER,
     PUBLIC,
     SEPARATOR,
     TEXTS,
@@ -75,8 +75,12 @@ def _requests(client: Client, redirects: list[str]) -> dict[str, Any]:
     return {
         **_keys(client),
         **_subjects(client),
-        **_texts(client, "id_token_signed_response_alg", "userinfo_signed_response_alg"),
+        **_texts(client, "id_token_signed_response_alg"),
+        **_texts(client, "id_token_encrypted_response_alg", "id_token_encrypted_response_enc"),
+        **_texts(client, "userinfo_signed_response_alg"),
+        **_texts(client, "userinfo_encrypted_response_alg", "userinfo_encrypted_response_enc"),
         **_texts(client, "request_object_signing_alg"),
+        **_texts(client, "request_object_encryption_alg", "request_object_encryption_enc"),
         "default_acr_values": _list(client, "default_acr_values") or None,
         "request_uris": _list(client, "request_uris"),
         **_flags(client, "tls_client_certificate_bound_access_tokens"),
@@ -100,6 +104,8 @@ def _notifications(client: Client) -> dict[str, Any]:
         **_texts(client, "backchannel_logout_uri"),
         **_flags(client, "backchannel_logout_session_required"),
         **_texts(client, "backchannel_token_delivery_mode", "authorization_signed_response_alg"),
+        **_texts(client, "authorization_encrypted_response_alg"),
+        **_texts(client, "authorization_encrypted_response_enc"),
         **_flags(client, "require_pushed_authorization_requests"),
         **_texts(client, "frontchannel_logout_uri"),
         **_flags(client, "frontchannel_logout_session_required"),

@@ -10,7 +10,6 @@ from gateway.representations.setting_effects.rows import (
     Place,
     SettingRow,
     refused_flag,
-    refused_text,
     stored,
     works,
 )
@@ -22,13 +21,11 @@ _PUSHED: Final = "tests/http/test_pushed_authorization_requests.py"
 _EFFECTS: Final = "tests/http/test_setting_effects.py"
 _TOKENS: Final = "tests/http/test_token_endpoint.py"
 
-_NO_AUTHORIZATION: Final = "There is no authorization endpoint, so no such request succeeds"
 _LOGOUT: Final = "tests/http/test_browser_logout.py"
 _NOTICES: Final = "tests/system/test_logout_notices.py"
 _DISPLAY: Final = "Display only"
-_NO_ENCRYPTION: Final = "encryption is not supported yet, so the response would not be encrypted"
-_NOT_DECRYPTED: Final = "encrypted request objects are not supported yet, so each is refused"
-_NO_STEP_UP: Final = "authentication levels are not enforced yet"
+_ENCRYPTED: Final = "tests/http/test_encrypted_tokens.py"
+_WITHOUT_CONTENT: Final = "Without `.enc`: A128CBC-HS256. RSA1_5 is refused (RFC 8725 §3.2)"
 
 CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
     *works(
@@ -79,11 +76,16 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " client.offline.session.idle.timeout client.offline.session.max.lifespan",
             "tests/http/test_admin_client_algorithms.py": "access.token.signed.response.alg"
             " id.token.signed.response.alg",
+            _ENCRYPTED: "id.token.encrypted.response.alg id.token.encrypted.response.enc"
+            " user.info.encrypted.response.alg user.info.encrypted.response.enc"
+            " authorization.encrypted.response.alg authorization.encrypted.response.enc"
+            " request.object.encryption.alg request.object.encryption.enc",
             "tests/http/test_certificates.py": "tls.client.certificate.bound.access.tokens"
             " x509.subjectdn x509.allow.regex.pattern.comparison x509.casubjectdn",
             _PUSHED: "pkce.code.challenge.method request.object.required"
             " request.object.signature.alg allow.oidc.params.in.redirect.uris",
-            "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests",
+            "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests"
+            " default.acr.values minimum.acr.value",
             "tests/unit/authorization/test_response_modes.py": "authorization.signed.response.alg"
             " exclude.session.state.from.auth.response exclude.issuer.from.auth.response",
             "tests/http/test_request_objects_at_urls.py": "request.uris",
@@ -118,6 +120,11 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "client.secret.authentication.allowed.method": "`client_secret_basic` or"
             " `client_secret_post`; the other is refused",
+            "id.token.encrypted.response.alg": f"Also of logout tokens. {_WITHOUT_CONTENT}",
+            "user.info.encrypted.response.alg": _WITHOUT_CONTENT,
+            "authorization.encrypted.response.alg": _WITHOUT_CONTENT,
+            "request.object.encryption.alg": "Of encrypted request objects, which the realm's keys"
+            " for RSA-OAEP and RSA-OAEP-256 decrypt; others stay allowed. RSA1_5 is refused",
             "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
@@ -126,35 +133,19 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " parameter of responses is refused",
         },
     ),
-    *(
-        refused_flag(_ATTRIBUTE, name, f"{missing} are not supported yet, so {consequence}")
-        for name, missing, consequence in (
-            ("id.token.as.detached.signature", "authorization responses", "none would be signed"),
-        )
+    refused_flag(
+        *(_ATTRIBUTE, "id.token.as.detached.signature"),
+        "ID tokens are no detached signatures yet, so authorization responses would not be signed",
     ),
     refused_flag(
         *(_ATTRIBUTE, "dpop.bound.access.tokens"),
         "DPoP is not supported yet, so tokens would not be bound",
     ),
-    *(
-        refused_text(_ATTRIBUTE, *row)
-        for row in (
-            ("request.object.encryption.alg", _NOT_DECRYPTED, "RSA-OAEP", "any"),
-            ("request.object.encryption.enc", _NOT_DECRYPTED, "A256GCM", "any"),
-            ("id.token.encrypted.response.alg", _NO_ENCRYPTION, "RSA-OAEP"),
-            ("id.token.encrypted.response.enc", _NO_ENCRYPTION, "A256GCM"),
-            ("authorization.encrypted.response.alg", _NO_ENCRYPTION, "RSA-OAEP"),
-            ("authorization.encrypted.response.enc", _NO_ENCRYPTION, "A256GCM"),
-            ("user.info.encrypted.response.alg", _NO_ENCRYPTION, "RSA-OAEP"),
-            ("user.info.encrypted.response.enc", _NO_ENCRYPTION, "A256GCM"),
-            ("default.acr.values", _NO_STEP_UP, "gold"),
-            ("minimum.acr.value", _NO_STEP_UP, "gold"),
-        )
-    ),
     *stored(
         _ATTRIBUTE,
         {
-            _NO_AUTHORIZATION: "sectorIdentifierUri resource_url",
+            "The sector of pairwise subjects is in their mapper": "sectorIdentifierUri",
+            "Tokens have the audiences of roles and mappers": "resource_url",
             "Names levels by addresses; none is read": "acr.uri.map",
             "The grant does not exist: the token endpoint refuses it": (
                 "oidc.ciba.grant.enabled"

@@ -42,11 +42,9 @@ _WAITING: Final[Mapping[str, str]] = {
     "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
     " registrationFlow resetCredentialsFlow",
-    "mail": "smtpServer actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
+    "mail": "actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
     + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
-    "enrollment of one-time passwords": "otpPolicyType otpPolicyAlgorithm otpPolicyDigits"
-    " otpPolicyPeriod otpPolicyInitialCounter",
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: it is not part of this product": "requiredCredentials dockerAuthenticationFlow"
     " firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
@@ -105,6 +103,8 @@ REALM_FIELD_ROWS: Final = (
             "tests/http/test_authorization_code_grant.py": "accessCodeLifespan",
             "tests/http/test_admin_roles.py": "defaultRole",
             "tests/contract/test_new_passwords.py": "passwordPolicy",
+            "tests/http/test_required_actions.py": "otpPolicyType otpPolicyAlgorithm"
+            " otpPolicyDigits otpPolicyPeriod otpPolicyInitialCounter",
             "tests/contract/test_one_time_password_login.py": "otpPolicyLookAheadWindow"
             " otpPolicyCodeReusable",
             "tests/http/test_security_headers.py": "browserSecurityHeaders",
@@ -115,8 +115,8 @@ REALM_FIELD_ROWS: Final = (
             "tests/unit/http/pages/test_themes.py": "loginTheme",
             "tests/unit/http/pages/test_pages.py": "displayName",
             "tests/http/test_admin_user_profile.py": "internationalizationEnabled",
+            "tests/http/test_admin_mail.py": "smtpServer",
         },
-        {"passwordPolicy": "`maxAuthAge` and `recoveryCodesWarningThreshold` wait for pages"},
     ),
     *_REFUSED_FIELDS,
     *(

@@ -32,8 +32,8 @@ _LOG: Final = logging.getLogger("hypercorn.error")
 _UNLIMITED: Final = 1 << 62
 _LONGEST_DISCARD: Final = timedelta(seconds=2)
 """Time for a proxy to read the response and close."""
-
-
+_ARRIVAL: Final = timedelta(milliseconds=100)
+"""Time for the first request of a connection that was accepted just before the end."""
 KEEP_ALIVE: Final = timedelta(seconds=120)
 """Longer than any proxy's pool keeps a connection, or the proxy would send a POST into a closing
 one and answer 502 (nginx keeps idle upstream connections for 60 s)."""
@@ -79,6 +79,10 @@ async def serve(serving: Serving) -> None:
         await serving.end()
         await context.terminated.set()
         server.close()
+        for connection in connections.values():
+            if not connection.is_new:
+                connection.end_if_idle()
+        await asyncio.sleep(_ARRIVAL.total_seconds())
         for connection in connections.values():
             connection.end_if_idle()
         if connections:
@@ -143,6 +147,11 @@ class _Connection(TCPServer):
         self._discards = False
         self._discard_timer: asyncio.TimerHandle | None = None
         self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
+
+    @property
+    def is_new(self) -> bool:
+        """Whether its first request is still to come."""
+        return not self._peer_timeout.has_served
 
     def end_if_idle(self) -> None:
         """Close the connection if no request is running; a running one closes it at its end."""

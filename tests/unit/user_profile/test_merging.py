@@ -187,8 +187,18 @@ def test_a_user_who_signs_in_has_to_change_what_a_user_must_and_may() -> None:
     scoped = {"name": "x", "required": {}, "selector": {"scopes": ["email"]}}
     hidden = {"name": "y", "required": {}, "permissions": {"view": [], "edit": ["admin"]}}
     full = {**BEFORE, "lastName": ("B",)}
-    assert list(demands(profile(scoped, hidden), full, Viewer.USER)) == []
+    rules = profile(scoped, hidden)
+    assert list(demands(rules.requested_with(frozenset()), full, Viewer.USER)) == []
+    asked = rules.requested_with(frozenset({"email"}))
+    assert [one.field for one in demands(asked, full, Viewer.USER)] == ["x"]
     assert list(demands(profile({"name": "z", "required": {}}), full, Viewer.USER)) != []
+
+
+def test_users_change_nothing_that_the_profile_does_not_name() -> None:
+    rules = replace(profile(), unmanaged=UnmanagedPolicy.ENABLED)
+    before = {**BEFORE, "lastName": ("B",), "long": ("x" * 3000,)}
+    made = merged(rules, Sent({"old": ("2",), "new": ("3",)}), before, viewer=Viewer.USER)
+    assert (made.values, made.violations) == (before, ())
 
 
 def test_values_and_user_are_two_forms_of_the_same() -> None:
