@@ -24,8 +24,8 @@ from bench.processes import BenchError
 from gateway.domain.clock import SystemClock
 from gateway.domain.secrets import Secret
 from gateway.domain.sessions.session import UserSession
-from gateway.storage.redis import server_script
 from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.server_script import script_text
 from gateway.storage.redis.sessions import RedisSessions
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ class _Pipeline:
         self._socket.connect(str(server))
         self._answers = self._socket.makefile("rb")
         self._calls: list[bytes] = []
-        script = Path(server_script.__file__).with_name("sessions.lua").read_text(encoding="ascii")
-        self._socket.sendall(_packed(("SCRIPT", "LOAD", server_script.SERVER_CLOCK + script)))
+        self._socket.sendall(_packed(("SCRIPT", "LOAD", script_text("sessions"))))
         self._answers.readline()
         self._answers.readline()
 

@@ -35,6 +35,7 @@ class Server:
     may_answer: asyncio.Event | None = None
     waiting: int = 0
     most_waiting: int = 0
+    several_wait: asyncio.Event = field(default_factory=asyncio.Event)
     connections: dict[asyncio.StreamWriter, asyncio.Task[None]] = field(default_factory=dict)
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -55,6 +56,8 @@ class Server:
         if self.may_answer is not None:
             self.waiting += 1
             self.most_waiting = max(self.most_waiting, self.waiting)
+            if self.waiting > 1:
+                self.several_wait.set()
             await self.may_answer.wait()
             self.waiting -= 1
         writer.write(self.answer)
@@ -228,8 +231,7 @@ async def test_few_requests_run_at_once() -> None:
         client = GuardedHttpClient(LOOPBACK, allow_http=True, limits=limits)
         url = f"http://127.0.0.1:{server.port}/"
         asked = [asyncio.create_task(client.get(url)) for _ in range(5)]
-        while server.waiting < 2:
-            await asyncio.sleep(0)
+        await server.several_wait.wait()
         for _ in range(100):  # turns of the event loop, in which a third request would arrive
             await asyncio.sleep(0)
         server.may_answer.set()
