@@ -27,6 +27,7 @@ from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     DeviceCodePage,
     DeviceDonePage,
@@ -116,6 +117,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
     ErrorPage: PageKind("error", _fixed("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
+    ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
 }

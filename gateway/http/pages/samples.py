@@ -19,6 +19,7 @@ from gateway.http.pages.action_views import (
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     ConsentScope,
     DeviceCodePage,
@@ -245,6 +246,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
     ),
     "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
+    "confirm-link": ConfirmLinkPage(
+        action=_ACTION,
+        key="key",
+        message=Text("confirmExecutionOfActions"),
+        actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP"),
+        client=_CLIENT,
+    ),
     "required-action": RequiredActionPage(actions=("VERIFY_EMAIL", "own-action"), client=_CLIENT),
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))

@@ -246,6 +246,18 @@ class InfoPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmLinkPage:
+    """What the link of a mail will do, before it does it. Field `key`, one button."""
+
+    action: str
+    key: str = field(repr=False)
+    message: Text
+    actions: tuple[str, ...] = ()
+    """Aliases of required actions that the link begins, listed below the message."""
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredActionPage:
     """Actions that are required of the user and that no page performs."""
 
@@ -285,6 +297,7 @@ View = (
     | PageExpiredPage
     | ErrorPage
     | InfoPage
+    | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
 )

@@ -144,6 +144,15 @@ class BrowserSignIn:
         step = await self._sign_ins.show(visit.context, shown, execution)
         return await self._after(visit, step)
 
+    async def go_on(
+        self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        """Continue a sign-in that waited for what a link has done."""
+        visit = await self._visit(request, session, browser)
+        if (changed := await self._with_changed_flow(visit, session)) is not None:
+            return changed
+        return await self._after(visit, await self._sign_ins.show(visit.context, session))
+
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:

@@ -148,7 +148,7 @@ def note_changes(
     event = visit.request.event
     event.user_id = session.user_id
     event.details |= event_details(visit, session)
-    event.changes = tuple(
+    event.changes += tuple(
         replace(change, details={**event.details, **change.details}) for change in changes
     )
 
