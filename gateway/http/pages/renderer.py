@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
@@ -100,6 +101,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(

@@ -15,6 +15,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
@@ -198,6 +199,12 @@ SAMPLES: Final[Mapping[str, View]] = {
         codes=tuple(f"{place:X>4}SAMPLE{place:Y>2}" for place in range(1, 13)),
         generated_at=1_700_000_000_000,
         may_cancel=True,
+    ),
+    "login-verify-email": VerifyEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "select-authenticator": SelectAuthenticatorPage(

@@ -16,6 +16,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
 
@@ -286,6 +287,7 @@ View = (
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
+    | VerifyEmailPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage

@@ -66,6 +66,8 @@ class Visit:
             if identity is None
             else BrowserSession(identity.session, identity.user, identity.authenticated_at),
             has_pages=True,
+            may_ask=Prompt.NONE not in asked.prompt,
+            issuer=request.issuer,
             requested=RequestedAuthentication(
                 level=None if level is None else level.level,
                 level_is_essential=level is not None and level.essential,
