@@ -188,6 +188,7 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            marks=RedisOneTimeMarks(self.client),
         )
 
     async def sign_in(
