@@ -89,7 +89,7 @@ class Guarded:
 
 @pytest.fixture(scope="module")
 def _realm(timed: Timed) -> Iterator[SignInRealm]:
-    settings = SIGN_IN | REFERENCE
+    settings = {**SIGN_IN, **REFERENCE}
     with administered_realm(timed.administration, "timed-lockouts", {}, **settings) as realm:
         yield SignInRealm(realm)
 
