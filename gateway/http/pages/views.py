@@ -12,6 +12,8 @@ from enum import StrEnum
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
     UpdatePasswordPage,
@@ -274,6 +276,8 @@ View = (
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
+    | DeleteCredentialPage
+    | DeleteAccountPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage
