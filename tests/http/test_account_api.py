@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import SECRET, Administration
+from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.own_account import (
     PAGE,
     PROFILE,
@@ -20,7 +20,9 @@ from tests.support.own_account import (
     account_realm,
     session_of,
 )
+from tests.support.wire import DEVICE
 
+PASSWORD_CREDENTIAL: Final = {"type": "password", "value": PASSWORD}
 _SERVICE: Final = {
     "clientId": "service",
     "secret": SECRET,
@@ -42,6 +44,7 @@ OPERATIONS: Final = {
     ("DELETE", "/sessions"): {"manage-account"},
     ("GET", "/credentials"): {"manage-account", "view-profile"},
     ("PUT", "/credentials/none/label"): {"manage-account"},
+    ("DELETE", "/credentials/none"): {"manage-account"},
     ("GET", "/applications"): {"manage-account", "view-applications"},
     ("GET", "/applications/silent/consent"): {"manage-account", "view-consent", "manage-consent"},
     ("POST", "/applications/silent/consent"): {"manage-account", "manage-consent"},
@@ -462,3 +465,44 @@ def test_the_user_of_another_realm_has_no_account_in_this_one(
         beside = OwnAccount(realm)
         token = beside.token("manage-account")
         assert answer(account.ask("GET", "", token)) == UNAUTHORIZED
+
+
+def test_users_delete_credentials_of_their_own_that_may_be_deleted(
+    account: OwnAccount, ann: str
+) -> None:
+    """attacks: E1."""
+    token, lightweight = account.token("ann"), account.token("ann", "light")
+    account.events()
+
+    def device_of(user_id: str) -> str:
+        held = account.realm.get(f"users/{user_id}/credentials")
+        return next(str(one["id"]) for one in held if one["type"] == "otp")
+
+    def deleted(credential: str, by: str = token) -> tuple[int, Any]:
+        found = account.ask("DELETE", f"/credentials/{credential}", by)
+        return found.status_code, found.json() if found.content else None
+
+    devices = [PASSWORD_CREDENTIAL, DEVICE | {"userLabel": "phone"}]
+    coded = account.add("coded", "manage-account", credentials=devices)
+    missing = (404, {"error": "Credential not found"})
+    assert deleted(device_of(coded)) == missing == deleted("none")
+    password = account.realm.get(f"users/{ann}/credentials")[0]["id"]
+    assert deleted(password) == (400, {"error": "Credential type cannot be removed"})
+    account.realm.change("PUT", f"users/{ann}", {"credentials": [DEVICE | {"userLabel": "phone"}]})
+    device = device_of(ann)
+    status, refusal = deleted(device, lightweight)
+    assert (status, refusal["error"].startswith("Insufficient level")) == (403, True)
+    assert account.events() == []
+    assert deleted(device) == (204, None)
+    assert deleted(device) == missing
+    details = {
+        "credential_type": "otp",
+        "selected_credential_id": device,
+        "credential_user_label": "phone",
+    }
+    assert [(one["type"], one["userId"], one["details"]) for one in account.events()] == [
+        ("REMOVE_TOTP", ann, details),
+        ("REMOVE_CREDENTIAL", ann, details),
+    ]
+    assert len(account.realm.get(f"users/{coded}/credentials")) == 2
+    account.realm.change("DELETE", f"users/{coded}")

@@ -45,6 +45,10 @@ class _Credentials:
         await self._credentials.label(request.caller, request.path["id"], label)
         return Reply(HTTPStatus.NO_CONTENT)
 
+    async def remove(self, request: AccountRequest) -> Reply:
+        await self._credentials.remove(request.caller, request.path["id"])
+        return Reply(HTTPStatus.NO_CONTENT)
+
 
 def credential_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
     """Return the rows."""
@@ -52,6 +56,7 @@ def credential_operations(use_cases: AccountUseCases) -> tuple[AccountOperation,
     return (
         AccountOperation("GET", "credentials", handlers.list),
         AccountOperation("PUT", "credentials/{id}/label", handlers.label, _LABEL),
+        AccountOperation("DELETE", "credentials/{id}", handlers.remove),
     )
 
 
