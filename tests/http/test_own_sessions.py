@@ -165,7 +165,7 @@ def test_a_consent_names_scopes_of_the_client(account: OwnAccount) -> None:
     account.events()
     missing = {"errorMessage": "No client with clientId: none found."}
     for method in ("GET", "POST", "DELETE"):
-        document = {"grantedScopes": []} if method == "POST" else None
+        document: Any = {"grantedScopes": []} if method == "POST" else None
         found = account.ask(method, "/applications/none/consent", token, json=document)
         assert (found.status_code, found.json()) == (404, missing)
     refused: tuple[Any, ...] = (
