@@ -1,4 +1,4 @@
-"""How long the links of mails last. Keycloak: RealmModel.getActionTokenGeneratedByUserLifespan."""
+"""How long the links of mails last. Keycloak: 16.2."""
 
 import re
 from datetime import timedelta

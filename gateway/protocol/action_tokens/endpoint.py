@@ -1,7 +1,7 @@
 """Opens the links of mails: GET shows what will happen, POST does it, once.
 
 Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-gateways, one acts. Keycloak: LoginActionsService.handleActionToken, 12.12
+gateways, one acts. Keycloak: LoginActionsService, 16.2
 """
 
 from collections.abc import Iterable
