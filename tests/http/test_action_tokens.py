@@ -12,6 +12,7 @@ from tests.support.administration import SECRET, Administration
 from tests.support.gateway_process import until
 from tests.support.mailed_links import MailedRealm, follow, key_of, mailed_realm
 from tests.support.sign_in_browser import Page, SignInBrowser, with_query
+from tests.support.wire import claims_of
 
 _INVALID = "This link is not valid."
 _LONG = "x" * 9_000
@@ -27,6 +28,7 @@ def mailed(administration: Administration) -> Iterator[MailedRealm]:
         browserSecurityHeaders={"referrerPolicy": "unsafe-url"},
         internationalizationEnabled=True,
         supportedLocales=["en", "de"],
+        actionTokenGeneratedByAdminLifespan=7200,
     ) as realm:
         yield realm
 
@@ -69,6 +71,8 @@ def test_opening_a_link_changes_nothing_and_tells_nobody_of_it(
     assert mailed.events() == []
     done = follow(mailed.browser(), link)
     assert "Ihre E-Mail-Adresse wurde bestätigt." in done.text
+    claims = claims_of(key_of(link))
+    assert claims["exp"] - claims["iat"] == 7200
     assert key_of(link)[-40:] not in administration.gateway.log_text()
 
 
@@ -99,9 +103,8 @@ def _url(mailed: MailedRealm, key: str) -> str:
 
 
 def _changed_claims(key: str, **claims: Any) -> str:
-    head, payload, signature = key.split(".")
-    document = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-    sent = json.dumps(document | claims).encode()
+    head, _, signature = key.split(".")
+    sent = json.dumps({**claims_of(key), **claims}).encode()
     return f"{head}.{base64.urlsafe_b64encode(sent).decode().rstrip('=')}.{signature}"
 
 

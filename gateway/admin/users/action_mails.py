@@ -9,7 +9,7 @@ from gateway.admin.access import Acting, InvalidRequest, MailFailed, existing, g
 from gateway.admin.changes import Change, Changes
 from gateway.authentication.action_tokens import new_action_token
 from gateway.authentication.link_mails import LinkMail
-from gateway.domain.action_tokens import ActionTokenKind
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import UPDATE_PASSWORD

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.authentication.action_tokens import read_action_token
-from gateway.domain.action_tokens import ActionToken
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.authentication.action_tokens import ActionToken
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
