@@ -1,5 +1,6 @@
 """The engine with every authenticator and condition that acts."""
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -56,6 +57,7 @@ def sign_in_engine(
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
     marks: OneTimeMarks,
+    removal: AccountRemoval,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
@@ -83,6 +85,8 @@ def sign_in_engine(
                 updates,
                 database=database,
                 pauses=MailPauses(marks),
+                directory=directory,
+                removal=removal,
             ),
         ),
     )
