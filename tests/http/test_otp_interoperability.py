@@ -101,6 +101,7 @@ class Device:
             by_time = (f"--time-step-size={self.policy.period}s", *_now(moment + offset * step))
             assert self._by_oathtool(*by_time) == made
             return made
+        assert isinstance(otp, pyotp.HOTP)
         counter = _FIRST_COUNTER + offset
         made = otp.at(offset)
         # oathtool counts with SHA-1 alone; a step of one second makes time a counter.
