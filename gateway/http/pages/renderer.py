@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -107,6 +108,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
     VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
     DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
