@@ -12,6 +12,7 @@ from gateway.http.sign_in.login_actions import LoginActions
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.http.sign_in.routes import SignInHandlers
+from gateway.protocol.account_console import ConsoleClients
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
 from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
 from gateway.protocol.client_authentication import ClientAuthenticator
@@ -27,14 +28,16 @@ def browser_sign_in(
     services: Services, grants: GrantServices, checks: CheckServices
 ) -> BrowserSignIn:
     """Return what signs users in on pages."""
-    devices = services.device_authorizations
+    devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
     return BrowserSignIn(
         ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
         Purposes(
             AuthorizationEndpoint(checks),
             SignInCompletion(grants.sessions, grants.encryption),
             UserCodes(devices, checks),
-            DeviceApprovals(SessionJoining(grants.sessions), devices),
+            DeviceApprovals(joining, devices),
+            ConsoleClients(services.directory),
+            joining,
         ),
         services.directory,
         grants.consents,

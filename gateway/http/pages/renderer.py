@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -20,8 +21,11 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
+from gateway.http.pages.dates import date_time
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
+from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
+from gateway.http.pages.page_kind import PageKind, fixed_title
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
@@ -51,25 +55,6 @@ from gateway.http.replies import Headers, Reply
 
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
-Title = Callable[[Any, Texts], str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageKind:
-    """How a kind of page is rendered. `name` is that of the template, and `data-page-id`."""
-
-    name: str
-    title: Title
-    signs_in: bool = False
-    """The title of the window says where the user signs in."""
-    sends_form: bool = False
-    runs_script: bool = False
-
-
-def _fixed(key: str) -> Title:
-    return lambda _view, texts: texts(key)
-
-
 def _title_of_consent(view: ConsentPage, texts: Texts) -> str:
     return texts("oauthGrantTitle", _client_name(view.client, texts))
 
@@ -85,39 +70,40 @@ def _title_of_info(view: InfoPage, texts: Texts) -> str:
 
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", _fixed("loginAccountTitle")),
-    UsernamePage: _SIGN_IN("login-username", _fixed("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", _fixed("loginAccountTitle")),
-    OneTimeCodePage: _SIGN_IN("login-otp", _fixed("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
-    UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
+    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
+    UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
+    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
+    OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
+    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
+    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
+    UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
     RecoveryCodePage: _SIGN_IN(
-        "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
+        "login-recovery-authn-code-input", fixed_title("auth-recovery-code-header")
     ),
     RecoveryCodesPage: _SIGN_IN(
-        "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
+        "login-recovery-authn-code-config", fixed_title("recovery-code-config-header")
     ),
-    TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
-    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
+    TermsPage: _SIGN_IN("terms", fixed_title("termsTitle")),
+    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", fixed_title("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
-        "logout-confirm", _fixed("logoutConfirmTitle"), sends_form=True
+        "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
     ),
-    LoggedOutPage: PageKind("logged-out", _fixed("successLogout")),
+    LoggedOutPage: PageKind("logged-out", fixed_title("successLogout")),
     FrontChannelLogoutPage: PageKind(
-        "frontchannel-logout", _fixed("frontchannel-logout.title"), runs_script=True
+        "frontchannel-logout", fixed_title("frontchannel-logout.title"), runs_script=True
     ),
     DeviceCodePage: PageKind(
-        "device-code", _fixed("oauth2DeviceVerificationTitle"), sends_form=True
+        "device-code", fixed_title("oauth2DeviceVerificationTitle"), sends_form=True
     ),
     DeviceDonePage: PageKind("device-done", _title_of_device),
-    AlreadySignedInPage: PageKind("already-signed-in", _fixed("alreadyLoggedIn")),
-    PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
-    ErrorPage: PageKind("error", _fixed("errorTitle")),
+    AlreadySignedInPage: PageKind("already-signed-in", fixed_title("alreadyLoggedIn")),
+    PageExpiredPage: PageKind("page-expired", fixed_title("pageExpiredTitle")),
+    ErrorPage: PageKind("error", fixed_title("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
-    RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
-    FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
+    RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
+    FormPostPage: PageKind("form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True),
+    **ACCOUNT_PAGES,
 }
 
 LanguageUrl = Callable[[str], str]
@@ -185,6 +171,8 @@ class ShownPage:
     frames: tuple[LogoutFrame, ...]
     selected_device: str
     qr_code: QrCode | None
+    date_time: Callable[[datetime], str]
+    safe_link: Callable[[str], str] = safe_link
 
 
 class PageRenderer:
@@ -229,7 +217,7 @@ class PageRenderer:
         lang = frame.locale if self._has_texts(frame, design) else ENGLISH
         client = getattr(view, "client", None)
         return ShownPage(
-            id=f"login-{kind.name}",
+            id=f"{kind.id_prefix}{kind.name}",
             title=title,
             window_title=texts("loginTitle", name) if kind.signs_in else f"{title} - {name}",
             realm_name=name,
@@ -242,13 +230,14 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
-            style_sheets=self._style_sheets(look, frame.theme),
+            style_sheets=self._style_sheets(kind, look, frame.theme),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
             continue_url=safe_target(getattr(view, "continue_url", "")),
             frames=_shown_frames(getattr(view, "frames", ()), texts),
             selected_device=_selected_device(view),
             qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
+            date_time=partial(date_time, frame.locale),
         )
 
     def _has_texts(self, frame: PageFrame, design: Design) -> bool:
@@ -256,8 +245,8 @@ class PageRenderer:
         wanted = [tag for tag in fallbacks(frame.locale) if tag != ENGLISH]
         return any(tag in layer for tag in wanted for layer in layers)
 
-    def _style_sheets(self, look: Appearance, theme: str) -> tuple[str, ...]:
-        found = [self._urls.style_sheet]
+    def _style_sheets(self, kind: PageKind, look: Appearance, theme: str) -> tuple[str, ...]:
+        found = [self._urls.style_sheet, *map(self._urls.built_in, kind.style_sheets)]
         accent = parse_color(look.accent_color)
         if accent is not None:
             found.append(self._urls.accent(accent))

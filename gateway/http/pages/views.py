@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     RecoveryCodesPage,
@@ -287,4 +288,5 @@ View = (
     | InfoPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

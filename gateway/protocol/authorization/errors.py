@@ -32,6 +32,8 @@ class PageMessage(StrEnum):
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815
+    noAccessMessage = "No access"  # noqa: N815
+    accountConsoleDisabledMessage = "Account management is not enabled."  # noqa: N815
 
     oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
         "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."

@@ -1,6 +1,7 @@
 """What a sign-in is for: it decides what follows when the user has signed in, or refuses.
 
-A client gets its response; a device is connected. The request that a sign-in keeps says which.
+A client gets its response; a device is connected; a page of the account console is shown. The
+request that a sign-in keeps says which.
 """
 
 from collections.abc import Mapping
@@ -9,24 +10,30 @@ from typing import Protocol
 
 from gateway.domain.events import EventError
 from gateway.domain.sessions import UserSession
+from gateway.protocol.account_console import (
+    AccountResult,
+    AccountVisit,
+    ConsoleClients,
+    names_account_page,
+)
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
     AuthorizationRequest,
+    PageError,
+    PageMessage,
     RedirectError,
 )
-from gateway.protocol.browser_sign_in.outcomes import Respond
+from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
 from gateway.protocol.device_authorization import (
     DeviceApprovals,
     DeviceConnection,
-    DeviceResult,
     UserCodes,
     names_device,
 )
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.completion import SignInCompletion
-from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
+from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
@@ -43,7 +50,7 @@ class Purpose(Protocol):
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
         ...
 
@@ -69,7 +76,7 @@ class ClientPurpose:
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         await self.endpoint.use_up(request, self.asked)
         completed = await self.completion.complete(request, self.asked, finished)
         return completed.response, completed.session
@@ -102,7 +109,7 @@ class DevicePurpose:
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         return await self.approvals.approve(request, self.asked, finished)
 
     async def reject(
@@ -119,6 +126,45 @@ class DevicePurpose:
         return OAuthError(error, description, event=_failure(event_error))
 
 
+@dataclass(frozen=True, slots=True)
+class AccountPurpose:
+    """The browser goes to a page of the account console, signed in, without a code."""
+
+    asked: AccountVisit
+    joining: SessionJoining = field(repr=False)
+    is_always_confirmed: bool = False
+
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[SignInResponse, UserSession]:
+        joined = await self.joining.join(request, self.asked, finished)
+        status = finished.action.get("kc_action_status", "")
+        action = finished.action.get("kc_action", "")
+        return AccountResult(self.asked.page, action, status), joined.session
+
+    async def reject(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        description: str | None = None,  # noqa: ARG002 - the page says that there is no access
+    ) -> Respond:
+        raise self.refusal("access_denied", EventError.REJECTED_BY_USER)
+
+    def refusal(
+        self,
+        error: str,
+        event_error: str | None,
+        description: str | None = None,  # noqa: ARG002
+    ) -> OAuthError:
+        refusal = PageError(
+            PageMessage.noAccessMessage,
+            event_error=event_error or "",
+            error=error,
+            client=self.asked.client.client,
+        )
+        refusal.event = _failure(event_error)
+        return refusal
+
+
 class Purposes:
     """Returns the purpose of a sign-in that begins or continues."""
 
@@ -128,17 +174,24 @@ class Purposes:
         completion: SignInCompletion,
         user_codes: UserCodes,
         approvals: DeviceApprovals,
+        console: ConsoleClients,
+        joining: SessionJoining,
     ) -> None:
         self._endpoint = endpoint
         self._completion = completion
         self._user_codes = user_codes
         self._approvals = approvals
+        self._console = console
+        self._joining = joining
 
     def of_client(self, asked: AuthorizationRequest) -> Purpose:
         return ClientPurpose(asked, self._endpoint, self._completion)
 
     def of_device(self, device: DeviceConnection) -> Purpose:
         return DevicePurpose(device, self._approvals)
+
+    def of_account(self, visit: AccountVisit) -> Purpose:
+        return AccountPurpose(visit, self._joining)
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
@@ -148,6 +201,8 @@ class Purposes:
         """
         if names_device(stored):
             return self.of_device(await self._user_codes.resume(request, stored))
+        if names_account_page(stored):
+            return self.of_account(await self._console.resume(request, stored))
         return self.of_client(await self._endpoint.resume(request, stored))
 
 

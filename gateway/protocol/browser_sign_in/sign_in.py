@@ -24,6 +24,7 @@ from gateway.domain.authentication import (
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.sessions import UserSession
+from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
@@ -34,6 +35,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     AskConsent,
     Outcome,
     Respond,
+    SignInResponse,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
@@ -52,9 +54,8 @@ from gateway.protocol.browser_sign_in.visit import (
     with_locale,
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
-from gateway.protocol.device_authorization import DeviceConnection, DeviceResult
+from gateway.protocol.device_authorization import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
@@ -105,6 +106,14 @@ class BrowserSignIn:
         """Begin the sign-in of a user who connects a device."""
         return await self._begin(
             Visit(request, self._purposes.of_device(device), browser, is_new=True)
+        )
+
+    async def begin_for_account(
+        self, request: ProtocolRequest, asked: AccountVisit, browser: Browser
+    ) -> Outcome:
+        """Begin the sign-in of a user who opens the account console."""
+        return await self._begin(
+            Visit(request, self._purposes.of_account(asked), browser, is_new=True)
         )
 
     async def _begin(self, visit: Visit) -> Outcome:
@@ -353,7 +362,7 @@ def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
 
 async def _completed(
     visit: Visit, finished: FinishedSignIn
-) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+) -> tuple[SignInResponse, UserSession]:
     """Complete the sign-in; raises as `Purpose.complete` does.
 
     A user who has signed in with credentials gets a new session if that of the browser has ended.
