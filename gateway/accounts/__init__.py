@@ -1,0 +1,1 @@
+"""What users do with their own accounts: one use case per action, for JSON and for pages."""
