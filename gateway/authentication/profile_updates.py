@@ -14,6 +14,7 @@ from gateway.authentication.realm_profile import LANGUAGE, locked_names, request
 from gateway.authentication.unique_names import NameTaken, require_free_names
 from gateway.domain.authentication import ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
+from gateway.domain.events import Detail
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.user_profile.findings import Violation
@@ -163,9 +164,9 @@ class ProfileUpdates:
         self._updates = updates
 
     async def store(
-        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str
+        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str | None = None
     ) -> ProfileChange:
-        """Store the values of a form; `performed` is the alias of the required action.
+        """Store the values of a form; `performed` is the alias of the required action, if any.
 
         Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
         """
@@ -177,7 +178,7 @@ class ProfileUpdates:
         profile: OwnProfile,
         user_id: str,
         sent: Texts,
-        performed: str,
+        performed: str | None,
         matches: PatternMatches,
     ) -> ProfileChange:
         realm = profile.entry.realm
@@ -209,3 +210,23 @@ def _beyond_limits(given: Values, known: Values) -> Iterator[Violation]:
             yield Violation(name, "error-invalid-multivalued-size", (name, 0, MOST_VALUES))
         if any(len(value) > LONGEST_VALUE for value in values):
             yield Violation(name, "error-invalid-length", (name, 0, LONGEST_VALUE))
+
+
+def change_details(change: ProfileChange) -> dict[str, str]:
+    """Return address and names before and after; other attributes are not for events."""
+    before, after = change.before, change.after
+    changes = (
+        (Detail.PREVIOUS_EMAIL, before.email, Detail.UPDATED_EMAIL, after.email),
+        (
+            Detail.PREVIOUS_FIRST_NAME,
+            before.first_name,
+            Detail.UPDATED_FIRST_NAME,
+            after.first_name,
+        ),
+        (Detail.PREVIOUS_LAST_NAME, before.last_name, Detail.UPDATED_LAST_NAME, after.last_name),
+    )
+    found: dict[str, str] = {}
+    for previous, old, updated, new in changes:
+        if old != new:
+            found |= {name: text for name, text in ((previous, old), (updated, new)) if text}
+    return found

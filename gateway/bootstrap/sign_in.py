@@ -32,12 +32,12 @@ def browser_sign_in(
     return BrowserSignIn(
         ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
         Purposes(
-            AuthorizationEndpoint(checks),
-            SignInCompletion(grants.sessions, grants.encryption),
-            UserCodes(devices, checks),
-            DeviceApprovals(joining, devices),
-            ConsoleClients(services.directory),
-            joining,
+            endpoint=AuthorizationEndpoint(checks),
+            completion=SignInCompletion(grants.sessions, grants.encryption),
+            user_codes=UserCodes(devices, checks),
+            approvals=DeviceApprovals(joining, devices),
+            console=ConsoleClients(services.directory),
+            joining=joining,
         ),
         services.directory,
         grants.consents,
@@ -52,7 +52,7 @@ def sign_in_handlers(
     endpoint = AuthorizationEndpoint(checks)
     user_codes = UserCodes(services.device_authorizations, checks)
     sign_in = browser_sign_in(services, grants, checks)
-    cookies = _cookies(services, grants)
+    cookies = browser_cookies(services, grants)
     shown = PageReplies(pages)
     replies = OutcomeReplies(shown, cookies, grants.encryption)
     return SignInHandlers(
@@ -68,7 +68,7 @@ def logout_handlers(
 ) -> LogoutHandlers:
     """Return what answers the URLs of logouts."""
     logout = BrowserLogout(services.directory, grants.sessions)
-    shown, cookies = PageReplies(pages), _cookies(services, grants)
+    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
     return LogoutHandlers(
         of_clients=LogoutEndpoint(clients, grants.sessions),
         of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
@@ -76,6 +76,7 @@ def logout_handlers(
     )
 
 
-def _cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+def browser_cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+    """Return what reads and writes the cookies of sign-ins."""
     identities = IdentityVerification(services.directory, grants.sessions)
     return BrowserCookies(services.secrets, identities)

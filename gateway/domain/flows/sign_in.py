@@ -91,6 +91,10 @@ class SignInRules:
     None where it is not set: the password policy says it.
     """
 
+    def offers(self, action: str) -> bool:
+        """Tell whether the realm has a required action and has not switched it off."""
+        return action in self.action_order and action not in self.off
+
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
         for bound in (self.browser, self.direct_grant):

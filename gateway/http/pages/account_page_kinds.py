@@ -15,9 +15,7 @@ from gateway.http.pages.account_views import (
 )
 from gateway.http.pages.page_kind import PageKind, fixed_title
 
-_ACCOUNT: Final = partial(
-    PageKind, sends_form=True, id_prefix="", style_sheets=("account.css",)
-)
+_ACCOUNT: Final = partial(PageKind, sends_form=True, id_prefix="", style_sheets=("account.css",))
 ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
     PersonalInfoPage: _ACCOUNT("account-personal-info", fixed_title("accountPersonalInfo")),
     SigningInPage: _ACCOUNT("account-signing-in", fixed_title("accountSigningIn")),

@@ -41,9 +41,7 @@ _LINKS: Final = (
 
 
 def _frame(current: int) -> AccountFrame:
-    links = tuple(
-        replace(link, is_current=place == current) for place, link in enumerate(_LINKS)
-    )
+    links = tuple(replace(link, is_current=place == current) for place, link in enumerate(_LINKS))
     return AccountFrame(
         username="maria.schmidt@example.com",
         full_name="Maria Schmidt",

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.realm import Appearance, Realm, appearance_of
 from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
+from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     RecoveryCodesPage,
@@ -24,7 +25,6 @@ from gateway.http.pages.content_security_policy import PageSources, origin_of, p
 from gateway.http.pages.dates import date_time
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
-from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
 from gateway.http.pages.page_kind import PageKind, fixed_title
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
@@ -55,6 +55,8 @@ from gateway.http.replies import Headers, Reply
 
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
+
+
 def _title_of_consent(view: ConsentPage, texts: Texts) -> str:
     return texts("oauthGrantTitle", _client_name(view.client, texts))
 
@@ -84,7 +86,9 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", fixed_title("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", fixed_title("termsTitle")),
-    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", fixed_title("loginChooseAuthenticator")),
+    SelectAuthenticatorPage: _SIGN_IN(
+        "select-authenticator", fixed_title("loginChooseAuthenticator")
+    ),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
         "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
@@ -102,7 +106,9 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ErrorPage: PageKind("error", fixed_title("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
     RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
-    FormPostPage: PageKind("form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True),
+    FormPostPage: PageKind(
+        "form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True
+    ),
     **ACCOUNT_PAGES,
 }
 

@@ -13,7 +13,7 @@ from gateway.protocol.sign_in_results.consents import ConsentItem
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 SignInResponse = AuthorizationResponse | DeviceResult | AccountResult
-"""What a sign-in comes to: the client's response, what became of a device, a page of the console."""
+"""The client's response, what became of a device, or a page of the account console."""
 
 
 @dataclass(frozen=True, slots=True)

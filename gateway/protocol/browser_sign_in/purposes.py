@@ -170,6 +170,7 @@ class Purposes:
 
     def __init__(
         self,
+        *,
         endpoint: AuthorizationEndpoint,
         completion: SignInCompletion,
         user_codes: UserCodes,

@@ -112,6 +112,8 @@ class BrowserSignIn:
         self, request: ProtocolRequest, asked: AccountVisit, browser: Browser
     ) -> Outcome:
         """Begin the sign-in of a user who opens the account console."""
+        request.event.begin(EventType.LOGIN)
+        request.event.client_id = asked.client.client.client_id
         return await self._begin(
             Visit(request, self._purposes.of_account(asked), browser, is_new=True)
         )
@@ -360,9 +362,7 @@ def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
     return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
 
 
-async def _completed(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[SignInResponse, UserSession]:
+async def _completed(visit: Visit, finished: FinishedSignIn) -> tuple[SignInResponse, UserSession]:
     """Complete the sign-in; raises as `Purpose.complete` does.
 
     A user who has signed in with credentials gets a new session if that of the browser has ended.
