@@ -10,7 +10,6 @@ from gateway.http.pages.account_views import (
     DeviceActivityPage,
     GroupsPage,
     PersonalInfoPage,
-    RemoveCredentialPage,
     SigningInPage,
 )
 from gateway.http.pages.page_kind import PageKind, fixed_title
@@ -19,9 +18,6 @@ _ACCOUNT: Final = partial(PageKind, sends_form=True, id_prefix="", style_sheets=
 ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
     PersonalInfoPage: _ACCOUNT("account-personal-info", fixed_title("accountPersonalInfo")),
     SigningInPage: _ACCOUNT("account-signing-in", fixed_title("accountSigningIn")),
-    RemoveCredentialPage: _ACCOUNT(
-        "account-remove-credential", fixed_title("accountRemoveLastTitle")
-    ),
     DeviceActivityPage: _ACCOUNT("account-devices", fixed_title("accountDevices")),
     ApplicationsPage: _ACCOUNT("account-applications", fixed_title("accountApplications")),
     GroupsPage: _ACCOUNT("account-groups", fixed_title("accountGroups")),

@@ -21,7 +21,6 @@ from gateway.http.pages.account_views import (
     GroupRow,
     GroupsPage,
     PersonalInfoPage,
-    RemoveCredentialPage,
     SessionRow,
     SigningInPage,
 )
@@ -131,9 +130,6 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
             ),
         ),
     ),
-    "account-remove-credential": RemoveCredentialPage(
-        frame=_frame(1), label="Phone", continue_url=_URL, cancel_url=_URL
-    ),
     "account-devices": DeviceActivityPage(
         frame=_frame(2),
         action=_URL,
@@ -198,7 +194,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
     "account-applications-none": ApplicationsPage(frame=_frame(3), action=_URL, applications=()),
     "account-groups": GroupsPage(
         frame=_frame(4),
-        groups=(GroupRow(("Sales",)), GroupRow(("Sales", "Europe", "Key Accounts"))),
+        groups=(GroupRow("Sales"), GroupRow("Key Accounts", "/Sales/Europe/Key Accounts")),
     ),
     "account-groups-none": GroupsPage(frame=_frame(4), groups=()),
     "account-certificates": CertificatesPage(

@@ -103,17 +103,6 @@ class SigningInPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveCredentialPage:
-    """The warning before the last credential is removed: the user could not sign in any more."""
-
-    frame: AccountFrame
-    label: str = field(repr=False)
-    continue_url: str
-    cancel_url: str
-    message: Message | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
     """One session on a device. `browser` and `system` are names, empty where none is known."""
 
@@ -172,9 +161,10 @@ class ApplicationsPage:
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group by its path, outermost first."""
+    """A group; `path` is that of one inside another group, empty for others."""
 
-    path: tuple[str, ...]
+    name: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +199,6 @@ class CertificatesPage:
 AccountView = (
     PersonalInfoPage
     | SigningInPage
-    | RemoveCredentialPage
     | DeviceActivityPage
     | ApplicationsPage
     | GroupsPage
