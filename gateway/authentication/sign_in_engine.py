@@ -1,5 +1,6 @@
 """The engine with every authenticator and condition that acts."""
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -53,6 +54,7 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    removal: AccountRemoval,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
@@ -73,6 +75,8 @@ def sign_in_engine(
         passwords=passwords,
         actions=RequiredActions(
             PendingActions(database, accounts),
-            required_actions(accounts, new_passwords, codes, updates),
+            required_actions(
+                accounts, new_passwords, codes, updates, directory=directory, removal=removal
+            ),
         ),
     )

@@ -13,6 +13,7 @@ from gateway.authentication.engine.context import (
 from gateway.authentication.engine.engine import SignInEngine
 from gateway.authentication.engine.steps import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     Replayed,

@@ -52,6 +52,8 @@ class SignIn:
     """What the next form says, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
     """What a required action has changed in the account."""
+    ended_with: MessageKey | None = None
+    """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)

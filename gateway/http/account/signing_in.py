@@ -69,9 +69,7 @@ class SigningIn(PageHandler):
         found = await self.credentials.list(visitor.caller)
         return SigningInPage(
             frame=visitor.frame,
-            sections=tuple(
-                self._section(visitor, one) for one in found if one.kind.type in _SHOWN
-            ),
+            sections=tuple(self._section(visitor, one) for one in found if one.kind.type in _SHOWN),
             message=message,
         )
 
@@ -87,12 +85,12 @@ class SigningIn(PageHandler):
             set_up_url=self._action(visitor, found.create_action),
         )
 
-    def _row(
-        self, visitor: Visitor, found: OwnCredentialType, own: OwnCredential
-    ) -> CredentialRow:
+    def _row(self, visitor: Visitor, found: OwnCredentialType, own: OwnCredential) -> CredentialRow:
         credential, codes = own.credential, own.codes
-        left = None if codes is None else Text(
-            "accountRecoveryCodesLeft", (str(codes.left), str(codes.total))
+        left = (
+            None
+            if codes is None
+            else Text("accountRecoveryCodesLeft", (str(codes.left), str(codes.total)))
         )
         return CredentialRow(
             label=credential.label or "",

@@ -15,6 +15,8 @@ from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to
 from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
     UpdatePasswordPage,
@@ -25,7 +27,8 @@ from gateway.http.pages.content_security_policy import PageSources, origin_of, p
 from gateway.http.pages.dates import date_time
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
-from gateway.http.pages.page_kind import PageKind, fixed_title
+from gateway.http.pages.page_kind import PageKind
+from gateway.http.pages.page_kind import fixed_title as _fixed
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
@@ -70,45 +73,47 @@ def _title_of_info(view: InfoPage, texts: Texts) -> str:
     return texts.of(view.title or view.message)
 
 
+def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
+    return texts("deleteCredentialTitle", _credential_name(view, texts))
+
+
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
-    UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
-    OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
-    UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
+    LoginPage: _SIGN_IN("login", _fixed("loginAccountTitle")),
+    UsernamePage: _SIGN_IN("login-username", _fixed("loginAccountTitle")),
+    PasswordPage: _SIGN_IN("login-password", _fixed("loginAccountTitle")),
+    OneTimeCodePage: _SIGN_IN("login-otp", _fixed("loginOtpTitle")),
+    UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
+    ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
+    UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
     RecoveryCodePage: _SIGN_IN(
-        "login-recovery-authn-code-input", fixed_title("auth-recovery-code-header")
+        "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
     ),
     RecoveryCodesPage: _SIGN_IN(
-        "login-recovery-authn-code-config", fixed_title("recovery-code-config-header")
+        "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
-    TermsPage: _SIGN_IN("terms", fixed_title("termsTitle")),
-    SelectAuthenticatorPage: _SIGN_IN(
-        "select-authenticator", fixed_title("loginChooseAuthenticator")
-    ),
+    TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
+    DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
+    DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
-        "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
+        "logout-confirm", _fixed("logoutConfirmTitle"), sends_form=True
     ),
-    LoggedOutPage: PageKind("logged-out", fixed_title("successLogout")),
+    LoggedOutPage: PageKind("logged-out", _fixed("successLogout")),
     FrontChannelLogoutPage: PageKind(
-        "frontchannel-logout", fixed_title("frontchannel-logout.title"), runs_script=True
+        "frontchannel-logout", _fixed("frontchannel-logout.title"), runs_script=True
     ),
     DeviceCodePage: PageKind(
-        "device-code", fixed_title("oauth2DeviceVerificationTitle"), sends_form=True
+        "device-code", _fixed("oauth2DeviceVerificationTitle"), sends_form=True
     ),
     DeviceDonePage: PageKind("device-done", _title_of_device),
-    AlreadySignedInPage: PageKind("already-signed-in", fixed_title("alreadyLoggedIn")),
-    PageExpiredPage: PageKind("page-expired", fixed_title("pageExpiredTitle")),
-    ErrorPage: PageKind("error", fixed_title("errorTitle")),
+    AlreadySignedInPage: PageKind("already-signed-in", _fixed("alreadyLoggedIn")),
+    PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
+    ErrorPage: PageKind("error", _fixed("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
-    RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
-    FormPostPage: PageKind(
-        "form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True
-    ),
+    RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
+    FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
     **ACCOUNT_PAGES,
 }
 
@@ -177,6 +182,7 @@ class ShownPage:
     frames: tuple[LogoutFrame, ...]
     selected_device: str
     qr_code: QrCode | None
+    credential_name: str
     date_time: Callable[[datetime], str]
     safe_link: Callable[[str], str] = safe_link
 
@@ -244,6 +250,7 @@ class PageRenderer:
             selected_device=_selected_device(view),
             qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
             date_time=partial(date_time, frame.locale),
+            credential_name=_credential_name(view, texts),
         )
 
     def _has_texts(self, frame: PageFrame, design: Design) -> bool:
@@ -312,6 +319,15 @@ def _selected_device(view: View) -> str:
 def _action_name(texts: Texts, alias: str) -> str:
     key = f"requiredAction.{alias}"
     return alias if texts.pattern(key) is None else texts(key)
+
+
+def _credential_name(view: View, texts: Texts) -> str:
+    """Return what the user calls the credential, else its type."""
+    if not isinstance(view, DeleteCredentialPage):
+        return ""
+    key = f"{view.credential_type}-display-name"
+    known = view.credential_type if texts.pattern(key) is None else texts(key)
+    return view.label or known
 
 
 def _sources(kind: PageKind, page: ShownPage) -> PageSources:

@@ -10,6 +10,8 @@ from gateway.domain.texts import Text
 from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
@@ -200,6 +202,20 @@ SAMPLES: Final[Mapping[str, View]] = {
         may_cancel=True,
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
+    "delete-credential": DeleteCredentialPage(
+        action=_ACTION,
+        client=_CLIENT,
+        credential_type="otp",
+        label="iPhone",
+        message=Message(Text("deleteCredentialLastSecondFactorMessage"), MessageKind.WARNING),
+        may_cancel=True,
+    ),
+    "delete-credential-last": DeleteCredentialPage(
+        action=_ACTION,
+        credential_type="recovery-authn-codes",
+        message=Message(Text("deleteCredentialLastMessage"), MessageKind.WARNING),
+    ),
+    "delete-account-confirm": DeleteAccountPage(action=_ACTION, client=_CLIENT, may_cancel=True),
     "select-authenticator": SelectAuthenticatorPage(
         action=_ACTION,
         client=_CLIENT,

@@ -13,6 +13,8 @@ from gateway.domain.texts import Text
 from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
     UpdatePasswordPage,
@@ -275,6 +277,8 @@ View = (
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
+    | DeleteCredentialPage
+    | DeleteAccountPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage

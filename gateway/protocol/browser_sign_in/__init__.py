@@ -8,6 +8,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Expired,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     SignedIn,
@@ -35,6 +36,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     AskConsent,
     Outcome,
     Respond,
+    SignedOff,
     SignInResponse,
     Stop,
 )
@@ -264,6 +266,10 @@ class BrowserSignIn:
                 return await visit.purpose.reject(visit.request, declined.text)
             case Refused():
                 return refused(visit, step.error)
+            case Ended():
+                await self._sign_ins.end(step.session)
+                visit.request.event.withdraw()
+                return SignedOff(step.message, visit.client)
         return expired(visit, step.session)
 
     async def _note_changes(self, visit: Visit, step: Step) -> None:
