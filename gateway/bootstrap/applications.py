@@ -22,6 +22,7 @@ from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
+from gateway.bootstrap.own_accounts import account_use_cases
 from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import (
     check_services,
@@ -175,6 +176,7 @@ def _routes(
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
     pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.
@@ -183,9 +185,7 @@ def _routes(
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
         *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
-        *build_account_routes(
-            account_handlers(services, grants, checks, access_tokens, pages), context
-        ),
+        *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

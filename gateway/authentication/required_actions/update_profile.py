@@ -19,7 +19,6 @@ from gateway.authentication.profile_updates import (
     OwnProfile,
     ProfileRejected,
     ProfileUpdates,
-    change_details,
 )
 from gateway.authentication.realm_profile import profile_violations
 from gateway.domain.authentication import Challenge, FormName, MessageKey
@@ -58,7 +57,7 @@ class UpdateProfile:
         except ProfileRejected as rejected:
             message = MessageKey.INVALID_PROFILE
             return Asked(self._form(sign_in, form, rejected.violations, message), NO_CHANGES)
-        details = {Detail.CONTEXT: UPDATE_PROFILE, **change_details(change)}
+        details = {Detail.CONTEXT: UPDATE_PROFILE, **change.details}
         return Performed(AccountChanges((AccountChange(EventType.UPDATE_PROFILE, details),)))
 
     def _form(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from gateway.accounts.access import AccountRole
-from gateway.accounts.profile_form import AccountProfileForm
+from gateway.accounts.profile import AccountProfile
 from gateway.authentication.profile_updates import ProfileRejected
 from gateway.domain.authentication import MessageKey, ProfileField
 from gateway.domain.texts import Text
@@ -23,7 +23,7 @@ _UPDATE_EMAIL: Final = "UPDATE_EMAIL"
 class PersonalInfo(PageHandler):
     """Shows and takes the profile."""
 
-    profile: AccountProfileForm
+    profile: AccountProfile
     page: ClassVar = AccountPage.PERSONAL_INFO
     name: ClassVar = "accountPersonalInfo"
     icon: ClassVar = AccountIcon.PERSON

@@ -6,7 +6,7 @@ What only an operator should know is in the log line under that id. Keycloak: 12
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import Forbidden
+from gateway.admin.access import Forbidden, NotAuthenticated
 from gateway.domain.clients import Client
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.texts import Text
@@ -57,7 +57,7 @@ def _text(error: Exception) -> Text:
             return _TEXTS.get((error.error, error.description), _INVALID)
         case StoreUnavailable() | Overloaded():
             return Text("unavailableMessage")
-        case Forbidden():
+        case Forbidden() | NotAuthenticated():
             return Text("noAccessMessage")
         case FormRefused() | MethodNotAllowed():
             return _INVALID
