@@ -11,6 +11,7 @@ from gateway.authentication.engine.flow_runner import FlowRunner
 from gateway.authentication.engine.guarded_checks import PermanentLockouts
 from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
@@ -19,6 +20,7 @@ from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.required_actions import required_actions
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
@@ -54,6 +56,7 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    marks: OneTimeMarks,
     removal: AccountRemoval,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
@@ -76,7 +79,14 @@ def sign_in_engine(
         actions=RequiredActions(
             PendingActions(database, accounts),
             required_actions(
-                accounts, new_passwords, codes, updates, directory=directory, removal=removal
+                accounts,
+                new_passwords,
+                codes,
+                updates,
+                database=database,
+                pauses=MailPauses(marks),
+                directory=directory,
+                removal=removal,
             ),
         ),
     )

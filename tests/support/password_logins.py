@@ -189,6 +189,7 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
         )
 

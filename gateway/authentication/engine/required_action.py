@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
+from gateway.authentication.accounts import Account
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import AccountNotSetUp
@@ -82,8 +83,12 @@ class RequiredActionProvider(Protocol):
         """Whether clients may ask for it by `kc_action`."""
         ...
 
-    async def ask(self, sign_in: SignIn) -> Challenge | Ignored:
-        """Return the form to begin with; raises ActionForbidden or StoreUnavailable."""
+    async def ask(self, sign_in: SignIn) -> Challenge | Ignored | None:
+        """Return the form to begin with, None where the user has done it.
+
+        Only an action that the client asks for may be done already: no other one is asked for.
+        Raises ActionForbidden or StoreUnavailable.
+        """
         ...
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed | Ignored | Ended:
@@ -127,6 +132,10 @@ class RequiredActions:
             asked = await provider.ask(sign_in)
             if isinstance(asked, Challenge):
                 return _completed(sign_in, following, asked)
+            if asked is None:
+                sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
+                sign_in.required_action = None
+                return None
             _ignore(sign_in, following.alias, asked)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
@@ -157,6 +166,7 @@ class RequiredActions:
             case Performed(changes):
                 sign_in.account_changes = _of_action(provider.alias, changes)
                 _mark_set_up(sign_in, provider.alias)
+                sign_in.performed(provider.alias)
         if alias == sign_in.context.requested.action:
             sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
         return None
@@ -177,7 +187,7 @@ class RequiredActions:
             return None
         return await self._pending.next_of(
             sign_in.context.realm,
-            sign_in.account,
+            _with_actions(sign_in.account, sign_in.required_actions),
             sign_in.now,
             scopes=sign_in.scopes,
             has_pages=sign_in.context.has_pages,
@@ -215,6 +225,15 @@ def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
         replace(change, details={**change.details, **named}) for change in noted.changes
     )
     return replace(noted, changes=changes)
+
+
+def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
+    """Return the account as if the actions of this sign-in were required of it."""
+    user = account.user
+    if user is None or not actions:
+        return account
+    both = tuple(dict.fromkeys((*user.required_actions, *actions)))
+    return replace(account, user=replace(user, required_actions=both))
 
 
 def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> Challenge:

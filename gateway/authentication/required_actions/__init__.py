@@ -4,6 +4,7 @@ from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.required_action import RequiredActionProvider
+from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.profile_updates import ProfileUpdates
@@ -16,8 +17,10 @@ from gateway.authentication.required_actions.delete_credential import DeleteCred
 from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
 from gateway.authentication.required_actions.update_password import UpdatePassword
 from gateway.authentication.required_actions.update_profile import UpdateProfile
+from gateway.authentication.required_actions.verify_email import VerifyEmail
 from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.storage import Database
 
 
 def required_actions(
@@ -26,6 +29,8 @@ def required_actions(
     codes: OneTimePasswordCheck,
     updates: AccountUpdates,
     *,
+    database: Database,
+    pauses: MailPauses,
     directory: Directory,
     removal: AccountRemoval,
 ) -> tuple[RequiredActionProvider, ...]:
@@ -38,6 +43,7 @@ def required_actions(
         UpdateProfile(UPDATE_PROFILE, profiles),
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
+        VerifyEmail(database, pauses),
         DeleteCredential(accounts, updates),
         DeleteAccount(directory, updates, removal),
     )

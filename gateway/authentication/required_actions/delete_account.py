@@ -60,7 +60,5 @@ class DeleteAccount:
             return
         details = {Detail.CUSTOM_REQUIRED_ACTION: DELETE_ACCOUNT, Detail.REASON: _FORBIDDEN}
         error = EventError.USER_DELETE_ERROR
-        refused = AccountChange(EventType.DELETE_ACCOUNT, details, error)
-        before = sign_in.account_changes
-        sign_in.account_changes = before.followed_by(AccountChanges((refused,)))
+        sign_in.record(AccountChange(EventType.DELETE_ACCOUNT, details, error))
         raise ActionForbidden(error, sign_in.user.id)

@@ -21,6 +21,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
@@ -34,6 +35,7 @@ from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     DeviceCodePage,
     DeviceDonePage,
@@ -93,6 +95,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
     DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
@@ -112,6 +115,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
     ErrorPage: PageKind("error", _fixed("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
+    ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
     **ACCOUNT_PAGES,

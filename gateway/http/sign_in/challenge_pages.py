@@ -16,6 +16,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
@@ -187,6 +188,17 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _verify_email(challenge: Challenge, place: PagePlace) -> View:
+    return VerifyEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        was_sent="sent" in challenge.fields,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
@@ -238,6 +250,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
+    FormName.VERIFY_EMAIL: _verify_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,

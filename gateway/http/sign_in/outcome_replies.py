@@ -42,6 +42,7 @@ from gateway.protocol.browser_sign_in import (
     AskConsent,
     AskUser,
     Expired,
+    Inform,
     Outcome,
     Respond,
     SignedOff,
@@ -77,6 +78,8 @@ class OutcomeReplies:
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
+            case Inform():
+                return await self._inform(request, outcome)
         return await self._show(request, AlreadySignedInPage(), None)
 
     async def refused(
@@ -154,6 +157,16 @@ class OutcomeReplies:
             client=client_display(asked.client.client),
         )
         return await self._show(request, view, asked.client.client)
+
+    async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
+        view = InfoPage(
+            message=Text(outcome.message, outcome.arguments),
+            title=None if outcome.title is None else Text(outcome.title),
+            continue_url=outcome.continue_url,
+            client=None if outcome.client is None else client_display(outcome.client),
+        )
+        request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
+        return await self._show(request, view, outcome.client)
 
     async def _show(
         self,

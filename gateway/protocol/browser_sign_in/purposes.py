@@ -10,6 +10,7 @@ from typing import Protocol
 
 from gateway.domain.events import EventError
 from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
 from gateway.protocol.account_console import (
     AccountResult,
     AccountVisit,
@@ -23,7 +24,13 @@ from gateway.protocol.authorization import (
     PageMessage,
     RedirectError,
 )
-from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
+from gateway.protocol.browser_sign_in.followed_links import (
+    FollowedLink,
+    LinkPurpose,
+    names_link,
+    restore_link,
+)
+from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, SignInResponse, Stop
 from gateway.protocol.device_authorization import (
     DeviceApprovals,
     DeviceConnection,
@@ -48,13 +55,24 @@ class Purpose(Protocol):
         """Whether the user is asked even where the client requires no consent, or has it."""
         ...
 
+    @property
+    def has_flow(self) -> bool:
+        """Whether the user signs in by the client's flow, which can be started over."""
+        ...
+
+    def final_page(self, user: User) -> Inform | None:
+        """Return the page of a sign-in that begins no session; None where a response follows."""
+        ...
+
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
     ) -> tuple[SignInResponse, UserSession]:
         """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
         ...
 
-    async def reject(self, request: ProtocolRequest, description: str | None = None) -> Respond:
+    async def reject(
+        self, request: ProtocolRequest, description: str | None = None
+    ) -> Respond | Stop:
         """Note that the user has refused; raises OAuthError where the client gets an error."""
         ...
 
@@ -73,6 +91,10 @@ class ClientPurpose:
     endpoint: AuthorizationEndpoint = field(repr=False)
     completion: SignInCompletion = field(repr=False)
     is_always_confirmed: bool = False
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -106,6 +128,10 @@ class DevicePurpose:
     asked: DeviceConnection
     approvals: DeviceApprovals = field(repr=False)
     is_always_confirmed: bool = True
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -133,6 +159,10 @@ class AccountPurpose:
     asked: AccountVisit
     joining: SessionJoining = field(repr=False)
     is_always_confirmed: bool = False
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -194,6 +224,10 @@ class Purposes:
     def of_account(self, visit: AccountVisit) -> Purpose:
         return AccountPurpose(visit, self._joining)
 
+    @staticmethod
+    def of_link(link: FollowedLink) -> Purpose:
+        return LinkPurpose(link)
+
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
 
@@ -204,6 +238,9 @@ class Purposes:
             return self.of_device(await self._user_codes.resume(request, stored))
         if names_account_page(stored):
             return self.of_account(await self._console.resume(request, stored))
+        if names_link(stored):
+            client = await self._endpoint.find_client(request, stored)
+            return self.of_link(restore_link(stored, request.realm, client))
         return self.of_client(await self._endpoint.resume(request, stored))
 
 
