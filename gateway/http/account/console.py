@@ -2,7 +2,7 @@
 
 Signed in is a browser with a live session in which the client of the console takes part. Any other
 one goes through the realm's browser flow: with a session it comes back at once, unless the user has
-something to do before. Keycloak: 12.11, AccountConsole
+something to do before. Keycloak: 12.11, 17.7
 """
 
 from collections.abc import Iterable

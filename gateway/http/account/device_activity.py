@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 
 from gateway.accounts.access import AccountRole
 from gateway.accounts.sessions import AccountSessions, OwnSession
-from gateway.domain.sessions.devices import OTHER, UNKNOWN
+from gateway.domain.sessions import OTHER, UNKNOWN
 from gateway.http.account.notices import Notice
 from gateway.http.account.visitor import PageHandler, Visitor
 from gateway.http.pages.account_views import AccountIcon, DeviceActivityPage, SessionRow

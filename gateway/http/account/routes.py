@@ -1,7 +1,7 @@
 """The URLs of the account console.
 
 The API of accounts has some of the same URLs: it answers what names JSON, and this what does not.
-Keycloak: AccountLoader
+Keycloak: 17.7
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 The console is there while the realm has an enabled client `account`, whose roles say what users
 may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
-Keycloak: 8.6, AccountLoader
+Keycloak: 8.6, 17.7
 """
 
 from collections.abc import Mapping

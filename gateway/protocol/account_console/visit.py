@@ -1,4 +1,4 @@
-"""A visit to a page of the account console, as what a sign-in is for. Keycloak: 12.12."""
+"""A visit to a page of the account console, as what a sign-in is for. Keycloak: 17.7."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
