@@ -1,6 +1,7 @@
 """Takes the pictures of the pages in the documentation, by `python -m scripts.sign_in_pages`.
 
-Those of docs/sign-in-pages.md and of docs/account.md. Each page at 390 and 1280 pixels, light and dark, and in Arabic, beside each other on one sheet.
+Those of docs/sign-in-pages.md and of docs/account.md. Each page at 390 and 1280 pixels, light and
+dark, and in Arabic, beside each other on one sheet.
 Needs Chromium, Debian's package of that name.
 """
 

@@ -1,6 +1,6 @@
 """The built-in clients of every realm. Keycloak: 8.6.
 
-Users sign in to `account-console`, and the roles of `account` say what they may do there. The others
+Users sign in to `account-console`; the roles of `account` say what they may do there. The others
 exist for programs that expect them.
 """
 
