@@ -1,5 +1,7 @@
 """The engine with every authenticator and condition that acts."""
 
+from collections.abc import Sequence
+
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -7,18 +9,22 @@ from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import SignInEngine
 from gateway.authentication.engine.flow_runner import FlowRunner
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.guarded_checks import PermanentLockouts
 from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.form_actions import form_actions
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.registrations import Registrations
 from gateway.authentication.required_actions import required_actions
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 
@@ -31,9 +37,15 @@ def flow_runner(
     *,
     directory: Directory,
     sessions: SessionStore,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
 ) -> FlowRunner:
     """Return what runs flows. `sessions` are the online ones."""
-    found = authenticators(accounts, passwords, codes, recovery_codes, sessions)
+    found = authenticators(
+        *(accounts, passwords, codes, recovery_codes, sessions),
+        registrations=registrations,
+        actions=actions,
+    )
     acting = {each.id: each for each in found}
 
     def find(name: str) -> Authenticator:
@@ -53,6 +65,7 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    limiter: RateLimiter,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
@@ -66,6 +79,8 @@ def sign_in_engine(
             RecoveryCodeCheck(updates),
             directory=directory,
             sessions=sessions,
+            registrations=Registrations(database, limiter),
+            actions=form_actions(new_passwords),
         ),
         accounts=accounts,
         guard=guard,

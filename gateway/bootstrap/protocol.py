@@ -40,6 +40,7 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             sessions=services.online_sessions,
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+            limiter=services.rate_limiter,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -16,6 +16,7 @@ from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.registrations import Registrations
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -41,6 +42,8 @@ AUTHENTICATORS = {
         cast("OneTimePasswordCheck", None),
         cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
+        registrations=cast("Registrations", None),
+        actions=(),
     )
 }
 CONDITIONS = {

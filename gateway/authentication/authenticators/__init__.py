@@ -1,5 +1,7 @@
 """The authenticators of flows, a file each."""
 
+from collections.abc import Sequence
+
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
 from gateway.authentication.authenticators.certificate_username import (
@@ -11,6 +13,9 @@ from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
+from gateway.authentication.authenticators.registration_page_form import (
+    RegistrationPageForm,
+)
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -20,10 +25,12 @@ from gateway.authentication.authenticators.validate_one_time_password import (
 )
 from gateway.authentication.authenticators.validate_password import ValidatePassword
 from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.registrations import Registrations
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -33,8 +40,14 @@ def authenticators(
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
+    *,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
 ) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts. `sessions` are the online ones."""
+    """Return every authenticator that acts.
+
+    `sessions` are the online ones, `actions` the parts of the form of registration.
+    """
     return (
         Cookie(),
         UsernamePasswordForm(accounts, passwords),
@@ -49,4 +62,5 @@ def authenticators(
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),
+        RegistrationPageForm(actions, registrations),
     )

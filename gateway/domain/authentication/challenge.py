@@ -34,6 +34,8 @@ class FormName(StrEnum):
     """Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel` and `logout-sessions`."""
     TERMS = "terms"
     """Buttons `accept` and `cancel`."""
+    REGISTER = "register"
+    """Fields as UPDATE_PROFILE, `password`, `password-confirm` and `termsAccepted` (`on`)."""
     SELECT_AUTHENTICATOR = "select-authenticator"
     """Field `authenticationExecution`: the id of one of `Challenge.other_ways`."""
 
@@ -59,6 +61,16 @@ class MessageKey(StrEnum):
     """Please specify password."""
     PASSWORDS_DIFFER = "notMatchPasswordMessage"
     """Passwords don't match."""
+    INVALID_PASSWORD_CONFIRM = "invalidPasswordConfirmMessage"  # noqa: S105 - a key of texts
+    """Password confirmation doesn't match."""
+    TERMS_REQUIRED = "termsAcceptanceRequired"
+    """You must agree to our terms and conditions."""
+    TOO_MANY_REGISTRATIONS = "tooManyRegistrationsMessage"
+    """Too many accounts were registered from this address."""
+    REGISTRATION_NOT_ALLOWED = "registrationNotAllowedMessage"
+    """Registration not allowed."""
+    RESET_NOT_ALLOWED = "resetCredentialNotAllowedMessage"
+    """Reset Credential not allowed."""
     UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts
     """You need to change your password to activate your account."""
     CONFIGURE_OTP = "configureTotpMessage"
@@ -172,7 +184,11 @@ class Challenge:
     enrollment: OtpEnrollment | None = None
     """That of CONFIGURE_OTP."""
     profile: tuple[ProfileField, ...] = ()
-    """That of UPDATE_PROFILE."""
+    """That of UPDATE_PROFILE and REGISTER."""
+    asks_password: bool = False
+    """Whether REGISTER has the fields of a password."""
+    asks_terms: bool = False
+    """Whether REGISTER asks to accept the terms."""
     recovery_codes: RecoveryCodeList | None = None
     """Those of CONFIGURE_RECOVERY_CODES."""
     may_cancel: bool = False

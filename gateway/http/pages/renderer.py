@@ -24,6 +24,7 @@ from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
+from gateway.http.pages.registration_views import RegisterPage
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
@@ -92,6 +93,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
     ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
+    RegisterPage: _SIGN_IN("register", _fixed("registerTitle")),
     RecoveryCodePage: _SIGN_IN(
         "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
     ),

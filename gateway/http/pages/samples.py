@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import RegisterPage
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -181,6 +182,34 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         message=Message(Text("invalidProfileMessage")),
         may_cancel=True,
+    ),
+    "register": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(name="username", label="${username}", required=True),
+            ProfileInput(name="email", label="${email}", required=True),
+            ProfileInput(name="firstName", label="${firstName}", required=True),
+            ProfileInput(name="lastName", label="${lastName}", required=True),
+        ),
+    ),
+    "register-refused": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(
+                name="email",
+                label="${email}",
+                value=_USER,
+                required=True,
+                errors=(Text("emailExistsMessage"),),
+            ),
+            ProfileInput(name="lastName", label="${lastName}", value="Schmidt"),
+        ),
+        asks_terms=True,
+        message=Message(Text("invalidProfileMessage")),
     ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,

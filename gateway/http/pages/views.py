@@ -18,6 +18,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.registration_views import RegisterPage
 
 
 class UsernameLabel(StrEnum):
@@ -271,6 +272,7 @@ View = (
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
+    | RegisterPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage

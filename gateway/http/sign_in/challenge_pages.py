@@ -1,11 +1,11 @@
 """The page for each form that a sign-in asks for: one line of `_VIEWS` each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName, ProfileField
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
+from gateway.domain.flows import CODE_FORM, PASSWORD_FORM, FlowUse
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.domain.user_profile import Violation
@@ -20,6 +20,7 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import RegisterPage
 from gateway.http.pages.views import (
     LoginPage,
     OneTimeCodeDevice,
@@ -44,6 +45,8 @@ class PagePlace:
     restart_url: str
     client: ClientDisplay
     login: LoginSettings
+    other_flows: Mapping[FlowUse, str] = field(default_factory=dict)
+    """The links to what the realm offers beside signing in."""
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
@@ -77,6 +80,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -90,6 +94,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -160,6 +165,19 @@ def _profile(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
+    )
+
+
+def _register(challenge: Challenge, place: PagePlace) -> View:
+    return RegisterPage(
+        action=place.action,
+        login_url=place.restart_url,
+        fields=tuple(map(_profile_input, challenge.profile)),
+        asks_password=challenge.asks_password,
+        asks_terms=challenge.asks_terms,
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
     )
 
 
@@ -261,6 +279,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_PASSWORD: _new_password,
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
+    FormName.REGISTER: _register,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,

@@ -7,7 +7,13 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.domain.events import EventType
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, REQUIRED_ACTION, RESTART
+from gateway.http.sign_in.action_urls import (
+    AUTHENTICATE,
+    CONSENT,
+    REGISTRATION,
+    REQUIRED_ACTION,
+    RESTART,
+)
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_endpoint import BrowserEndpoint, BrowserHandler
 from gateway.http.sign_in.device_pages import DevicePages
@@ -37,6 +43,7 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         (AUTHENTICATE, actions.authenticate, _FORM),
         (REQUIRED_ACTION, actions.authenticate, _FORM),
         (CONSENT, actions.consent, _FORM),
+        (REGISTRATION, actions.register, _FORM),
         (RESTART, actions.restart, _GET),
     )
     own = [
@@ -48,11 +55,23 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
         _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
-    path = f"{_REALM}/protocol/openid-connect/auth"
-    endpoint = BrowserEndpoint(
-        path, handlers.authorization, context, handlers.pages, methods=_FORM, has_own_forms=False
+    begin = handlers.authorization
+    begins: tuple[tuple[str, BrowserHandler], ...] = (
+        ("auth", begin),
+        ("registrations", begin.register),
     )
-    return [Route(path, endpoint), *own]
+    return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
+
+
+def _beginning(
+    name: str, handler: BrowserHandler, handlers: SignInHandlers, context: RealmContext
+) -> Route:
+    """Return an endpoint for requests of clients."""
+    path = f"{_REALM}/protocol/openid-connect/{name}"
+    endpoint = BrowserEndpoint(
+        path, handler, context, handlers.pages, methods=_FORM, has_own_forms=False
+    )
+    return Route(path, endpoint)
 
 
 def _route(

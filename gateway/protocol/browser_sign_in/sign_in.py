@@ -22,6 +22,7 @@ from gateway.domain.authentication import (
     Stage,
 )
 from gateway.domain.events import EventError, EventType
+from gateway.domain.flows import FlowUse
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import (
@@ -39,8 +40,10 @@ from gateway.protocol.browser_sign_in.outcomes import (
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
+    different_user,
     expired,
     refused,
+    signed_in_already,
     unusable,
     with_message,
 )
@@ -92,12 +95,15 @@ class BrowserSignIn:
         self._sessions = sessions
 
     async def begin(
-        self, request: ProtocolRequest, asked: AuthorizationRequest, browser: Browser
+        self,
+        request: ProtocolRequest,
+        asked: AuthorizationRequest,
+        browser: Browser,
+        use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
-        """Begin the sign-in that a client asks for."""
-        return await self._begin(
-            Visit(request, self._purposes.of_client(asked), browser, is_new=True)
-        )
+        """Begin the sign-in that a client asks for; `use` is what it begins with."""
+        purpose = self._purposes.of_client(asked)
+        return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
 
     async def begin_for_device(
         self, request: ProtocolRequest, device: DeviceConnection, browser: Browser
@@ -111,6 +117,8 @@ class BrowserSignIn:
         flow = visit.flow
         if flow is None:
             return unusable(visit)
+        if (other := signed_in_already(visit)) is not None:
+            return other
         may_ask = Prompt.NONE not in visit.asked.prompt
         session = visit.new_session(flow)
         step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
@@ -127,6 +135,8 @@ class BrowserSignIn:
         visit = await self._visit(request, session, browser)
         if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
+        if session.stage is Stage.FLOW and (other := signed_in_already(visit)) is not None:
+            return other
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
         step = await self._sign_ins.submit(visit.context, session, execution, form, code)
@@ -147,8 +157,21 @@ class BrowserSignIn:
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
-        """Begin the flow again in the same tab."""
+        """Begin to sign in again in the same tab."""
         return await self._restart(await self._visit(request, session, browser), session)
+
+    async def switch(
+        self,
+        request: ProtocolRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        use: FlowUse,
+    ) -> Outcome:
+        """Go on in the same tab with something else, such as registration, or show its page."""
+        visit = await self._visit(request, session, browser)
+        if visit.use is use:
+            return await self.show(request, session, browser)
+        return await self._restart(visit, session, use)
 
     async def decide(
         self,
@@ -222,13 +245,22 @@ class BrowserSignIn:
         purpose = await self._purposes.resume(request, session.request)
         request.event.begin(EventType.LOGIN)
         request.event.client_id = purpose.asked.client.client.client_id
-        return Visit(request, purpose, browser)
+        use = request.realm.sign_in.use_of(session.flow)
+        return Visit(request, purpose, browser, use=use)
 
-    async def _restart(self, visit: Visit, session: AuthenticationSession) -> Outcome:
+    async def _restart(
+        self,
+        visit: Visit,
+        session: AuthenticationSession,
+        use: FlowUse = FlowUse.SIGN_IN,
+    ) -> Outcome:
         """Run the flow that the client has now from its beginning."""
+        visit = replace(visit, use=use)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
+        if (other := signed_in_already(visit)) is not None:
+            return other
         moved = replace(session, flow=flow.id, flow_version=flow.version)
         return await self._after(visit, await self._sign_ins.restart(visit.context, moved))
 
@@ -238,7 +270,8 @@ class BrowserSignIn:
         """Start over where the client's flow is no longer the one that the sign-in began with."""
         if visit.follows_flow_of(session):
             return None
-        return with_message(await self._restart(visit, session), MessageKey.LOGIN_TIMEOUT)
+        again = await self._restart(visit, session, visit.use)
+        return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
     async def _after(self, visit: Visit, step: Step) -> Outcome:
         await self._note_changes(visit, step)
@@ -260,10 +293,10 @@ class BrowserSignIn:
         if isinstance(step, PageExpired):
             return
         noted, session = step.account_changes, step.session
-        if not noted.changes or session.user_id is None:
+        if not noted.changes:
             return
         note_changes(visit, session, noted.changes)
-        if noted.ends_other_sessions:
+        if noted.ends_other_sessions and session.user_id is not None:
             await self._sessions.log_out_others(
                 visit.request.realm.realm,
                 session.user_id,
@@ -326,8 +359,7 @@ class BrowserSignIn:
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
             return with_message(await self._begin(signed_out), MessageKey.LOGIN_TIMEOUT)
         except DifferentUser:
-            visit.request.event.fail(EventError.DIFFERENT_USER_AUTHENTICATED)
-            return Stop(MessageKey.DIFFERENT_USER, visit.client, (user.user.username,))
+            return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
         remembered = user.user.username if step.session.remember_me else ""
