@@ -51,9 +51,11 @@ class PendingActions:
         if has_pages:
             known = rules.action_order.keys() - rules.off
             actions = tuple(alias for alias in actions if alias in known)
+            if not _has_address_to_verify(user):
+                actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
         if actions:
             return min(actions, key=lambda alias: (rules.action_order.get(alias, _LAST), alias))
-        if realm.login.verify_email and not user.email_verified and VERIFY_EMAIL not in rules.off:
+        if VERIFY_EMAIL not in rules.off and _must_verify(realm, user, has_pages=has_pages):
             return VERIFY_EMAIL
         if VERIFY_PROFILE in rules.off or not await profile_violations(entry, user, scopes):
             return None
@@ -76,6 +78,17 @@ class PendingActions:
                 actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))
         return due
+
+
+def _must_verify(realm: Realm, user: User, *, has_pages: bool) -> bool:
+    """Tell whether the realm asks for a verified address; on pages only where there is one."""
+    if not realm.login.verify_email or user.email_verified:
+        return False
+    return not has_pages or _has_address_to_verify(user)
+
+
+def _has_address_to_verify(user: User) -> bool:
+    return bool(user.email) and not user.email_verified
 
 
 def _is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:

@@ -14,6 +14,7 @@ from gateway.authentication.engine.guarded_checks import PermanentLockouts
 from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
+from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
@@ -23,6 +24,7 @@ from gateway.authentication.registrations import Registrations
 from gateway.authentication.required_actions import required_actions
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sessions import SessionStore
@@ -66,6 +68,7 @@ def sign_in_engine(
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
     limiter: RateLimiter,
+    marks: OneTimeMarks,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
@@ -88,6 +91,13 @@ def sign_in_engine(
         passwords=passwords,
         actions=RequiredActions(
             PendingActions(database, accounts),
-            required_actions(accounts, new_passwords, codes, updates),
+            required_actions(
+                accounts,
+                new_passwords,
+                codes,
+                updates,
+                database=database,
+                pauses=MailPauses(marks),
+            ),
         ),
     )

@@ -41,6 +41,7 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
             limiter=services.rate_limiter,
+            marks=services.one_time_marks,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -190,6 +190,7 @@ class Gateway:
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
             limiter=RedisRateLimiter(self.client),
+            marks=RedisOneTimeMarks(self.client),
         )
 
     async def sign_in(

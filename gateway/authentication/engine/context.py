@@ -49,7 +49,8 @@ class SignInContext:
 
     `scopes` are the names of the client scopes that were requested, defaults included.
     `certificate` is that of the TLS connection. `has_pages` says that the user can be asked to
-    perform required actions, which otherwise refuse the sign-in.
+    perform required actions, which otherwise refuse the sign-in; `may_ask` that this request may
+    show one. `issuer` is the URL of the realm, which links of mails begin with.
     """
 
     realm: RealmEntry
@@ -60,6 +61,8 @@ class SignInContext:
     certificate: ClientCertificate | None = None
     browser_session: BrowserSession | None = None
     has_pages: bool = False
+    may_ask: bool = True
+    issuer: str = ""
     requested: RequestedAuthentication = _ANYTHING
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The credentials of the password grant; pages submit theirs."""

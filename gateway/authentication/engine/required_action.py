@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
+from gateway.authentication.accounts import Account
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import AccountNotSetUp
@@ -62,8 +63,11 @@ class RequiredActionProvider(Protocol):
         """Whether clients may ask for it by `kc_action`."""
         ...
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
-        """Return the form to begin with; raises StoreUnavailable."""
+    async def ask(self, sign_in: SignIn) -> Challenge | None:
+        """Return the form to begin with, None where the user has done it; raises StoreUnavailable.
+
+        Only an action that the client asks for may be done already: no other one is asked for.
+        """
         ...
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
@@ -103,7 +107,12 @@ class RequiredActions:
         provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
         if provider is None:
             raise AccountNotSetUp(following.alias)
-        return _completed(sign_in, following, await provider.ask(sign_in))
+        challenge = await provider.ask(sign_in)
+        if challenge is None:
+            sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
+            sign_in.required_action = None
+            return None
+        return _completed(sign_in, following, challenge)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
         """Take the form of the action that waits for the user.
@@ -126,6 +135,7 @@ class RequiredActions:
             case Performed(changes):
                 sign_in.account_changes = _of_action(provider.alias, changes)
                 _mark_set_up(sign_in, provider.alias)
+                sign_in.performed(provider.alias)
         if alias == sign_in.context.requested.action:
             sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
         return None
@@ -146,7 +156,7 @@ class RequiredActions:
             return None
         return await self._pending.next_of(
             sign_in.context.realm,
-            sign_in.account,
+            _with_actions(sign_in.account, sign_in.required_actions),
             sign_in.now,
             scopes=sign_in.scopes,
             has_pages=sign_in.context.has_pages,
@@ -172,6 +182,15 @@ def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
         replace(change, details={**change.details, **named}) for change in noted.changes
     )
     return replace(noted, changes=changes)
+
+
+def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
+    """Return the account as if the actions of this sign-in were required of it."""
+    user = account.user
+    if user is None or not actions:
+        return account
+    both = tuple(dict.fromkeys((*user.required_actions, *actions)))
+    return replace(account, user=replace(user, required_actions=both))
 
 
 def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> Challenge:

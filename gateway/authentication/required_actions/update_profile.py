@@ -87,9 +87,8 @@ def _record_verification(sign_in: SignIn, violations: Iterable[Violation]) -> No
         return
     sign_in.note(_NOTE, "true")
     names = dict.fromkeys(violation.field for violation in violations)
-    asked = AccountChange(EventType.VERIFY_PROFILE, {Detail.FIELDS_TO_UPDATE: ",".join(names)})
-    before = sign_in.account_changes
-    sign_in.account_changes = AccountChanges((*before.changes, asked), before.ends_other_sessions)
+    details = {Detail.FIELDS_TO_UPDATE: ",".join(names)}
+    sign_in.record(AccountChange(EventType.VERIFY_PROFILE, details))
 
 
 def _details(change: ProfileChange) -> dict[str, str]:

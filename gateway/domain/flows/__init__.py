@@ -58,6 +58,7 @@ from gateway.domain.flows.sign_in import (
     REQUIRED_ACTIONS,
     STANDARD,
     TERMS_AND_CONDITIONS,
+    UPDATE_EMAIL,
     UPDATE_PASSWORD,
     UPDATE_PROFILE,
     VERIFY_EMAIL,

@@ -107,6 +107,21 @@ class UpdateProfilePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyEmailPage:
+    """The user opens the link of a mail. Form `kc-verify-email-form`: button `continue`, or again.
+
+    `was_sent` tells whether there is a mail to `email` already.
+    """
+
+    action: str
+    email: str = field(repr=False)
+    was_sent: bool = True
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TermsPage:
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 

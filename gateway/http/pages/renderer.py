@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
@@ -28,6 +29,7 @@ from gateway.http.pages.registration_views import RegisterPage
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     DeviceCodePage,
     DeviceDonePage,
@@ -101,6 +103,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
@@ -118,6 +121,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
     ErrorPage: PageKind("error", _fixed("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
+    ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
 }

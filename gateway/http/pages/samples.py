@@ -15,11 +15,13 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import RegisterPage
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     ConsentScope,
     DeviceCodePage,
@@ -227,6 +229,12 @@ SAMPLES: Final[Mapping[str, View]] = {
         generated_at=1_700_000_000_000,
         may_cancel=True,
     ),
+    "login-verify-email": VerifyEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+    ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "select-authenticator": SelectAuthenticatorPage(
         action=_ACTION,
@@ -274,6 +282,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
     ),
     "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
+    "confirm-link": ConfirmLinkPage(
+        action=_ACTION,
+        key="key",
+        message=Text("confirmExecutionOfActions"),
+        actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP"),
+        client=_CLIENT,
+    ),
     "required-action": RequiredActionPage(actions=("VERIFY_EMAIL", "own-action"), client=_CLIENT),
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))

@@ -16,6 +16,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
 from gateway.http.pages.registration_views import RegisterPage
@@ -247,6 +248,18 @@ class InfoPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmLinkPage:
+    """What the link of a mail will do, before it does it. Field `key`, one button."""
+
+    action: str
+    key: str = field(repr=False)
+    message: Text
+    actions: tuple[str, ...] = ()
+    """Aliases of required actions that the link begins, listed below the message."""
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredActionPage:
     """Actions that are required of the user and that no page performs."""
 
@@ -276,6 +289,7 @@ View = (
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
+    | VerifyEmailPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage
@@ -287,6 +301,7 @@ View = (
     | PageExpiredPage
     | ErrorPage
     | InfoPage
+    | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
 )

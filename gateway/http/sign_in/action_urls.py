@@ -11,6 +11,7 @@ from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.flows import FlowUse
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
+ACTION_TOKEN: Final = "action-token"  # noqa: S105 - a part of a URL
 AUTHENTICATE: Final = FlowUse.SIGN_IN.value
 CONSENT: Final = "consent"
 REQUIRED_ACTION: Final = "required-action"

@@ -18,6 +18,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import RegisterPage
@@ -242,6 +243,17 @@ def _argument(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def _verify_email(challenge: Challenge, place: PagePlace) -> View:
+    return VerifyEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        was_sent="sent" in challenge.fields,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
@@ -283,5 +295,6 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
+    FormName.VERIFY_EMAIL: _verify_email,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }

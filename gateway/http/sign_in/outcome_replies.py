@@ -16,6 +16,7 @@ from gateway.http.pages.views import (
     ConsentScope,
     ErrorPage,
     FormPostPage,
+    InfoPage,
     PageExpiredPage,
     RequiredActionPage,
     View,
@@ -39,6 +40,7 @@ from gateway.protocol.browser_sign_in import (
     AskConsent,
     AskUser,
     Expired,
+    Inform,
     Outcome,
     Respond,
     Stop,
@@ -70,6 +72,8 @@ class OutcomeReplies:
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
+            case Inform():
+                return await self._inform(request, outcome)
         return await self._show(request, AlreadySignedInPage(), None)
 
     async def refused(
@@ -151,6 +155,16 @@ class OutcomeReplies:
             client=client_display(asked.client.client),
         )
         return await self._show(request, view, asked.client.client)
+
+    async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
+        view = InfoPage(
+            message=Text(outcome.message, outcome.arguments),
+            title=None if outcome.title is None else Text(outcome.title),
+            continue_url=outcome.continue_url,
+            client=None if outcome.client is None else client_display(outcome.client),
+        )
+        request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
+        return await self._show(request, view, outcome.client)
 
     async def _show(
         self,

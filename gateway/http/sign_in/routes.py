@@ -7,7 +7,9 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.domain.events import EventType
 from gateway.http.realm_endpoint import RealmContext
+from gateway.http.sign_in.action_token_pages import ActionTokenPages
 from gateway.http.sign_in.action_urls import (
+    ACTION_TOKEN,
     AUTHENTICATE,
     CONSENT,
     REGISTRATION,
@@ -32,6 +34,7 @@ class SignInHandlers:
 
     authorization: AuthorizationHandler
     actions: LoginActions
+    links: ActionTokenPages
     devices: DevicePages
     pages: PageReplies
 
@@ -59,6 +62,16 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
     begins: tuple[tuple[str, BrowserHandler], ...] = (
         ("auth", begin),
         ("registrations", begin.register),
+    )
+    own.append(
+        _route(
+            f"{_REALM}/login-actions/{ACTION_TOKEN}",
+            handlers.links,
+            handlers,
+            context,
+            _FORM,
+            event=EventType.EXECUTE_ACTION_TOKEN,
+        )
     )
     return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
 

@@ -6,6 +6,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     AskConsent,
     AskUser,
     Expired,
+    Inform,
     Outcome,
     Respond,
     Stop,

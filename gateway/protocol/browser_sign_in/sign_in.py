@@ -24,12 +24,12 @@ from gateway.domain.authentication import (
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.ending import action_parameters, completed, is_hinted
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -54,10 +54,8 @@ from gateway.protocol.browser_sign_in.visit import (
     note_declined,
     with_locale,
 )
-from gateway.protocol.claims.subject_identifiers import is_subject
-from gateway.protocol.device_authorization import DeviceConnection, DeviceResult
+from gateway.protocol.device_authorization import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
@@ -70,7 +68,6 @@ from gateway.protocol.sign_in_results.session_joining import (
     FinishedSignIn,
     SessionEnded,
 )
-from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
 class BrowserSignIn:
@@ -153,6 +150,15 @@ class BrowserSignIn:
         shown = with_locale(session, request)
         step = await self._sign_ins.show(visit.context, shown, execution)
         return await self._after(visit, step)
+
+    async def go_on(
+        self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        """Continue a sign-in that waited for what a link has done."""
+        visit = await self._visit(request, session, browser)
+        if (changed := await self._with_changed_flow(visit, session)) is not None:
+            return changed
+        return await self._after(visit, await self._sign_ins.show(visit.context, session))
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -306,7 +312,7 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if not _is_hinted(asked, step.user.id):
+        if not is_hinted(asked, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
         user = await self._user(visit, step)
@@ -350,10 +356,10 @@ class BrowserSignIn:
             remember_me=step.session.remember_me,
             notes=step.session_notes,
             consent=consent,
-            action=_action_parameters(visit, step),
+            action=action_parameters(visit, step),
         )
         try:
-            response, session = await _completed(visit, finished)
+            response, session = await completed(visit, finished)
         except SessionEnded:
             # The session of the browser ended after it was found: its user has to sign in again.
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
@@ -374,31 +380,3 @@ class BrowserSignIn:
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""
         return await self._directory.user(visit.request.realm.realm.id, step.user.id)
-
-
-def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
-    """Return the result of the action that the client asked for. Keycloak: 12.10."""
-    if visit.asked.action is None or step.action_status is None:
-        return {}
-    return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
-
-
-async def _completed(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
-    """Complete the sign-in; raises as `Purpose.complete` does.
-
-    A user who has signed in with credentials gets a new session if that of the browser has ended.
-    """
-    try:
-        return await visit.purpose.complete(visit.request, finished)
-    except SessionEnded:
-        if finished.joins is not None:
-            raise
-        return await visit.purpose.complete(visit.request, replace(finished, current=None))
-
-
-def _is_hinted(asked: SignInRequest, user_id: str) -> bool:
-    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
-    hint = asked.hinted_user
-    return hint is None or is_subject(hint, asked.client.client, user_id)

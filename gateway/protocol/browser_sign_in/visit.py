@@ -70,6 +70,8 @@ class Visit:
             if identity is None
             else BrowserSession(identity.session, identity.user, identity.authenticated_at),
             has_pages=True,
+            may_ask=Prompt.NONE not in asked.prompt,
+            issuer=request.issuer,
             requested=RequestedAuthentication(
                 level=None if level is None else level.level,
                 level_is_essential=level is not None and level.essential,
@@ -176,7 +178,7 @@ def note_changes(
     event = visit.request.event
     event.user_id = session.user_id
     event.details |= event_details(visit, session)
-    event.changes = tuple(
+    event.changes += tuple(
         replace(change, details={**event.details, **change.details}) for change in changes
     )
 
