@@ -52,6 +52,13 @@ class ResumableSignIn:
             await self.keep(context, step.session)
         return step
 
+    async def go_on(self, context: SignInContext, session: AuthenticationSession) -> Step:
+        """Begin where the flow has succeeded, with a session that is not stored."""
+        step = await self._engine.resume(context, session)
+        if isinstance(step, Challenged):
+            await self.keep(context, step.session)
+        return step
+
     async def keep(self, context: SignInContext, session: AuthenticationSession) -> None:
         """Store a session that is not stored, such as one that waits for consent."""
         end = expires_at(context.realm.realm.token_lifespans, session, context.now)

@@ -13,6 +13,8 @@ from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.form_actions import form_actions
+from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
@@ -228,8 +230,22 @@ REGISTRIES = {
             "auth-otp-form": f"{_PAGES}::test_a_user_with_a_device_is_asked_for_its_code",
             "auth-recovery-authn-code-form": "tests/http/test_recovery_codes.py"
             "::test_codes_are_asked_for_by_number_and_used_once",
+            "registration-page-form": "tests/http/test_registration.py"
+            "::test_a_user_registers_and_is_signed_in",
         },
         frozenset({"passwords", "codes", "username_fields", "unavailable"}),
+    ),
+    "form actions": Registry(
+        "gateway.authentication.form_actions",
+        {each.id: each for each in form_actions(cast("PasswordChanges", None))},
+        {
+            "registration-user-creation": "tests/http/test_registration.py"
+            "::test_names_of_others_are_taken",
+            "registration-password-action": "tests/http/test_registration.py"
+            "::test_every_refusal_says_where_it_is_wrong_and_stores_nothing",
+            "registration-terms-and-conditions": "tests/http/test_registration.py"
+            "::test_the_terms_are_accepted_with_the_form",
+        },
     ),
     "conditions of flows": Registry(
         "gateway.authentication.conditions",

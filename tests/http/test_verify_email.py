@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.administration import Administration
-from tests.support.mailed_links import MailedRealm, follow, mailed_realm
+from tests.support.mailed_links import MailedRealm, mailed_realm
 
 
 @pytest.fixture(scope="module")

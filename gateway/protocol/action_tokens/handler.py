@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from gateway.authentication.engine import AccountChange
 from gateway.domain.action_tokens import ActionToken, ActionTokenKind
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.clients import Client
-from gateway.domain.events import EventType
+from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.users import User
 from gateway.protocol.authorization import PageError, PageMessage
@@ -28,6 +29,15 @@ class LinkVisit:
     client: ClientEntry
     browser: Browser
     sign_in: AuthenticationSession | None = None
+
+    def record(self, **details: str) -> None:
+        """Record that the link was used; what the request comes to is recorded beside it."""
+        event = self.request.event
+        if event.kind is not None:
+            found = {**event.details, **details}
+            event.changes += (AccountChange(event.kind, found),)
+        event.details.clear()
+        event.withdraw()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +80,19 @@ def refused_link(
 ) -> PageError:
     """Return the page of a link that has no effect."""
     return PageError(message, *arguments, event_error=error, reason=reason, client=client)
+
+
+def redirect_target(visit: LinkVisit) -> str:
+    """Return where the page at the end leads to, "" for nowhere.
+
+    Raises PageError where the address is none of the client's any more.
+    """
+    uri, request, client = visit.token.redirect_uri, visit.request, visit.client.client
+    if uri is None:
+        return ""
+    base_url = request.issuer.partition("/realms/")[0]
+    if not client.redirects.match(uri, base_url):
+        error, reason = EventError.INVALID_REDIRECT_URI, "not an address of the client"
+        message = PageMessage.invalidRedirectUriMessage
+        raise refused_link(message, error, reason=reason, client=client)
+    return uri

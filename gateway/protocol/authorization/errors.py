@@ -43,6 +43,9 @@ class PageMessage(StrEnum):
         "The link you clicked is an old stale link and is no longer valid."
         " Maybe you have already verified your email."
     )
+    invalidTokenRequiredActions = (  # noqa: N815
+        "Required actions included in the link are not valid."
+    )
     linkNotValidMessage = (  # noqa: N815
         "This link is not valid. Open the whole link of the mail, or ask for a new one."
     )

@@ -29,7 +29,8 @@ from gateway.protocol.authorization import (
     Prompt,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.ending import action_parameters, completed, is_hinted
+from gateway.protocol.browser_sign_in.finishing import action_parameters, completed, is_hinted
+from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -110,6 +111,23 @@ class BrowserSignIn:
             Visit(request, self._purposes.of_device(device), browser, is_new=True)
         )
 
+    async def begin_by_link(
+        self,
+        request: ProtocolRequest,
+        link: FollowedLink,
+        browser: Browser,
+        *,
+        user_id: str,
+        actions: tuple[str, ...],
+    ) -> Outcome:
+        """Let the user of a link perform required actions; the link has proven the user."""
+        visit = Visit(request, self._purposes.of_link(link), browser, is_new=True)
+        flow = visit.flow
+        if flow is None:
+            return unusable(visit)
+        session = visit.proven_session(flow, user_id, actions)
+        return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
+
     async def _begin(self, visit: Visit) -> Outcome:
         flow = visit.flow
         if flow is None:
@@ -164,7 +182,10 @@ class BrowserSignIn:
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         """Begin to sign in again in the same tab."""
-        return await self._restart(await self._visit(request, session, browser), session)
+        visit = await self._visit(request, session, browser)
+        if not visit.purpose.has_flow:
+            return await self._after(visit, await self._sign_ins.show(visit.context, session))
+        return await self._restart(visit, session)
 
     async def switch(
         self,
@@ -175,7 +196,7 @@ class BrowserSignIn:
     ) -> Outcome:
         """Go on in the same tab with something else, such as registration, or show its page."""
         visit = await self._visit(request, session, browser)
-        if visit.use is use:
+        if visit.use is use or not visit.purpose.has_flow:
             return await self.show(request, session, browser)
         return await self._restart(visit, session, use)
 
@@ -224,6 +245,9 @@ class BrowserSignIn:
         restart = browser.restart
         if restart is not None and restart.get("client_id") == client_id:
             purpose = await self._purposes.resume(request, restart)
+            if not purpose.has_flow:
+                request.event.withdraw()
+                return Stop(MessageKey.ACTION_EXPIRED, purpose.asked.client.client)
             outcome = await self._begin(Visit(request, purpose, browser, is_new=True))
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
@@ -274,7 +298,7 @@ class BrowserSignIn:
         self, visit: Visit, session: AuthenticationSession
     ) -> Outcome | None:
         """Start over where the client's flow is no longer the one that the sign-in began with."""
-        if visit.follows_flow_of(session):
+        if not visit.purpose.has_flow or visit.follows_flow_of(session):
             return None
         again = await self._restart(visit, session, visit.use)
         return with_message(again, MessageKey.LOGIN_TIMEOUT)
@@ -315,6 +339,11 @@ class BrowserSignIn:
         if not is_hinted(asked, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
+        page = visit.purpose.final_page(step.user)
+        if page is not None:
+            await self._sign_ins.end(step.session)
+            visit.request.event.withdraw()
+            return page
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)

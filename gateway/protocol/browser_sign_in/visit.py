@@ -9,12 +9,15 @@ from gateway.authentication.engine import (
     BrowserSession,
     RequestedAuthentication,
     SignInContext,
+    required_by,
 )
 from gateway.authentication.errors import ActionDeclined, SignInRefused
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
+    Stage,
     new_authentication_session,
+    new_browser_id,
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
@@ -29,6 +32,8 @@ from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 _MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
 """For an action that sets none. Keycloak: 16.1."""
+_LINK: Final = "link"
+"""The kind of credential that the link of a mail is."""
 _LONGEST_LOCALE: Final = 35
 """Characters of a language tag. Spec: RFC 5646 §4.4.1."""
 
@@ -109,6 +114,19 @@ class Visit:
             session_id=self.browser.session_id,
             notes=_locale_note(self.request),
         )
+
+    def proven_session(
+        self, flow: SignInFlow, user_id: str, actions: tuple[str, ...]
+    ) -> AuthenticationSession:
+        """Return the session of a user whom a link has proven, with actions to perform.
+
+        Its id is new: an id that someone has planted in the browser must not be worth the link.
+        """
+        session = replace(self.new_session(flow), id=new_browser_id())
+        proven = replace(
+            session, stage=Stage.AUTHENTICATED, user_id=user_id, used=frozenset({_LINK})
+        )
+        return required_by(proven, actions)
 
 
 def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:

@@ -1,4 +1,4 @@
-"""How a sign-in ends: by its purpose, with the session of the browser or a new one."""
+"""The end of a sign-in: whose it may be, and what the client gets."""
 
 from dataclasses import replace
 
