@@ -22,6 +22,7 @@ from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.registrations import Registrations
 from gateway.authentication.required_actions import required_actions
+from gateway.authentication.reset_links import ResetLinks
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
@@ -41,12 +42,16 @@ def flow_runner(
     sessions: SessionStore,
     registrations: Registrations,
     actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
 ) -> FlowRunner:
     """Return what runs flows. `sessions` are the online ones."""
     found = authenticators(
         *(accounts, passwords, codes, recovery_codes, sessions),
         registrations=registrations,
         actions=actions,
+        reset_links=reset_links,
+        updates=updates,
     )
     acting = {each.id: each for each in found}
 
@@ -84,6 +89,8 @@ def sign_in_engine(
             sessions=sessions,
             registrations=Registrations(database, limiter),
             actions=form_actions(new_passwords),
+            reset_links=ResetLinks(database, limiter),
+            updates=updates,
         ),
         accounts=accounts,
         guard=guard,

@@ -67,7 +67,7 @@ def sign_in_handlers(
 def _links(services: Services, sign_in: BrowserSignIn) -> ActionTokenEndpoint:
     updates = AccountUpdates(services.database, services.invalidation)
     return ActionTokenEndpoint(
-        action_token_handlers(sign_in, updates),
+        action_token_handlers(sign_in, updates, services.database),
         services.directory,
         services.one_time_marks,
         services.authentication_sessions,

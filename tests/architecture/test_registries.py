@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
 from gateway.authentication.conditions import conditions
@@ -19,6 +20,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.registrations import Registrations
+from gateway.authentication.reset_links import ResetLinks
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -46,6 +48,8 @@ AUTHENTICATORS = {
         cast("SessionStore", None),
         registrations=cast("Registrations", None),
         actions=(),
+        reset_links=cast("ResetLinks", None),
+        updates=cast("AccountUpdates", None),
     )
 }
 CONDITIONS = {
@@ -90,6 +94,7 @@ _VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 
+_RESET = "tests/http/test_reset_credentials.py"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
@@ -232,6 +237,11 @@ REGISTRIES = {
             "::test_codes_are_asked_for_by_number_and_used_once",
             "registration-page-form": "tests/http/test_registration.py"
             "::test_a_user_registers_and_is_signed_in",
+            "reset-credentials-choose-user": f"{_RESET}::test_every_name_gets_the_same_answer",
+            "reset-credential-email": f"{_RESET}"
+            "::test_the_link_goes_on_in_the_browser_that_asked_for_it",
+            "reset-password": f"{_RESET}::test_a_link_is_void_once_the_password_was_changed",
+            "reset-otp": f"{_RESET}::test_a_device_is_set_up_anew",
         },
         frozenset({"passwords", "codes", "username_fields", "unavailable"}),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
 from gateway.authentication.authenticators.certificate_username import (
@@ -16,6 +17,10 @@ from gateway.authentication.authenticators.recovery_code_form import RecoveryCod
 from gateway.authentication.authenticators.registration_page_form import (
     RegistrationPageForm,
 )
+from gateway.authentication.authenticators.reset_choose_user import ResetChooseUser
+from gateway.authentication.authenticators.reset_credential_email import ResetCredentialEmail
+from gateway.authentication.authenticators.reset_otp import ResetOtp
+from gateway.authentication.authenticators.reset_password import ResetPassword
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -31,6 +36,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.registrations import Registrations
+from gateway.authentication.reset_links import ResetLinks
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -43,6 +49,8 @@ def authenticators(
     *,
     registrations: Registrations,
     actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
 ) -> tuple[Authenticator, ...]:
     """Return every authenticator that acts.
 
@@ -63,4 +71,8 @@ def authenticators(
         DenyAccess(),
         SessionLimits(sessions),
         RegistrationPageForm(actions, registrations),
+        ResetChooseUser(accounts),
+        ResetCredentialEmail(accounts, reset_links),
+        ResetPassword(),
+        ResetOtp(updates),
     )

@@ -40,6 +40,12 @@ class FormName(StrEnum):
     """Buttons `accept` and `cancel`."""
     REGISTER = "register"
     """Fields as UPDATE_PROFILE, `password`, `password-confirm` and `termsAccepted` (`on`)."""
+    RESET_PASSWORD = "login-reset-password"  # noqa: S105 - the name of a page
+    """Field `username`."""
+    RESET_MAIL_SENT = "login-reset-sent"
+    """No field: the link of the mail goes on."""
+    RESET_OTP = "login-reset-otp"
+    """Field `selectedCredentialId`: one of `Challenge.devices`, which is removed."""
     SELECT_AUTHENTICATOR = "select-authenticator"
     """Field `authenticationExecution`: the id of one of `Challenge.other_ways`."""
 
@@ -73,6 +79,10 @@ class MessageKey(StrEnum):
     """Too many accounts were registered from this address."""
     REGISTRATION_NOT_ALLOWED = "registrationNotAllowedMessage"
     """Registration not allowed."""
+    RESET_MAIL_SENT = "emailSentMessage"
+    """You should receive an email shortly with further instructions."""
+    NO_DEVICE_SELECTED = "error-reset-otp-missing-id"
+    """Please choose an OTP configuration."""
     RESET_NOT_ALLOWED = "resetCredentialNotAllowedMessage"
     """Reset Credential not allowed."""
     UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts

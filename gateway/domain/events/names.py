@@ -99,4 +99,5 @@ class EventError:
     USER_NOT_FOUND: Final = "user_not_found"
     USER_SESSION_NOT_FOUND: Final = "user_session_not_found"
     USER_TEMPORARILY_DISABLED: Final = "user_temporarily_disabled"
+    USERNAME_MISSING: Final = "username_missing"
     USERNAME_IN_USE: Final = "username_in_use"

@@ -38,6 +38,10 @@ LEVEL: Final = "conditional-level-of-authentication"
 USER_CREATION: Final = "registration-user-creation"
 REGISTRATION_PASSWORD: Final = "registration-password-action"  # noqa: S105 - a form action
 REGISTRATION_TERMS: Final = "registration-terms-and-conditions"
+RESET_CHOOSE_USER: Final = "reset-credentials-choose-user"
+RESET_EMAIL: Final = "reset-credential-email"
+RESET_PASSWORD: Final = "reset-password"  # noqa: S105 - the name of an authenticator
+RESET_OTP: Final = "reset-otp"
 FORM_ACTIONS: Final = frozenset({USER_CREATION, REGISTRATION_PASSWORD, REGISTRATION_TERMS})
 """The actions of forms that act: parts of the page of registration."""
 _EXPECTED: Final = "attribute_expected_value"
@@ -111,6 +115,10 @@ AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(CODE, Place.LATER, "otp"),
     AuthenticatorKind(ALLOW, Place.LATER),
     AuthenticatorKind(REGISTRATION_FORM, Place.NOWHERE),
+    AuthenticatorKind(RESET_CHOOSE_USER, Place.NOWHERE),
+    AuthenticatorKind(RESET_EMAIL, Place.NOWHERE),
+    AuthenticatorKind(RESET_PASSWORD, Place.NOWHERE),
+    AuthenticatorKind(RESET_OTP, Place.NOWHERE, required_action="CONFIGURE_TOTP"),
     AuthenticatorKind(DENY, Place.LATER),
     AuthenticatorKind(SESSION_LIMITS, Place.LATER, problem=_limits_problem),
     AuthenticatorKind(USER_CONFIGURED, Place.CONDITION),

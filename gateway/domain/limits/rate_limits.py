@@ -22,6 +22,9 @@ class RateLimit:
 REGISTRATIONS: Final = RateLimit("registration", of_caller=100, of_realm=10_000)
 """Filled-in forms: a company behind one address may register, a script does not fill the store."""
 
+RESETS: Final = RateLimit("reset-credentials", of_caller=100, of_realm=10_000)
+"""Mails that are asked for; the limit of each user is that of the queue."""
+
 
 def caller_of(address: str) -> str:
     """Return who counts as one caller: an IPv4 address, or the network of an IPv6 one."""

@@ -18,7 +18,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
-from gateway.http.pages.registration_views import RegisterPage
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -212,6 +217,20 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         asks_terms=True,
         message=Message(Text("invalidProfileMessage")),
+    ),
+    "login-reset-password": ResetPasswordPage(
+        action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER
+    ),
+    "login-reset-sent": ResetMailSentPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        message=Message(Text("emailSentMessage"), MessageKind.INFO),
+    ),
+    "login-reset-otp": ResetOtpPage(
+        action=_ACTION,
+        client=_CLIENT,
+        devices=(("1", "iPhone"), ("2", "")),
+        message=Message(Text("error-reset-otp-missing-id")),
     ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,

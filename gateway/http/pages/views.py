@@ -19,7 +19,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
-from gateway.http.pages.registration_views import RegisterPage
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 
 
 class UsernameLabel(StrEnum):
@@ -286,6 +291,9 @@ View = (
     | ConfigureOtpPage
     | UpdateProfilePage
     | RegisterPage
+    | ResetPasswordPage
+    | ResetMailSentPage
+    | ResetOtpPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage

@@ -16,6 +16,7 @@ AUTHENTICATE: Final = FlowUse.SIGN_IN.value
 CONSENT: Final = "consent"
 REQUIRED_ACTION: Final = "required-action"
 REGISTRATION: Final = FlowUse.REGISTRATION.value
+RESET_CREDENTIALS: Final = FlowUse.RESET_CREDENTIALS.value
 RESTART: Final = "restart"
 _LONGEST: Final = 8 * 1024
 

@@ -1,4 +1,6 @@
-"""GET and POST /realms/{realm}/protocol/openid-connect/auth, and `registrations` beside it.
+"""GET and POST /realms/{realm}/protocol/openid-connect/auth, and what else clients begin with.
+
+`registrations` begins with the page of registration, `forgot-credentials` with that of recovery.
 
 Spec: RFC 6749 §4.1.1, Initiating User Registration via OpenID Connect 1.0; Keycloak: 12.10
 """
@@ -34,6 +36,10 @@ class AuthorizationHandler:
     async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Begin with the page of registration."""
         return await self._begin(request, exchange, FlowUse.REGISTRATION)
+
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Begin with the page of who has forgotten a password."""
+        return await self._begin(request, exchange, FlowUse.RESET_CREDENTIALS)
 
     async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:
         try:

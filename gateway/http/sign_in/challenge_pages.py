@@ -21,7 +21,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
-from gateway.http.pages.registration_views import RegisterPage
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     LoginPage,
     OneTimeCodeDevice,
@@ -81,6 +86,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
@@ -107,6 +113,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         attempted_username=challenge.fields.get("username", ""),
         client=place.client,
         message=_message(challenge),
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -179,6 +186,32 @@ def _register(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         message=_message(challenge),
         wrong_field=challenge.error_field or "",
+    )
+
+
+def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
+    return ResetPasswordPage(
+        action=place.action,
+        login_url=place.restart_url,
+        username=challenge.fields.get("username", ""),
+        username_label=_label(place.login),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
+def _reset_mail_sent(challenge: Challenge, place: PagePlace) -> View:
+    return ResetMailSentPage(
+        login_url=place.restart_url, client=place.client, message=_message(challenge)
+    )
+
+
+def _reset_device(challenge: Challenge, place: PagePlace) -> View:
+    return ResetOtpPage(
+        action=place.action,
+        devices=tuple((each.id, each.label) for each in challenge.devices),
+        client=place.client,
+        message=_message(challenge),
     )
 
 
@@ -292,6 +325,9 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
     FormName.REGISTER: _register,
+    FormName.RESET_PASSWORD: _forgotten_password,
+    FormName.RESET_MAIL_SENT: _reset_mail_sent,
+    FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,

@@ -45,6 +45,11 @@ class LoginActions:
         """Take the form of registration, or go on with it in this tab."""
         return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
 
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take a form of the reset of credentials, or go on with it in this tab."""
+        use = FlowUse.RESET_CREDENTIALS
+        return await self._act(request, exchange, partial(self._switch, use=use))
+
     async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Begin the sign-in of a tab again."""
         return await self._act(request, exchange, self._restart)

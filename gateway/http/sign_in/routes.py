@@ -14,6 +14,7 @@ from gateway.http.sign_in.action_urls import (
     CONSENT,
     REGISTRATION,
     REQUIRED_ACTION,
+    RESET_CREDENTIALS,
     RESTART,
 )
 from gateway.http.sign_in.authorization import AuthorizationHandler
@@ -47,6 +48,7 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         (REQUIRED_ACTION, actions.authenticate, _FORM),
         (CONSENT, actions.consent, _FORM),
         (REGISTRATION, actions.register, _FORM),
+        (RESET_CREDENTIALS, actions.reset_credentials, _FORM),
         (RESTART, actions.restart, _GET),
     )
     own = [
@@ -62,6 +64,7 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
     begins: tuple[tuple[str, BrowserHandler], ...] = (
         ("auth", begin),
         ("registrations", begin.register),
+        ("forgot-credentials", begin.reset_credentials),
     )
     own.append(
         _route(

@@ -2,14 +2,32 @@
 
 from dataclasses import replace
 
-from gateway.authentication.engine import SignedIn
+from gateway.authentication.engine import PageExpired, SignedIn, Step
 from gateway.domain.sessions import UserSession
-from gateway.protocol.browser_sign_in.visit import Visit
+from gateway.protocol.browser_sign_in.visit import Visit, note_changes
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionEnded
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+
+
+async def note_account_changes(sessions: Sessions, visit: Visit, step: Step) -> None:
+    """Note what the user has changed in the account, and end other sessions on request."""
+    if isinstance(step, PageExpired):
+        return
+    noted, session = step.account_changes, step.session
+    if not noted.changes:
+        return
+    note_changes(visit, session, noted.changes)
+    if noted.ends_other_sessions and session.user_id is not None:
+        await sessions.log_out_others(
+            visit.request.realm.realm,
+            session.user_id,
+            keep=visit.browser.user_session,
+            now=visit.request.now,
+        )
 
 
 def action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:

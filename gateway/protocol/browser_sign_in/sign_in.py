@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
-    PageExpired,
     Refused,
     SignedIn,
     Step,
 )
+from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined
+from gateway.authentication.reset_links import proven_by_link
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,
@@ -29,7 +30,12 @@ from gateway.protocol.authorization import (
     Prompt,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.finishing import action_parameters, completed, is_hinted
+from gateway.protocol.browser_sign_in.finishing import (
+    action_parameters,
+    completed,
+    is_hinted,
+    note_account_changes,
+)
 from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
@@ -41,17 +47,16 @@ from gateway.protocol.browser_sign_in.outcomes import (
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
+    closed,
     different_user,
     expired,
     refused,
-    signed_in_already,
     unusable,
     with_message,
 )
 from gateway.protocol.browser_sign_in.visit import (
     Visit,
     event_details,
-    note_changes,
     note_declined,
     with_locale,
 )
@@ -128,12 +133,36 @@ class BrowserSignIn:
         session = visit.proven_session(flow, user_id, actions)
         return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
 
-    async def _begin(self, visit: Visit) -> Outcome:
+    async def begin_reset(
+        self,
+        request: ProtocolRequest,
+        link: FollowedLink,
+        browser: Browser,
+        *,
+        user_id: str,
+        waiting: AuthenticationSession | None,
+    ) -> Outcome:
+        """Let the user of a link reset the credentials; the link has proven the user.
+
+        What this browser asked for follows where its sign-in is `waiting` for the link.
+        """
+        purpose = self._purposes.of_link(link)
+        if waiting is not None:
+            purpose = await self._purposes.resume(request, waiting.request)
+            await self._sign_ins.end(waiting)
+        visit = Visit(request, purpose, browser, is_new=True, use=FlowUse.RESET_CREDENTIALS)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
-        if (other := signed_in_already(visit)) is not None:
-            return other
+        request.event.begin(EventType.LOGIN)
+        request.event.client_id = visit.client.client_id
+        session = proven_by_link(visit.new_session(flow), user_id)
+        return await self._after(visit, await self._sign_ins.begin(visit.context, session))
+
+    async def _begin(self, visit: Visit) -> Outcome:
+        flow, stop = visit.flow, closed(visit)
+        if flow is None or stop is not None:
+            return stop or unusable(visit)
         may_ask = Prompt.NONE not in visit.asked.prompt
         session = visit.new_session(flow)
         step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
@@ -150,8 +179,8 @@ class BrowserSignIn:
         visit = await self._visit(request, session, browser)
         if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
-        if session.stage is Stage.FLOW and (other := signed_in_already(visit)) is not None:
-            return other
+        if session.stage is Stage.FLOW and (stop := closed(visit)) is not None:
+            return stop
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
         step = await self._sign_ins.submit(visit.context, session, execution, form, code)
@@ -286,11 +315,9 @@ class BrowserSignIn:
     ) -> Outcome:
         """Run the flow that the client has now from its beginning."""
         visit = replace(visit, use=use)
-        flow = visit.flow
-        if flow is None:
-            return unusable(visit)
-        if (other := signed_in_already(visit)) is not None:
-            return other
+        flow, stop = visit.flow, closed(visit)
+        if flow is None or stop is not None:
+            return stop or unusable(visit)
         moved = replace(session, flow=flow.id, flow_version=flow.version)
         return await self._after(visit, await self._sign_ins.restart(visit.context, moved))
 
@@ -304,7 +331,7 @@ class BrowserSignIn:
         return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
     async def _after(self, visit: Visit, step: Step) -> Outcome:
-        await self._note_changes(visit, step)
+        await note_account_changes(self._sessions, visit, step)
         match step:
             case Challenged():
                 return challenged(visit, step)
@@ -318,22 +345,6 @@ class BrowserSignIn:
                 return refused(visit, step.error)
         return expired(visit, step.session)
 
-    async def _note_changes(self, visit: Visit, step: Step) -> None:
-        """Note what the user has changed in the account, and end other sessions on request."""
-        if isinstance(step, PageExpired):
-            return
-        noted, session = step.account_changes, step.session
-        if not noted.changes:
-            return
-        note_changes(visit, session, noted.changes)
-        if noted.ends_other_sessions and session.user_id is not None:
-            await self._sessions.log_out_others(
-                visit.request.realm.realm,
-                session.user_id,
-                keep=visit.browser.user_session,
-                now=visit.request.now,
-            )
-
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
         if not is_hinted(asked, step.user.id):
@@ -344,6 +355,10 @@ class BrowserSignIn:
             await self._sign_ins.end(step.session)
             visit.request.event.withdraw()
             return page
+        if FORCED_SIGN_IN in step.session.notes:
+            await self._sign_ins.end(step.session)
+            again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
+            return with_message(await self._begin(again), MessageKey.ACCOUNT_UPDATED)
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)

@@ -72,11 +72,14 @@ def different_user(visit: Visit, username: str) -> Stop:
     return Stop(MessageKey.DIFFERENT_USER, visit.client, (username,))
 
 
-def signed_in_already(visit: Visit) -> Stop | None:
-    """Return the page where a user who is signed in would register; None where all is well.
+def closed(visit: Visit) -> Stop | None:
+    """Return the page of a flow that cannot begin here; None where all is well.
 
-    Keycloak shows it once the account exists, which then remains without a use.
+    A user who is signed in does not register another one: Keycloak says so once the account
+    exists, which then remains without a use.
     """
+    if visit.flow is None:
+        return unusable(visit)
     identity = visit.browser.identity
     if visit.use is not FlowUse.REGISTRATION or identity is None:
         return None
