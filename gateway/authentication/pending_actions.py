@@ -34,12 +34,14 @@ class PendingActions:
         *,
         scopes: frozenset[str],
         has_pages: bool,
+        ignored: frozenset[str] = frozenset(),
     ) -> str | None:
         """Return the alias of the action, or None.
 
         `scopes` are the client scopes of the sign-in, by which the user profile asks for more.
         With pages, actions count that the realm has and has not switched off. Without pages those
-        that an administrator has set for the user count in any case, as in Keycloak.
+        that an administrator has set for the user count in any case, as in Keycloak. `ignored` are
+        those that cannot be performed in this sign-in.
         """
         user, realm, rules = account.user, entry.realm, entry.sign_in
         if user is None:
@@ -47,7 +49,8 @@ class PendingActions:
         if UPDATE_PASSWORD not in rules.off and await self._has_old_password(realm, account, now):
             user = await self._with_new_password(realm, user)
         # Whether the profile is complete is decided below, as in Keycloak, for each such action.
-        actions = tuple(alias for alias in user.required_actions if alias != VERIFY_PROFILE)
+        left = (alias for alias in user.required_actions if alias not in ignored)
+        actions = tuple(alias for alias in left if alias != VERIFY_PROFILE)
         if has_pages:
             known = rules.action_order.keys() - rules.off
             actions = tuple(alias for alias in actions if alias in known)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     Replayed,
@@ -118,7 +119,7 @@ class ResumableSignIn:
 
         What the step has changed in the account stays changed, and is reported.
         """
-        if isinstance(step, Refused | PageExpired | Replayed):
+        if isinstance(step, Refused | Ended | PageExpired | Replayed):
             return step
         if await self._replace(context, before, step.session):
             return step

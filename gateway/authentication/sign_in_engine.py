@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -74,6 +75,7 @@ def sign_in_engine(
     new_passwords: PasswordChanges,
     limiter: RateLimiter,
     marks: OneTimeMarks,
+    removal: AccountRemoval,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
@@ -105,6 +107,8 @@ def sign_in_engine(
                 updates,
                 database=database,
                 pauses=MailPauses(marks),
+                directory=directory,
+                removal=removal,
             ),
         ),
     )

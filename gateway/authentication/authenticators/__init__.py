@@ -57,7 +57,7 @@ def authenticators(
     `sessions` are the online ones, `actions` the parts of the form of registration.
     """
     return (
-        Cookie(),
+        Cookie(accounts),
         UsernamePasswordForm(accounts, passwords),
         UsernameForm(accounts),
         PasswordForm(passwords),

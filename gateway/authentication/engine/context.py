@@ -27,7 +27,8 @@ class RequestedAuthentication:
 
     `level` is the level of authentication; with `level_is_essential` a lower one is an error.
     `reauthenticate` and `max_age` require credentials again where the browser is signed in.
-    `action` is a required action that the client asks for (`kc_action`).
+    `action` is a required action that the client asks for (`kc_action`), `action_parameter` what
+    follows its name behind a colon.
     `login_hint` fills in the user name; `remembered_username` as well, from an earlier sign-in.
     """
 
@@ -36,6 +37,7 @@ class RequestedAuthentication:
     reauthenticate: bool = False
     max_age: timedelta | None = None
     action: str | None = None
+    action_parameter: str | None = field(default=None, repr=False)
     login_hint: str | None = field(default=None, repr=False)
     remembered_username: str | None = field(default=None, repr=False)
 

@@ -68,6 +68,8 @@ class SignIn:
     """What the next form says, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
     """What a required action has changed in the account."""
+    ended_with: MessageKey | None = None
+    """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
@@ -189,8 +191,7 @@ class SignIn:
 
     def record(self, change: AccountChange) -> None:
         """Record an event of the account beside those of this request."""
-        before = self.account_changes
-        self.account_changes = AccountChanges((*before.changes, change), before.ends_other_sessions)
+        self.account_changes = self.account_changes.followed_by(AccountChanges((change,)))
 
     def note(self, name: str, text: str | None) -> None:
         """Keep a note for later requests; None removes it."""

@@ -1,5 +1,6 @@
 """The required actions that users perform on pages: one file each, and a line here."""
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.required_action import RequiredActionProvider
@@ -11,11 +12,14 @@ from gateway.authentication.required_actions.configure_otp import ConfigureOtp
 from gateway.authentication.required_actions.configure_recovery_codes import (
     ConfigureRecoveryCodes,
 )
+from gateway.authentication.required_actions.delete_account import DeleteAccount
+from gateway.authentication.required_actions.delete_credential import DeleteCredential
 from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
 from gateway.authentication.required_actions.update_password import UpdatePassword
 from gateway.authentication.required_actions.update_profile import UpdateProfile
 from gateway.authentication.required_actions.verify_email import VerifyEmail
 from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
+from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.storage import Database
 
 
@@ -27,6 +31,8 @@ def required_actions(
     *,
     database: Database,
     pauses: MailPauses,
+    directory: Directory,
+    removal: AccountRemoval,
 ) -> tuple[RequiredActionProvider, ...]:
     """Return each action that has a page."""
     profiles = ProfileUpdates(updates)
@@ -38,4 +44,6 @@ def required_actions(
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
         VerifyEmail(database, pauses),
+        DeleteCredential(accounts, updates),
+        DeleteAccount(directory, updates, removal),
     )

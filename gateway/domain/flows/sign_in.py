@@ -20,6 +20,8 @@ from gateway.domain.realm import FlowBindings
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
 CONFIGURE_TOTP: Final = "CONFIGURE_TOTP"
+DELETE_ACCOUNT: Final = "delete_account"
+DELETE_CREDENTIAL: Final = "delete_credential"
 TERMS_AND_CONDITIONS: Final = "TERMS_AND_CONDITIONS"
 UPDATE_EMAIL: Final = "UPDATE_EMAIL"
 UPDATE_PROFILE: Final = "UPDATE_PROFILE"
@@ -36,8 +38,8 @@ REQUIRED_ACTIONS: Final = frozenset(
         UPDATE_PROFILE,
         VERIFY_EMAIL,
         VERIFY_PROFILE,
-        "delete_account",
-        "delete_credential",
+        DELETE_ACCOUNT,
+        DELETE_CREDENTIAL,
         "idp_link",
         "update_user_locale",
         "webauthn-register",

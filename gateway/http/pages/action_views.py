@@ -127,3 +127,27 @@ class TermsPage:
 
     action: str
     client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteCredentialPage:
+    """A credential that the user may delete. Buttons `accept` and `cancel-aia`.
+
+    Without a `label` its type is shown.
+    """
+
+    action: str
+    credential_type: str
+    label: str = field(default="", repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteAccountPage:
+    """The deletion of the user's account. Buttons `accept` and `cancel-aia`."""
+
+    action: str
+    client: ClientDisplay | None = None
+    may_cancel: bool = False

@@ -9,6 +9,8 @@ from typing import Final
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
@@ -255,6 +257,20 @@ SAMPLES: Final[Mapping[str, View]] = {
         message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
+    "delete-credential": DeleteCredentialPage(
+        action=_ACTION,
+        client=_CLIENT,
+        credential_type="otp",
+        label="iPhone",
+        message=Message(Text("deleteCredentialLastSecondFactorMessage"), MessageKind.WARNING),
+        may_cancel=True,
+    ),
+    "delete-credential-last": DeleteCredentialPage(
+        action=_ACTION,
+        credential_type="recovery-authn-codes",
+        message=Message(Text("deleteCredentialLastMessage"), MessageKind.WARNING),
+    ),
+    "delete-account-confirm": DeleteAccountPage(action=_ACTION, client=_CLIENT, may_cancel=True),
     "select-authenticator": SelectAuthenticatorPage(
         action=_ACTION,
         client=_CLIENT,

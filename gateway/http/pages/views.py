@@ -12,6 +12,8 @@ from enum import StrEnum
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
     UpdatePasswordPage,
@@ -298,6 +300,8 @@ View = (
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | DeleteCredentialPage
+    | DeleteAccountPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage

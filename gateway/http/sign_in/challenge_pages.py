@@ -12,6 +12,8 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
@@ -292,6 +294,24 @@ def _terms(challenge: Challenge, place: PagePlace) -> View:
     return TermsPage(action=place.action, client=place.client)
 
 
+def _delete_credential(challenge: Challenge, place: PagePlace) -> View:
+    warning = challenge.message
+    return DeleteCredentialPage(
+        action=place.action,
+        credential_type=challenge.fields["type"],
+        label=challenge.fields["label"],
+        client=place.client,
+        message=None if warning is None else Message(Text(warning), MessageKind.WARNING),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _delete_account(challenge: Challenge, place: PagePlace) -> View:
+    return DeleteAccountPage(
+        action=place.action, client=place.client, may_cancel=challenge.may_cancel
+    )
+
+
 def _selection(challenge: Challenge, place: PagePlace) -> View:
     return SelectAuthenticatorPage(
         action=place.action,
@@ -332,5 +352,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
+    FormName.DELETE_CREDENTIAL: _delete_credential,
+    FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }

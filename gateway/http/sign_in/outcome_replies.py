@@ -28,7 +28,7 @@ from gateway.http.sign_in.action_urls import (
     RESTART,
     action_url,
 )
-from gateway.http.sign_in.browser_cookies import BrowserCookies
+from gateway.http.sign_in.browser_cookies import BrowserCookies, signed_out
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
 from gateway.http.sign_in.client_display import client_display
@@ -43,6 +43,7 @@ from gateway.protocol.browser_sign_in import (
     Inform,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
     offered_flows,
 )
@@ -69,6 +70,10 @@ class OutcomeReplies:
                 return await self._respond(request, outcome)
             case Expired():
                 return await self._expired(request, outcome)
+            case SignedOff():
+                shown = client_display(outcome.client)
+                info = InfoPage(message=Text(outcome.message), client=shown)
+                return await self._show(request, info, outcome.client, signed_out())
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)

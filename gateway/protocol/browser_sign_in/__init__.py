@@ -10,6 +10,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Inform,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes

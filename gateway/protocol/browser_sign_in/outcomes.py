@@ -64,6 +64,15 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedOff:
+    """The user has deleted the account: the browser is signed out, and a page says so."""
+
+    message: str
+    """The key of a text."""
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """The form belongs to another step: the user restarts, or continues where the sign-in is."""
 
@@ -92,4 +101,4 @@ class AlreadySignedIn:
     """The sign-in of this page has ended, and the browser has a signed-in user."""
 
 
-Outcome = AskUser | AskConsent | Respond | Stop | Expired | Inform | AlreadySignedIn
+Outcome = AskUser | AskConsent | Respond | SignedOff | Stop | Expired | Inform | AlreadySignedIn

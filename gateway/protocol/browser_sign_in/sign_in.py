@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
+    Ended,
     Refused,
     SignedIn,
     Step,
@@ -31,10 +32,12 @@ from gateway.protocol.authorization import (
 )
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.finishing import (
-    action_parameters,
     completed,
+    consent_items,
+    finished_sign_in,
     is_hinted,
     note_account_changes,
+    with_new_session,
 )
 from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
@@ -42,9 +45,10 @@ from gateway.protocol.browser_sign_in.outcomes import (
     AskConsent,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
-from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
+from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
     closed,
@@ -65,13 +69,10 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
-    ConsentItem,
     Consents,
-    requested,
 )
 from gateway.protocol.sign_in_results.session_joining import (
     DifferentUser,
-    FinishedSignIn,
     SessionEnded,
 )
 
@@ -281,7 +282,7 @@ class BrowserSignIn:
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
         if browser.identity is not None and client_id is not None and client_data:
-            purpose = await self._sent_back(request, client_id, client_data)
+            purpose = await self._purposes.sent_back(request, client_id, client_data)
             error, text = "temporarily_unavailable", "authentication_expired"
             raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
         if browser.identity is not None:
@@ -289,13 +290,6 @@ class BrowserSignIn:
             return AlreadySignedIn()
         request.event.fail(EventError.COOKIE_NOT_FOUND)
         return Stop(MessageKey.COOKIE_NOT_FOUND)
-
-    async def _sent_back(
-        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
-    ) -> Purpose:
-        """Return what the browser says was asked for: the redirect URI is verified, no more."""
-        stored = {"scope": "", **client_data, "client_id": client_id}
-        return await self._purposes.resume(request, stored)
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -343,6 +337,10 @@ class BrowserSignIn:
                 return await visit.purpose.reject(visit.request, declined.text)
             case Refused():
                 return refused(visit, step.error)
+            case Ended():
+                await self._sign_ins.end(step.session)
+                visit.request.event.withdraw()
+                return SignedOff(step.message, visit.client)
         return expired(visit, step.session)
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
@@ -362,22 +360,13 @@ class BrowserSignIn:
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)
-        items = await self._consent_items(visit, user)
+        items = await consent_items(self._consents, visit, user)
         if items:
             return await self._ask_consent(
                 visit, AskConsent(step.session, asked, items, user.user.locale)
             )
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
-
-    async def _consent_items(self, visit: Visit, user: UserEntry) -> tuple[ConsentItem, ...]:
-        """Return what the user is asked for; nothing where no consent is required."""
-        asked, client = visit.asked, visit.client
-        if visit.purpose.is_always_confirmed:
-            itself = ConsentItem(client.client_id, client.display.name)
-            return requested(user, asked.scopes) or (itself,)
-        again = Prompt.CONSENT in asked.prompt
-        return await self._consents.missing(client, user, asked.scopes, ask_again=again)
 
     async def _ask_consent(self, visit: Visit, ask: AskConsent) -> Outcome:
         if Prompt.NONE in visit.asked.prompt:
@@ -392,16 +381,7 @@ class BrowserSignIn:
     ) -> Outcome:
         if not visit.is_new:
             await self._sign_ins.end(step.session)
-        finished = FinishedSignIn(
-            user=user,
-            joins=None if step.is_fresh else step.joins,
-            current=visit.browser.user_session,
-            level=step.level,
-            remember_me=step.session.remember_me,
-            notes=step.session_notes,
-            consent=consent,
-            action=action_parameters(visit, step),
-        )
+        finished = finished_sign_in(visit, step, user, consent)
         try:
             response, session = await completed(visit, finished)
         except SessionEnded:
@@ -412,14 +392,7 @@ class BrowserSignIn:
             return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        remembered = user.user.username if step.session.remember_me else ""
-        offered = visit.request.realm.realm.login.remember_me
-        return Respond(
-            response,
-            session,
-            browser_id=None if visit.is_new else step.session.id,
-            remember=remembered if offered else None,
-        )
+        return with_new_session(visit, step, response, session)
 
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""

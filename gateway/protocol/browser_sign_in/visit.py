@@ -21,7 +21,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
-from gateway.domain.flows import UPDATE_PASSWORD, FlowUse, SignInFlow
+from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, FlowUse, SignInFlow
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
@@ -83,6 +83,7 @@ class Visit:
                 reauthenticate=Prompt.LOGIN in asked.prompt,
                 max_age=_maximum_age(request.realm, asked),
                 action=asked.action,
+                action_parameter=asked.action_parameter,
                 login_hint=asked.login_hint,
                 remembered_username=self.browser.remembered_username,
             ),
@@ -154,6 +155,8 @@ def _maximum_age(entry: RealmEntry, asked: SignInRequest) -> timedelta | None:
     """Return the shorter of the client's `max_age` and the largest age for the requested action."""
     if asked.action is None:
         return asked.max_age
+    if asked.action == DELETE_ACCOUNT:
+        return timedelta(0)
     age = _MAXIMUM_AGE
     if asked.action == UPDATE_PASSWORD:
         age = entry.realm.password_policy.maximum_authentication_age
