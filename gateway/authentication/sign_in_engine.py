@@ -6,6 +6,7 @@ from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
+from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import SignInEngine
@@ -16,14 +17,13 @@ from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
 from gateway.authentication.link_mails import MailPauses
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
-from gateway.authentication.registrations import Registrations
 from gateway.authentication.required_actions import required_actions
-from gateway.authentication.reset_links import ResetLinks
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.one_time_passwords import OneTimeMarks

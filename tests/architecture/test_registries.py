@@ -12,15 +12,15 @@ import pytest
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
+from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
-from gateway.authentication.registrations import Registrations
-from gateway.authentication.reset_links import ResetLinks
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -243,7 +243,7 @@ REGISTRIES = {
             "reset-password": f"{_RESET}::test_a_link_is_void_once_the_password_was_changed",
             "reset-otp": f"{_RESET}::test_a_device_is_set_up_anew",
         },
-        frozenset({"passwords", "codes", "username_fields", "unavailable"}),
+        frozenset({"passwords", "codes", "username_fields", "unavailable", "reset_links"}),
     ),
     "form actions": Registry(
         "gateway.authentication.form_actions",

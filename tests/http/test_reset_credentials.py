@@ -1,4 +1,4 @@
-"""Users who have forgotten a password. Keycloak: ResetCredentialEmail, 16.2; attacks: D10, D11."""
+"""Users who have forgotten a password. Keycloak: ResetCredentialEmail, 16.3; attacks: D10, D11."""
 
 import re
 from collections.abc import Iterator

@@ -37,8 +37,8 @@ from gateway.admin.realm_files.user_inputs import (
 )
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
 from gateway.admin.users import import_profile, store_new_user
+from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
-from gateway.authentication.new_users import default_role_ids
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.event_loop import in_slices

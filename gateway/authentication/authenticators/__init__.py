@@ -19,6 +19,7 @@ from gateway.authentication.authenticators.registration_page_form import (
 )
 from gateway.authentication.authenticators.reset_choose_user import ResetChooseUser
 from gateway.authentication.authenticators.reset_credential_email import ResetCredentialEmail
+from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.authenticators.reset_otp import ResetOtp
 from gateway.authentication.authenticators.reset_password import ResetPassword
 from gateway.authentication.authenticators.session_limits import SessionLimits
@@ -32,11 +33,10 @@ from gateway.authentication.authenticators.validate_password import ValidatePass
 from gateway.authentication.authenticators.validate_username import ValidateUsername
 from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
-from gateway.authentication.registrations import Registrations
-from gateway.authentication.reset_links import ResetLinks
 from gateway.domain.ports.sessions import SessionStore
 
 

@@ -18,8 +18,8 @@ from gateway.authentication.engine.form_action import (
 )
 from gateway.authentication.engine.proven_password import note_password
 from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.profile_updates import OwnProfile
-from gateway.authentication.registrations import Registrations
 from gateway.authentication.unique_names import NameTaken
 from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.events import Detail, EventError, EventType

@@ -7,13 +7,13 @@ D10). Who is signed in is not asked. Keycloak: ResetCredentialChooseUser (26.7)
 from typing import ClassVar
 
 from gateway.authentication.accounts import Account, Accounts, unknown_account
+from gateway.authentication.authenticators.reset_links import is_proven_by_link
 from gateway.authentication.authenticators.username_fields import (
     USERNAME_FIELD,
     submitted_username,
 )
 from gateway.authentication.engine.account_changes import AccountChange
 from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
-from gateway.authentication.reset_links import is_proven_by_link
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import RESET_CHOOSE_USER

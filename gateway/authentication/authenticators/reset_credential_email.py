@@ -7,6 +7,11 @@ sign-in. Keycloak: ResetCredentialEmail (26.7)
 from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Account, Accounts, unknown_account
+from gateway.authentication.authenticators.reset_links import (
+    ResetLinks,
+    can_send_mails,
+    is_proven_by_link,
+)
 from gateway.authentication.engine.account_changes import AccountChange
 from gateway.authentication.engine.proven_password import note_password
 from gateway.authentication.engine.sign_in import (
@@ -18,7 +23,6 @@ from gateway.authentication.engine.sign_in import (
     SignIn,
 )
 from gateway.authentication.errors import NotIdentified
-from gateway.authentication.reset_links import ResetLinks, can_send_mails, is_proven_by_link
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import RESET_EMAIL

@@ -7,6 +7,7 @@ of the browser everything is in the authentication session. Keycloak: 12.10 to 1
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gateway.authentication.authenticators.reset_links import proven_by_link
 from gateway.authentication.engine import (
     Challenged,
     Ended,
@@ -16,7 +17,6 @@ from gateway.authentication.engine import (
 )
 from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined
-from gateway.authentication.reset_links import proven_by_link
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
     AuthenticationSession,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.form_action import FormRejected, NewAccount
-from gateway.authentication.new_users import (
+from gateway.authentication.new_accounts.new_users import (
     NewUser,
     default_actions,
     default_role_ids,
