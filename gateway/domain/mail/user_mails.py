@@ -6,7 +6,7 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.domain.locale_selection import LocaleWishes, select_locale
-from gateway.domain.mail import Mail, MailKind
+from gateway.domain.mail.message import Mail, MailKind
 from gateway.domain.realm import Realm
 from gateway.domain.users import User
 
