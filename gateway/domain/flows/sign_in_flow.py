@@ -31,9 +31,9 @@ class FlowStep:
     authenticator: str = ""
     config: Mapping[str, str] = field(default_factory=dict)
     flow: "SignInFlow | None" = None
+    id: str = field(default="", compare=False)
     actions: "tuple[FlowStep, ...]" = ()
     """The enabled actions of an authenticator that is a form of several parts."""
-    id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
