@@ -39,8 +39,7 @@ _WEB_AUTHN: Final = (
     " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
 )
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "registrationAllowed resetPasswordAllowed accountTheme emailTheme"
-    " registrationFlow resetCredentialsFlow",
+    "pages": "accountTheme emailTheme",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
     + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",

@@ -194,6 +194,36 @@ SIGN_INS: Final = (
         f"{_FLOWS}::test_an_unconfirmed_address_keeps_out_while_that_action_is_on",
     ),
     (
+        "registrationAllowed",
+        "whether users may register themselves",
+        _REPRESENTATION,
+        (
+            "tests/http/test_registration.py"
+            "::test_a_realm_that_does_not_permit_it_shows_no_page_and_no_link"
+        ),
+    ),
+    (
+        "registrationFlow",
+        "flow of registrations",
+        _REPRESENTATION,
+        (
+            "tests/http/test_registration.py"
+            "::test_a_flow_with_an_action_that_cannot_act_closes_the_registration"
+        ),
+    ),
+    (
+        "resetPasswordAllowed",
+        "whether users may reset a password that they have forgotten",
+        _REPRESENTATION,
+        "tests/http/test_reset_credentials.py::test_a_realm_that_does_not_permit_it_shows_no_link",
+    ),
+    (
+        "resetCredentialsFlow",
+        "flow of resets",
+        _REPRESENTATION,
+        "tests/http/test_reset_credentials.py::test_a_device_is_set_up_anew",
+    ),
+    (
         "browserFlow",
         "flow of sign-ins in a browser",
         _REPRESENTATION,
