@@ -32,6 +32,7 @@ from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -59,6 +60,7 @@ from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.pushed_requests import RedisPushedRequests
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 
@@ -90,6 +92,7 @@ class Services:
     one_time_passwords: OneTimePasswords
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
+    rate_limiter: RateLimiter
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
@@ -168,6 +171,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             one_time_passwords=PyOtp(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
+            rate_limiter=RedisRateLimiter(redis),
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),

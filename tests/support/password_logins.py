@@ -38,6 +38,7 @@ from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -190,6 +191,7 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            limiter=RedisRateLimiter(self.client),
             marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
         )

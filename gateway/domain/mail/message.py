@@ -35,6 +35,7 @@ class MailKind(StrEnum):
     EMAIL_VERIFICATION = "emailVerification"
     EMAIL_UPDATE_CONFIRMATION = "emailUpdateConfirmation"
     EXECUTE_ACTIONS = "executeActions"
+    PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
 
 
 class Encryption(StrEnum):

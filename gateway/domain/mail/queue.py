@@ -31,6 +31,8 @@ class QueuedMail:
     user_id: str
     attempts: int = 0
     """How often a gateway has begun to send it."""
+    is_rehearsal: bool = False
+    """Nothing is sent: adding it takes as long as a mail, where there is no user (attacks: D11)."""
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""

@@ -10,7 +10,10 @@ class MailQueue(Protocol):
     """Mails that wait to be sent, of all realms. A mail waits until `sent` or `give_up`."""
 
     async def add(self, queued: QueuedMail) -> bool:
-        """Store a mail, due at once; return False where a limit of the user or realm is reached."""
+        """Store a mail, due at once; return False where a limit of the user or realm is reached.
+
+        A rehearsal takes as long, and stores no mail.
+        """
 
     async def has_due(self, now: datetime) -> bool:
         """Return whether any mail is due."""
