@@ -28,6 +28,33 @@ class MailKind(StrEnum):
     """What a mail is about; the first part of the keys of its texts, which are Keycloak's."""
 
     TEST = "emailTest"
+    EVENT_LOGIN_ERROR = "eventLoginError"
+    EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
+    EVENT_REMOVE_TOTP = "eventRemoveTotp"
+    EVENT_UPDATE_TOTP = "eventUpdateTotp"
+    EVENT_UPDATE_CREDENTIAL = "eventUpdateCredential"
+    EVENT_REMOVE_CREDENTIAL = "eventRemoveCredential"
+    EVENT_TEMPORARY_LOCKOUT = "eventUserDisabledByTemporaryLockout"
+    EVENT_PERMANENT_LOCKOUT = "eventUserDisabledByPermanentLockout"
+
+
+EVENT_MAILS: Final = {
+    "LOGIN_ERROR": MailKind.EVENT_LOGIN_ERROR,
+    "UPDATE_PASSWORD": MailKind.EVENT_UPDATE_PASSWORD,
+    "REMOVE_TOTP": MailKind.EVENT_REMOVE_TOTP,
+    "UPDATE_TOTP": MailKind.EVENT_UPDATE_TOTP,
+    "UPDATE_CREDENTIAL": MailKind.EVENT_UPDATE_CREDENTIAL,
+    "REMOVE_CREDENTIAL": MailKind.EVENT_REMOVE_CREDENTIAL,
+    "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
+    "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
+}
+"""Name of an event -> the mail that tells its user. Keycloak: 10.6"""
+NOTIFICATIONS: Final = frozenset(EVENT_MAILS.values())
+"""Mails that nobody has asked for. The first argument of their texts is the time of the event."""
+MAILED_BY_DEFAULT: Final = frozenset(
+    name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
+)
+"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6"""
 
 
 class Encryption(StrEnum):
@@ -79,7 +106,8 @@ class MailServer:
 class Mail:
     """One mail to one recipient. `id` is the first part of its Message-ID, the same each time.
 
-    `arguments` take the place of `{0}`, `{1}` ... in its texts. `link` carries a secret.
+    `arguments` take the place of `{1}`, `{2}` ... in its texts, of `{0}` ... in notifications.
+    `link` carries a secret.
     """
 
     id: str

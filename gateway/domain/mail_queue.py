@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.mail import Mail
+from gateway.domain.mail import NOTIFICATIONS, Mail
 
 LONGEST_WAIT: Final = timedelta(hours=24)
 """After this a mail is given up: a mail server that is away for a day needs its operator."""
@@ -19,6 +19,10 @@ MOST_OF_USER: Final = 10
 """Mails to one user in a period: more than a person asks for, and no flood."""
 MOST_WAITING: Final = 100_000
 """Mails of one realm that may wait: a dead mail server must not fill the database."""
+MOST_NOTIFICATIONS_OF_USER: Final = 5
+"""Notifications to one user in a period, counted apart: a guesser of passwords causes them."""
+MOST_NOTIFICATIONS_WAITING: Final = 20_000
+"""Notifications of one realm that may wait, counted apart as well."""
 _FIRST_DELAY: Final = timedelta(seconds=15)
 _LONGEST_DELAY: Final = timedelta(minutes=15)
 
@@ -31,6 +35,11 @@ class QueuedMail:
     user_id: str
     attempts: int = 0
     """How often a gateway has begun to send it."""
+
+    @property
+    def is_notification(self) -> bool:
+        """Whether nobody has asked for it: it has limits of its own."""
+        return self.mail.kind in NOTIFICATIONS
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from gateway.domain.mail import Mail
+from gateway.domain.mail import NOTIFICATIONS, Mail
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.texts import Catalog, fallbacks, is_right_to_left, parse_messages, texts_for
 
@@ -42,7 +42,8 @@ class MailRenderer:
         own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
-        body = texts(f"{mail.kind}Body", title, *mail.arguments)
+        arguments = mail.arguments if mail.kind in NOTIFICATIONS else (title, *mail.arguments)
+        body = texts(f"{mail.kind}Body", *arguments)
         paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
         html = self._html().render(
             locale=mail.locale,
@@ -53,7 +54,7 @@ class MailRenderer:
             link_text=texts(f"{mail.kind}Link") if mail.link else "",
         )
         return RenderedMail(
-            subject=_one_line(texts(f"{mail.kind}Subject", title, *mail.arguments)),
+            subject=_one_line(texts(f"{mail.kind}Subject", *arguments)),
             text="\n\n".join([*paragraphs, *filter(None, [mail.link])]) + "\n",
             html=html,
         )

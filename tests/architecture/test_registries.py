@@ -257,9 +257,11 @@ REGISTRIES = {
         LISTENERS,
         {
             "jboss-logging": "tests/unit/listeners/test_dispatch.py"
-            "::test_the_log_has_failures_as_warnings"
+            "::test_the_log_has_failures_as_warnings",
+            "email": "tests/http/test_event_listeners.py"
+            "::test_a_failed_sign_in_is_a_mail_in_the_language_of_the_user",
         },
-        frozenset({"dispatch"}),
+        frozenset({"dispatch", "listener"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

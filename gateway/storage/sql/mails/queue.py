@@ -13,9 +13,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_, update
 
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.mail import Mail, MailKind
+from gateway.domain.mail import NOTIFICATIONS, Mail, MailKind
 from gateway.domain.mail_queue import (
     KEPT_AFTERWARDS,
+    MOST_NOTIFICATIONS_OF_USER,
+    MOST_NOTIFICATIONS_WAITING,
     MOST_OF_USER,
     MOST_WAITING,
     PERIOD,
@@ -30,6 +32,7 @@ _KEY = (mails.c.realm_id, mails.c.id)
 _OVER = {"due_at": None, "content": ""}
 _IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
 """A newer gateway sends what this one does not know."""
+_IS_NOTIFICATION = mails.c.kind.in_([kind.value for kind in NOTIFICATIONS])
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -58,16 +61,21 @@ class SqlMails:
         return True
 
     async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
-        of_realm = mails.c.realm_id == queued.mail.realm_id
+        """Return whether mails of its sort, notifications or others, leave no room for it."""
+        of_user, waiting, sort = MOST_OF_USER, MOST_WAITING, ~_IS_NOTIFICATION
+        if queued.is_notification:
+            of_user, waiting = MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
+            sort = _IS_NOTIFICATION
+        of_realm = and_(mails.c.realm_id == queued.mail.realm_id, sort)
         recent = select(func.count()).where(
             of_realm,
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
         last = select(mails.c.id).where(of_realm, mails.c.due_at.is_not(None))
-        full = last.offset(MOST_WAITING - 1).limit(1)
+        full = last.offset(waiting - 1).limit(1)
         count = (await self._transaction.execute(recent)).scalar_one()
-        return count >= MOST_OF_USER or await self._transaction.first(full, _exists) is not None
+        return count >= of_user or await self._transaction.first(full, _exists) is not None
 
     async def has_due(self, now: datetime) -> bool:
         due = select(mails.c.attempts).where(mails.c.due_at <= now, _IS_KNOWN).limit(1)
