@@ -12,7 +12,9 @@ from gateway.settings import Settings
 def event_listeners(settings: Settings) -> Dispatch:
     """Return the listeners that the settings allow."""
     log: FilteringBoundLogger = structlog.get_logger()
-    options = ListenerOptions(log=log, mailed_events=_mailed_events(settings))
+    options = ListenerOptions(
+        log=log, mailed_events=_mailed_events(settings), events_file=settings.events_file
+    )
     made = {name: make(options) for name, make in LISTENERS.items()}
     return Dispatch({name: each for name, each in made.items() if each is not None}, log)
 

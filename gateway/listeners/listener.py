@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from structlog.typing import FilteringBoundLogger
@@ -14,10 +15,14 @@ from gateway.domain.realm import Realm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerOptions:
-    """What listeners are made of; `mailed_events` are names of events."""
+    """What listeners are made of; `mailed_events` are names of events.
+
+    `events_file` is the file that the listener `file` appends to.
+    """
 
     log: FilteringBoundLogger
     mailed_events: frozenset[str] = MAILED_BY_DEFAULT
+    events_file: Path | None = None
 
 
 class Listener(Protocol):

@@ -8,3 +8,4 @@ from gateway.outgoing.documents import CachedDocuments
 from gateway.outgoing.http_client import GuardedHttpClient, Response
 from gateway.outgoing.logout_notices import HttpNoticeSender
 from gateway.outgoing.sockets import GuardedSockets
+from gateway.outgoing.webhooks import HttpWebhookSender

@@ -96,6 +96,8 @@ class Settings:
     """Events of which the listener `email` tells users, instead of Keycloak's."""
     email_exclude_events: MailedEvents = ()
     """Events of which the listener `email` does not tell them."""
+    events_file: AbsolutePath | None = None
+    """File that the listener `file` appends events to, a line of JSON each."""
     encryption_key: EncryptionKeys | None = None
     """Encrypts secrets in the database: 32 bytes in base64, then former keys."""
     encryption_key_file: AbsolutePath

@@ -14,11 +14,11 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
-from gateway.bootstrap.mail_delivery import mail_delivery
+from gateway.bootstrap.mail_delivery import mail_delivery, webhook_deliveries
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
-from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, run_deliveries
+from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.server import Serving, serve
@@ -68,6 +68,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.follower.follow()),
             group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
             group.create_task(run_deliveries(mail_delivery(services), MAILS)),
+            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")

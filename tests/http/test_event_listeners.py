@@ -1,6 +1,11 @@
-"""What listeners of a realm make of events: mails to users. Keycloak: 10.6; attacks: E8."""
+"""What listeners of a realm make of events: mails, webhooks, lines of a file.
 
+Keycloak: 10.6; attacks: E8
+"""
+
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,6 +16,7 @@ from tests.support.administration import Administration
 from tests.support.gateway_process import until
 from tests.support.mail_server import MailServer, mail_server
 from tests.support.sign_in_browser import SignInRealm, web_client
+from tests.support.webhook_receiver import SECRET, WebhookReceiver, webhook_receiver
 
 _WRONG: Final = "wrong-Passw0rd"
 _NEW: Final = "another-Passw0rd"
@@ -140,3 +146,105 @@ def test_a_hanging_mail_server_delays_no_sign_in(
     assert realm.sign_in("waiting")["access_token"]
     assert gateway.health()[0] == 200
     assert "did not answer in time" not in gateway.log_text()
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[WebhookReceiver]:
+    with webhook_receiver() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def sending(
+    administration: Administration, receiver: WebhookReceiver
+) -> Iterator[AdministeredRealm]:
+    """Make a realm with a webhook and a file, which stores no events."""
+    with administered_realm(administration, "sending", {}, **SIGN_IN) as made:
+        attributes = made.get("")["attributes"] | {
+            "realmgate.webhook.url": receiver.url,
+            "realmgate.webhook.secret": SECRET,
+            "realmgate.webhook.events": "LOGIN, LOGIN_ERROR",
+        }
+        listeners = ["webhook", "file"]
+        made.change("PUT", "", {"attributes": attributes, "eventsListeners": listeners})
+        _add(made, "ada")
+        yield made
+
+
+def test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed(
+    sending: AdministeredRealm, receiver: WebhookReceiver
+) -> None:
+    receiver.statuses.append(410)
+    sending.sign_in("ada")
+    (refused,) = until(lambda: receiver.refused, "no event came")
+    run = sending.administration.command
+    of_realm = ("--realm", sending.name)
+
+    def listed() -> list[dict[str, Any]]:
+        shown = json.loads(run("webhook", "list", *of_realm, "--output", "json").output)
+        return [each for each in shown if each["state"] == "given up"]
+
+    (given_up,) = until(listed, "the event was not given up")
+    assert (given_up["id"], given_up["reason"]) == (refused.id, "the receiver answered with 410")
+    assert run("webhook", "list", *of_realm).output.startswith(refused.id)
+    assert run("webhook", "retry", *of_realm).output == "1 events queued\n"
+    (confirmed,) = until(lambda: receiver.confirmed, "the event did not come again")
+    assert (confirmed.id, confirmed.body) == (refused.id, refused.body)
+    assert confirmed.is_signed()
+    document = confirmed.document
+    assert (document["type"], document["realmName"]) == ("LOGIN", "sending")
+    assert document["id"] == confirmed.id
+    assert "UPDATE_PASSWORD" not in str(receiver.confirmed)
+    assert sending.get("events") == []
+
+
+def test_the_secret_of_a_webhook_is_shown_nowhere_and_kept_by_its_mask(
+    sending: AdministeredRealm, receiver: WebhookReceiver
+) -> None:
+    shown = sending.get("")
+    assert shown["attributes"]["realmgate.webhook.secret"] == "**********"
+    sending.change("PUT", "", shown)
+    sending.change("PUT", "", {"displayName": "Sending"})
+    before = len(receiver.confirmed)
+    _fail(sending, "ada")
+    until(lambda: receiver.confirmed[before:], "no event came")
+    assert receiver.confirmed[-1].is_signed()
+    assert receiver.confirmed[-1].document["error"] == "invalid_user_credentials"
+    gateway = sending.administration.gateway
+    assert SECRET not in gateway.log_text()
+    assert SECRET not in str(sending.events())
+    assert SECRET.encode() not in (gateway.state_dir / "realmgate.db").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "named"),
+    [
+        ({"realmgate.webhook.url": "https://example.com/"}, "realmgate.webhook.secret"),
+        ({"realmgate.webhook.secret": "short"}, "realmgate.webhook.secret"),
+        ({"realmgate.webhook.url": "https://u:p@example.com/"}, "realmgate.webhook.url"),
+        ({"realmgate.webhook.events": "LOGIN,SIGN_IN"}, "realmgate.webhook.events"),
+    ],
+)
+def test_a_webhook_that_cannot_work_is_refused_by_field(
+    realm: AdministeredRealm, attributes: dict[str, str], named: str
+) -> None:
+    status, document = realm.refused("PUT", "", {"attributes": attributes})
+    assert (status, named in str(document), "short" in str(document)) == (400, True, False)
+
+
+def test_every_event_is_a_line_of_a_file_that_may_be_renamed(
+    sending: AdministeredRealm, tmp_path: Path
+) -> None:
+    file = sending.administration.gateway.state_dir.parent / "events.jsonl"
+    _fail(sending, "ada")
+    sending.sign_in("ada")
+    renamed = file.rename(tmp_path / "events.jsonl.1")
+    sending.sign_in("ada")
+    lines = [json.loads(line) for line in renamed.read_text().splitlines()]
+    (after,) = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [each["type"] for each in lines[-2:]] == ["LOGIN_ERROR", "LOGIN"]
+    assert (after["type"], after["realmName"], after["ipAddress"]) == (
+        *("LOGIN", "sending", "203.0.113.9"),
+    )
+    assert _WRONG not in renamed.read_text()
+    assert file.stat().st_mode & 0o777 == 0o640
