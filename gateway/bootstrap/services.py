@@ -44,7 +44,12 @@ from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
-from gateway.outgoing import AddressPolicy, CachedDocuments, GuardedHttpClient
+from gateway.outgoing import (
+    AddressPolicy,
+    CachedDocuments,
+    ClientCredentialsTokens,
+    GuardedHttpClient,
+)
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
@@ -178,5 +183,5 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
             listeners=listeners,
-            mail=mail_sender(settings, texts),
+            mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
         )

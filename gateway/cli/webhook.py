@@ -13,7 +13,7 @@ from gateway.cli.administration import RealmOperator, on_realm, output_option, p
 from gateway.cli.output import show_rows
 
 if TYPE_CHECKING:
-    from gateway.domain.webhooks import WebhookStatus
+    from gateway.domain.deliveries.webhooks import WebhookStatus
 
 
 @click.group()

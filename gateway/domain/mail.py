@@ -15,6 +15,7 @@ from gateway.domain.secrets import Secret
 
 _PORT: Final = 25
 _TLS_PORT: Final = 465
+_TOKEN: Final = "token"  # noqa: S105 - the name of a way to sign in
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _ADDRESS: Final = re.compile(
     r"([A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)@([^@]{1,253})"
@@ -84,12 +85,25 @@ class Mailbox:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """How to get the access token that takes the place of a password: `client_credentials`.
+
+    Keycloak: authTokenUrl, authTokenClientId, authTokenClientSecret, authTokenScope (26.2)
+    """
+
+    url: str
+    client_id: str
+    client_secret: Secret
+    scope: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailServer:
     """The mail server of a realm, and the sender of its mails.
 
     `envelope_sender` gets the reports of failed deliveries. `user` is None where the server needs
-    no password.
+    no sign-in; otherwise there is either a `password`, or a `token` that is requested (XOAUTH2).
     """
 
     host: str
@@ -100,6 +114,7 @@ class MailServer:
     reply_to: Mailbox | None = None
     user: str | None = None
     password: Secret | None = None
+    token: TokenRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +160,8 @@ def mail_server(smtp: Smtp) -> MailServer:
         if reply_to
         else None,
         user=user,
-        password=smtp.password,
+        password=None if _has_token(smtp) else smtp.password,
+        token=_token_request(smtp) if user is not None and _has_token(smtp) else None,
     )
 
 
@@ -159,11 +175,25 @@ def _user(smtp: Smtp) -> str | None:
     """Return the user that signs in to the server, None where none has to."""
     if smtp.settings.get("auth") != "true":
         return None
-    if smtp.settings.get("authType", "basic") not in {"", "basic"}:
-        raise MailNotSent("smtpServer.authType is not supported: use basic, a user and a password")
-    if smtp.password is None or not smtp.settings.get("user"):
+    user = smtp.settings.get("user", "")
+    if smtp.settings.get("authType", "basic") not in {"", "basic", _TOKEN}:
+        raise MailNotSent(f"smtpServer.authType is not supported: use basic or {_TOKEN}")
+    if not user or not user.isprintable() or (smtp.password is None and not _has_token(smtp)):
         raise MailNotSent("smtpServer.auth needs smtpServer.user and smtpServer.password")
-    return smtp.settings["user"]
+    return user
+
+
+def _has_token(smtp: Smtp) -> bool:
+    return smtp.settings.get("authType") == _TOKEN
+
+
+def _token_request(smtp: Smtp) -> TokenRequest:
+    client_id = smtp.settings.get("authTokenClientId", "")
+    if smtp.token_url is None or not client_id or smtp.token_secret is None:
+        names = "authTokenUrl, authTokenClientId and authTokenClientSecret"
+        raise MailNotSent(f"smtpServer.authType {_TOKEN} needs {names}")
+    scope = smtp.settings.get("authTokenScope", "")
+    return TokenRequest(smtp.token_url, client_id, smtp.token_secret, scope)
 
 
 def ascii_address(address: str) -> str:

@@ -5,10 +5,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
+from gateway.domain.deliveries.webhooks import WebhookDelivery
 from gateway.domain.events import UserEvent
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm, webhook_of
-from gateway.domain.webhooks import WebhookDelivery
 from gateway.listeners.event_json import event_json
 from gateway.listeners.listener import ListenerOptions
 

@@ -13,10 +13,10 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
+from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
 from gateway.domain.ports.remote_documents import DocumentUnavailable
 from gateway.domain.realm import Webhook
 from gateway.domain.secrets import Secret
-from gateway.domain.webhooks import WebhookDelivery, WebhookNotReceived
 from gateway.outgoing.http_client import GuardedHttpClient
 
 _JSON: Final = "application/json"

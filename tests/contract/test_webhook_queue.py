@@ -11,9 +11,9 @@ import pytest
 import structlog
 
 from gateway.admin.webhooks import LEASE, WebhookDeliveries
+from gateway.domain.deliveries.webhooks import KEPT_AFTERWARDS, LONGEST_WAIT, WebhookDelivery
 from gateway.domain.realm import WEBHOOK_URL
 from gateway.domain.secrets import Secret
-from gateway.domain.webhooks import KEPT_AFTERWARDS, LONGEST_WAIT, WebhookDelivery
 from gateway.listeners.listener import ListenerOptions
 from gateway.listeners.webhook import WebhookListener
 from gateway.outgoing import AddressPolicy, GuardedHttpClient, HttpWebhookSender
@@ -54,13 +54,11 @@ class _Queue:
             found = await stores.webhooks.list("demo-id", 0, 100)
         return [(each.id, each.attempts, each.failed_at is not None) for each in found]
 
-    async def change_realm(self, secret: str | None, **attributes: str) -> None:
+    async def change_realm(self, secret: Secret | None, **attributes: str) -> None:
         async with self.database.write() as stores:
             realm = await stores.realms.find_by_name("demo")
             assert realm is not None
-            changed = replace(
-                realm, attributes=attributes, webhook_secret=secret and Secret(secret)
-            )
+            changed = replace(realm, attributes=attributes, webhook_secret=secret)
             await stores.realms.replace(changed)
 
     def pass_time(self, time: timedelta) -> None:
@@ -76,7 +74,7 @@ async def queue(database: SqlDatabase, receiver: WebhookReceiver) -> _Queue:
     client = GuardedHttpClient(_LOOPBACK, allow_http=True)
     deliveries = WebhookDeliveries(database, HttpWebhookSender(client), clock)
     made = _Queue(database, clock, receiver, deliveries)
-    await made.change_realm(SECRET, **{WEBHOOK_URL: receiver.url})
+    await made.change_realm(Secret(SECRET), **{WEBHOOK_URL: receiver.url})
     return made
 
 
@@ -113,7 +111,7 @@ async def test_an_event_comes_again_until_it_is_confirmed_and_is_the_same_each_t
 async def test_a_secret_in_base64_is_the_bytes_it_stands_for(queue: _Queue) -> None:
     key = bytes(range(24))
     await queue.change_realm(
-        "whsec_" + base64.b64encode(key).decode(), **{WEBHOOK_URL: queue.receiver.url}
+        Secret("whsec_" + base64.b64encode(key).decode()), **{WEBHOOK_URL: queue.receiver.url}
     )
     await queue.add("1")
     await deliver_due(queue.deliveries)

@@ -10,10 +10,10 @@ from typing import Final
 
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
+from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.webhooks import WebhookSender
 from gateway.domain.realm import webhook_of
-from gateway.domain.webhooks import WebhookDelivery, WebhookNotReceived
 
 LEASE: Final = timedelta(seconds=30)
 """Longer than one attempt takes: then the event of a worker that died is due again."""

@@ -2,8 +2,8 @@
 
 from gateway.admin.access import Acting
 from gateway.domain.clock import Clock
+from gateway.domain.deliveries.webhooks import WebhookStatus
 from gateway.domain.ports.storage import Database
-from gateway.domain.webhooks import WebhookStatus
 
 
 class WaitingWebhooks:

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Protocol
 
+from gateway.domain.deliveries.webhooks import WebhookDelivery
 from gateway.domain.realm import Webhook
-from gateway.domain.webhooks import WebhookDelivery
 
 
 class WebhookSender(Protocol):

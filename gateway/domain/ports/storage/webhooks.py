@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from gateway.domain.webhooks import WebhookDelivery, WebhookStatus
+from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookStatus
 
 
 class WebhookQueue(Protocol):

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
-from gateway.domain.webhooks import (
+from gateway.domain.deliveries.webhooks import (
     KEPT_AFTERWARDS,
     MOST_WAITING,
     WebhookDelivery,

@@ -1,4 +1,4 @@
-"""What is sent in the background, as often as it takes: mails, webhooks, notices of logouts."""
+"""Deliveries of a queue, their failures, and when they are tried again."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

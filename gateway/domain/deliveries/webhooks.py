@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.deliveries import RetrySchedule
+from gateway.domain.deliveries.delivery import RetrySchedule
 from gateway.domain.errors import RealmgateError
 
 LONGEST_WAIT: Final = timedelta(hours=24)
