@@ -29,6 +29,9 @@ class MailKind(StrEnum):
     """What a mail is about; the first part of the keys of its texts, which are Keycloak's."""
 
     TEST = "emailTest"
+    EMAIL_VERIFICATION = "emailVerification"
+    EMAIL_UPDATE_CONFIRMATION = "emailUpdateConfirmation"
+    EXECUTE_ACTIONS = "executeActions"
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
     EVENT_REMOVE_TOTP = "eventRemoveTotp"

@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import UTC
 from typing import Final
 
-from gateway.admin.mail import user_mail
 from gateway.domain.events import Detail, EventType, UserEvent
 from gateway.domain.mail import EVENT_MAILS, Mail, MailKind
 from gateway.domain.mail_queue import QueuedMail
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.domain.user_mails import user_mail
 from gateway.domain.users import User
 from gateway.listeners.listener import ListenerOptions
 

@@ -36,7 +36,7 @@ def authenticators(
 ) -> tuple[Authenticator, ...]:
     """Return every authenticator that acts. `sessions` are the online ones."""
     return (
-        Cookie(),
+        Cookie(accounts),
         UsernamePasswordForm(accounts, passwords),
         UsernameForm(accounts),
         PasswordForm(passwords),

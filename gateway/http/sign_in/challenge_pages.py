@@ -12,12 +12,15 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
@@ -224,9 +227,38 @@ def _argument(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def _verify_email(challenge: Challenge, place: PagePlace) -> View:
+    return VerifyEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        was_sent="sent" in challenge.fields,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
+
+
+def _delete_credential(challenge: Challenge, place: PagePlace) -> View:
+    warning = challenge.message
+    return DeleteCredentialPage(
+        action=place.action,
+        credential_type=challenge.fields["type"],
+        label=challenge.fields["label"],
+        client=place.client,
+        message=None if warning is None else Message(Text(warning), MessageKind.WARNING),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _delete_account(challenge: Challenge, place: PagePlace) -> View:
+    return DeleteAccountPage(
+        action=place.action, client=place.client, may_cancel=challenge.may_cancel
+    )
 
 
 def _selection(challenge: Challenge, place: PagePlace) -> View:
@@ -264,5 +296,8 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
+    FormName.VERIFY_EMAIL: _verify_email,
+    FormName.DELETE_CREDENTIAL: _delete_credential,
+    FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }
