@@ -286,9 +286,15 @@ REGISTRIES = {
         LISTENERS,
         {
             "jboss-logging": "tests/unit/listeners/test_dispatch.py"
-            "::test_the_log_has_failures_as_warnings"
+            "::test_the_log_has_failures_as_warnings",
+            "email": "tests/http/test_event_listeners.py"
+            "::test_a_failed_sign_in_is_a_mail_in_the_language_of_the_user",
+            "webhook": "tests/http/test_event_listeners.py"
+            "::test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed",
+            "file": "tests/http/test_event_listeners.py"
+            "::test_every_event_is_a_line_of_a_file_that_may_be_renamed",
         },
-        frozenset({"dispatch"}),
+        frozenset({"dispatch", "listener", "event_json"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",
