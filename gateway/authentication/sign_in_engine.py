@@ -16,11 +16,19 @@ from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.required_actions import required_actions
+from gateway.authentication.web_authn import (
+    PASSKEYS,
+    SECURITY_KEYS,
+    KeyCheck,
+    KeyRegistration,
+    RelyingParty,
+)
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
+from gateway.domain.ports.web_authn import WebAuthn
 
 
 def flow_runner(
@@ -28,12 +36,13 @@ def flow_runner(
     passwords: PasswordCheck,
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
+    keys: KeyCheck,
     *,
     directory: Directory,
     sessions: SessionStore,
 ) -> FlowRunner:
     """Return what runs flows. `sessions` are the online ones."""
-    found = authenticators(accounts, passwords, codes, recovery_codes, sessions)
+    found = authenticators(accounts, passwords, codes, recovery_codes, sessions, keys=keys)
     acting = {each.id: each for each in found}
 
     def find(name: str) -> Authenticator:
@@ -53,17 +62,21 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    web_authn: WebAuthn,
+    public_url: str,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
     updates = AccountUpdates(database, invalidation)
+    party = RelyingParty(public_url)
     return SignInEngine(
         flow_runner(
             accounts,
             passwords,
             codes,
             RecoveryCodeCheck(updates),
+            KeyCheck(web_authn, accounts, database, party),
             directory=directory,
             sessions=sessions,
         ),
@@ -73,6 +86,13 @@ def sign_in_engine(
         passwords=passwords,
         actions=RequiredActions(
             PendingActions(database, accounts),
-            required_actions(accounts, new_passwords, codes, updates),
+            required_actions(
+                accounts,
+                new_passwords,
+                codes,
+                updates,
+                security_keys=KeyRegistration(web_authn, party, SECURITY_KEYS),
+                passkeys=KeyRegistration(web_authn, party, PASSKEYS),
+            ),
         ),
     )

@@ -23,6 +23,7 @@ from gateway.crypto.keys import (
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
@@ -41,6 +42,7 @@ from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizati
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
+from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
 from gateway.outgoing import AddressPolicy, CachedDocuments, GuardedHttpClient
 from gateway.policies.candidate import PasswordBlacklists
@@ -88,6 +90,7 @@ class Services:
     device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
+    web_authn: WebAuthn
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
     http_client: GuardedHttpClient
@@ -166,6 +169,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             device_authorizations=RedisDeviceAuthorizations(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
+            web_authn=Fido2WebAuthn(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             http_client=http_client,

@@ -16,6 +16,7 @@ from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -41,6 +42,7 @@ AUTHENTICATORS = {
         cast("OneTimePasswordCheck", None),
         cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
+        keys=cast("KeyCheck", None),
     )
 }
 CONDITIONS = {
@@ -88,6 +90,7 @@ _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
+_KEYS = "tests/http/test_passkeys.py"
 
 REGISTRIES = {
     "grants": Registry(
@@ -225,8 +228,12 @@ REGISTRIES = {
             "auth-otp-form": f"{_PAGES}::test_a_user_with_a_device_is_asked_for_its_code",
             "auth-recovery-authn-code-form": "tests/http/test_recovery_codes.py"
             "::test_codes_are_asked_for_by_number_and_used_once",
+            "webauthn-authenticator": f"{_KEYS}"
+            "::test_a_security_key_is_stored_as_keycloak_stores_it_and_signs_in",
+            "webauthn-authenticator-passwordless": f"{_KEYS}"
+            "::test_a_passkey_signs_in_its_user_without_a_name",
         },
-        frozenset({"passwords", "codes", "username_fields", "unavailable"}),
+        frozenset({"passwords", "codes", "username_fields", "unavailable", "key_pages"}),
     ),
     "conditions of flows": Registry(
         "gateway.authentication.conditions",

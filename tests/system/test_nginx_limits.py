@@ -44,9 +44,7 @@ def test_one_address_holds_no_more_connections_than_its_share(
         nginx = edge.nginx
         assert status(nginx) == 200
         connections = [
-            held.enter_context(
-                socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE)
-            )
+            held.enter_context(socket.create_connection((ADDRESS, nginx.site.http_port), DEADLINE))
             for _ in range(BOUND)
         ]
         for connection in connections:

@@ -9,8 +9,10 @@ from gateway.authentication.authenticators.certificate_username import (
 from gateway.authentication.authenticators.cookie import Cookie
 from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
+from gateway.authentication.authenticators.passkey_form import PasskeyForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
+from gateway.authentication.authenticators.security_key_form import SecurityKeyForm
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -24,6 +26,7 @@ from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck, Passkeys
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -33,15 +36,20 @@ def authenticators(
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
+    *,
+    keys: KeyCheck,
 ) -> tuple[Authenticator, ...]:
     """Return every authenticator that acts. `sessions` are the online ones."""
+    passkeys = Passkeys(keys)
     return (
         Cookie(),
-        UsernamePasswordForm(accounts, passwords),
-        UsernameForm(accounts),
-        PasswordForm(passwords),
+        UsernamePasswordForm(accounts, passwords, passkeys),
+        UsernameForm(accounts, passkeys),
+        PasswordForm(passwords, passkeys),
         OneTimeCodeForm(codes),
         RecoveryCodeForm(recovery_codes),
+        SecurityKeyForm(keys),
+        PasskeyForm(accounts, keys),
         ValidateUsername(accounts),
         ValidatePassword(passwords),
         ValidateOneTimePassword(codes),

@@ -10,10 +10,17 @@ from gateway.authentication.required_actions.configure_otp import ConfigureOtp
 from gateway.authentication.required_actions.configure_recovery_codes import (
     ConfigureRecoveryCodes,
 )
+from gateway.authentication.required_actions.register_key import RegisterKey
 from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
 from gateway.authentication.required_actions.update_password import UpdatePassword
 from gateway.authentication.required_actions.update_profile import UpdateProfile
-from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
+from gateway.authentication.web_authn import KeyRegistration
+from gateway.domain.flows import (
+    REGISTER_PASSKEY,
+    REGISTER_SECURITY_KEY,
+    UPDATE_PROFILE,
+    VERIFY_PROFILE,
+)
 
 
 def required_actions(
@@ -21,6 +28,9 @@ def required_actions(
     passwords: PasswordChanges,
     codes: OneTimePasswordCheck,
     updates: AccountUpdates,
+    *,
+    security_keys: KeyRegistration,
+    passkeys: KeyRegistration,
 ) -> tuple[RequiredActionProvider, ...]:
     """Return each action that has a page."""
     profiles = ProfileUpdates(updates)
@@ -31,4 +41,6 @@ def required_actions(
         UpdateProfile(UPDATE_PROFILE, profiles),
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
+        RegisterKey(REGISTER_SECURITY_KEY, security_keys, accounts, updates),
+        RegisterKey(REGISTER_PASSKEY, passkeys, accounts, updates),
     )

@@ -28,3 +28,4 @@ from gateway.domain.realm.sign_in import (
     OtpType,
 )
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.web_authn import NOT_SPECIFIED, PasskeyPolicy, WebAuthnPolicy, option

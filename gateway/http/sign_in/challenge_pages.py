@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName, ProfileField
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
+from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.domain.user_profile import Violation
@@ -15,6 +15,7 @@ from gateway.http.pages.action_views import (
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
@@ -26,6 +27,7 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernameLabel,
@@ -78,6 +80,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -91,6 +94,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -102,6 +106,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         message=_message(challenge),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -224,6 +229,32 @@ def _argument(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def _security_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.assertion is None:
+        raise ValueError("a form for a key has what the key is asked for")
+    return SecurityKeyPage(
+        action=place.action,
+        request=challenge.assertion,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
+    )
+
+
+def _new_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.registration is None:
+        raise ValueError("a form for a new key has what the key is to be")
+    return RegisterKeyPage(
+        action=place.action,
+        request=challenge.registration,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
@@ -244,7 +275,12 @@ def _way(execution: str, authenticator: str) -> SignInWay:
     return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
 
 
-_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
+_NAMES: Final[Mapping[str, str]] = {
+    PASSWORD_FORM: "password",
+    CODE_FORM: "otp",
+    SECURITY_KEY_FORM: "webauthn",
+    PASSKEY_FORM: "webauthn-passwordless",
+}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
 _INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
     InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
@@ -263,6 +299,8 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_PROFILE: _profile,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.SECURITY_KEY: _security_key,
+    FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }

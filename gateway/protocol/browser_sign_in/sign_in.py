@@ -309,6 +309,7 @@ class BrowserSignIn:
     ) -> Outcome:
         if not visit.is_new:
             await self._sign_ins.end(step.session)
+        visit.request.event.details |= step.event_details
         finished = FinishedSignIn(
             user=user,
             joins=None if step.is_fresh else step.joins,

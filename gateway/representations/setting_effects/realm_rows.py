@@ -43,8 +43,6 @@ _WAITING: Final[Mapping[str, str]] = {
     " accountTheme adminTheme emailTheme"
     " registrationFlow resetCredentialsFlow",
     "mail": "actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
-    "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
-    + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: it is not part of this product": "requiredCredentials dockerAuthenticationFlow"
     " firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
@@ -116,6 +114,9 @@ REALM_FIELD_ROWS: Final = (
             "tests/unit/http/pages/test_pages.py": "displayName",
             "tests/http/test_admin_user_profile.py": "internationalizationEnabled",
             "tests/http/test_admin_mail.py": "smtpServer",
+            "tests/http/test_passkeys.py": "webAuthnPolicyPasswordlessPasskeysEnabled"
+            " webAuthnPolicyPasswordlessMediation "
+            + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
         },
     ),
     *_REFUSED_FIELDS,
@@ -195,7 +196,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
             "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
-            "Waits for WebAuthn": "webAuthnPolicy*",
+            "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",
             "There is no endpoint of verifiable credentials": (
