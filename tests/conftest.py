@@ -24,6 +24,7 @@ pytest_plugins: list[str] = [
     "tests.support.ansible",
     "tests.support.python_keycloak",
     "tests.support.relying_parties",
+    "tests.support.timed_gateway",
 ]
 
 

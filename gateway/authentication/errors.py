@@ -5,6 +5,7 @@ SignInRefused
 ├── AccountDisabled           only after the right password
 ├── AccountNotSetUp           only after the right password
 ├── ActionDeclined            only after the right password
+├── ActionForbidden           only after the right password
 ├── AccessDenied              only after the right password
 ├── SessionLimitExceeded      only after the right password
 ├── LevelNotReached           only after the right password
@@ -78,6 +79,15 @@ class ActionDeclined(SignInRefused):
         super().__init__(EventError.REJECTED_BY_USER, user_id)
         self.action = action
         self.text = text
+
+
+class ActionForbidden(SignInRefused):
+    """The user lacks the right to perform the required action that is next.
+
+    The event is one of the account changes of the sign-in.
+    """
+
+    message: ClassVar[MessageKey] = MessageKey.ACCOUNT_DELETION_FORBIDDEN
 
 
 class AccountNotSetUp(SignInRefused):

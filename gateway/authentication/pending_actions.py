@@ -34,12 +34,14 @@ class PendingActions:
         *,
         scopes: frozenset[str],
         has_pages: bool,
+        ignored: frozenset[str] = frozenset(),
     ) -> str | None:
         """Return the alias of the action, or None.
 
         `scopes` are the client scopes of the sign-in, by which the user profile asks for more.
         With pages, actions count that the realm has and has not switched off. Without pages those
-        that an administrator has set for the user count in any case, as in Keycloak.
+        that an administrator has set for the user count in any case, as in Keycloak. `ignored` are
+        those that cannot be performed in this sign-in.
         """
         user, realm, rules = account.user, entry.realm, entry.sign_in
         if user is None:
@@ -47,13 +49,16 @@ class PendingActions:
         if UPDATE_PASSWORD not in rules.off and await self._has_old_password(realm, account, now):
             user = await self._with_new_password(realm, user)
         # Whether the profile is complete is decided below, as in Keycloak, for each such action.
-        actions = tuple(alias for alias in user.required_actions if alias != VERIFY_PROFILE)
+        left = (alias for alias in user.required_actions if alias not in ignored)
+        actions = tuple(alias for alias in left if alias != VERIFY_PROFILE)
         if has_pages:
             known = rules.action_order.keys() - rules.off
             actions = tuple(alias for alias in actions if alias in known)
+            if not _has_address_to_verify(user):
+                actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
         if actions:
             return min(actions, key=lambda alias: (rules.action_order.get(alias, _LAST), alias))
-        if realm.login.verify_email and not user.email_verified and VERIFY_EMAIL not in rules.off:
+        if VERIFY_EMAIL not in rules.off and _must_verify(realm, user, has_pages=has_pages):
             return VERIFY_EMAIL
         if VERIFY_PROFILE in rules.off or not await profile_violations(entry, user, scopes):
             return None
@@ -76,6 +81,17 @@ class PendingActions:
                 actions = (*known.required_actions, UPDATE_PASSWORD)
                 await stores.users.replace(replace(known, required_actions=actions))
         return due
+
+
+def _must_verify(realm: Realm, user: User, *, has_pages: bool) -> bool:
+    """Tell whether the realm asks for a verified address; on pages only where there is one."""
+    if not realm.login.verify_email or user.email_verified:
+        return False
+    return not has_pages or _has_address_to_verify(user)
+
+
+def _has_address_to_verify(user: User) -> bool:
+    return bool(user.email) and not user.email_verified
 
 
 def _is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:

@@ -1,19 +1,21 @@
 """What users see and change of their own profile, by the rules of the realm.
 
 Only attributes that the user is shown, and may change, are taken from a form; all others stay.
-A new e-mail address is not verified. Keycloak: 16.1
+A document replaces all that the user may change. A new e-mail address is not verified.
+Keycloak: 16.1, 17.2
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.realm_profile import LANGUAGE, locked_names, requested_profile
 from gateway.authentication.unique_names import NameTaken, require_free_names
 from gateway.domain.authentication import ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
+from gateway.domain.events import Detail
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.user_profile.findings import Violation
@@ -27,6 +29,7 @@ from gateway.domain.user_profile.profile import (
     Viewer,
 )
 from gateway.domain.users import User, canonical_name
+from gateway.representations.accounts.profile import OwnValues
 from gateway.representations.users import require_storable
 
 LONGEST_VALUE: Final = 2048
@@ -53,6 +56,31 @@ class ProfileChange:
 
     before: User
     after: User
+
+    @property
+    def details(self) -> dict[str, str]:
+        """Address and names before and after, for an event; other attributes are not for events."""
+        before, after = self.before, self.after
+        changes = (
+            (Detail.PREVIOUS_EMAIL, before.email, Detail.UPDATED_EMAIL, after.email),
+            (
+                Detail.PREVIOUS_FIRST_NAME,
+                before.first_name,
+                Detail.UPDATED_FIRST_NAME,
+                after.first_name,
+            ),
+            (
+                Detail.PREVIOUS_LAST_NAME,
+                before.last_name,
+                Detail.UPDATED_LAST_NAME,
+                after.last_name,
+            ),
+        )
+        found: dict[str, str] = {}
+        for previous, old, updated, new in changes:
+            if old != new:
+                found |= {name: text for name, text in ((previous, old), (updated, new)) if text}
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +110,57 @@ class OwnProfile:
 
     def changed(self, before: User, sent: Texts, matches: PatternMatches) -> User:
         """Return the changed user; raises ProfileRejected and MatchesPending."""
-        given, known = self._given(sent), values_of(before)
-        made = merged(self._rules, Sent(given), known, self._locked, matches, viewer=Viewer.USER)
+        return self._changed(before, Sent(self._given(sent)), matches)
+
+    def replaced(self, before: User, sent: OwnValues, matches: PatternMatches) -> User:
+        """Return the user with the values of a document, and without those that it leaves out.
+
+        What the user is not shown stays. Raises ProfileRejected and MatchesPending.
+        """
+        known, rules = values_of(before), self._rules
+        shown = {
+            name: self._canonical(name, values)
+            for name, values in sent.values.items()
+            if self._is_shown(rules, name)
+        }
+        if not sent.with_attributes:
+            free = {name: known[name] for name in known if name not in rules.attributes}
+            shown = free | shown
+        return self._changed(before, Sent(shown, whole=True), matches)
+
+    def values(self, user: User) -> Values:
+        """Return what the user is shown of the own values."""
+        rules = self._rules
+        return {
+            name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
+        }
+
+    def _changed(self, before: User, sent: Sent, matches: PatternMatches) -> User:
+        known = values_of(before)
+        made = merged(self._rules, sent, known, self._locked, matches, viewer=Viewer.USER)
         matches.require_decided()
         missing = (
             Violation(attribute.name, _REQUIRED, (attribute.name,))
             for attribute in self._shown()
             if self._is_required(attribute) and attribute.name not in made.values
         )
-        violations = (*made.violations, *missing, *_beyond_limits(given, known))
+        violations = (*made.violations, *missing, *_beyond_limits(sent.values, known))
         if violations:
             raise ProfileRejected(violations)
         return self._storable(before, with_values(before, made.values))
+
+    @staticmethod
+    def _is_shown(rules: UserProfile, name: str) -> bool:
+        attribute = rules.attributes.get(name)
+        if attribute is None:
+            return rules.shows_unmanaged(Viewer.USER)
+        return attribute.is_shown_to(Viewer.USER)
+
+    @staticmethod
+    def _canonical(name: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        if name not in _CANONICAL:
+            return values
+        return tuple(canonical_name(text.strip()) for text in values)
 
     def violation_of(self, taken: NameTaken) -> Violation:
         """Return the violation for a name that another user has."""
@@ -156,6 +223,10 @@ class OwnProfile:
         return after
 
 
+class _Change(Protocol):
+    def __call__(self, before: User, *, matches: PatternMatches) -> User: ...
+
+
 class ProfileUpdates:
     """Stores what users change of their own profile."""
 
@@ -169,20 +240,26 @@ class ProfileUpdates:
 
         Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
         """
-        attempt = partial(self._attempt, profile, user_id, sent, performed)
+        change = partial(profile.changed, sent=sent)
+        attempt = partial(self._attempt, profile, user_id, change, performed)
         return await repeat_while_pending(attempt)
+
+    async def replace(self, profile: OwnProfile, user_id: str, sent: OwnValues) -> ProfileChange:
+        """Store the values of a document; raises what `store` does."""
+        change = partial(profile.replaced, sent=sent)
+        return await repeat_while_pending(partial(self._attempt, profile, user_id, change, None))
 
     async def _attempt(
         self,
         profile: OwnProfile,
         user_id: str,
-        sent: Texts,
-        performed: str,
+        change: _Change,
+        performed: str | None,
         matches: PatternMatches,
     ) -> ProfileChange:
         realm = profile.entry.realm
         async with self._updates.begin(realm.id, user_id) as update:
-            after = profile.changed(update.user, sent, matches)
+            after = change(update.user, matches=matches)
             try:
                 await require_free_names(update.stores, realm, after, update.user)
             except NameTaken as taken:

@@ -48,7 +48,7 @@ class RecoveryCodeCheck:
 async def _with_action(update: AccountUpdate, entry: RealmEntry, left: int) -> User:
     """Return the user, who has to generate codes where few are `left`; this is stored."""
     user, actions = update.user, update.user.required_actions
-    if left >= _fewest(entry.realm, entry.sign_in) or CONFIGURE_RECOVERY_CODES in actions:
+    if left >= codes_threshold(entry.realm, entry.sign_in) or CONFIGURE_RECOVERY_CODES in actions:
         return user
     if CONFIGURE_RECOVERY_CODES not in entry.sign_in.action_order.keys() - entry.sign_in.off:
         return user
@@ -57,7 +57,7 @@ async def _with_action(update: AccountUpdate, entry: RealmEntry, left: int) -> U
     return due
 
 
-def _fewest(realm: Realm, rules: SignInRules) -> int:
+def codes_threshold(realm: Realm, rules: SignInRules) -> int:
     """Return how many codes a user may have left without having to generate new ones."""
     own = rules.recovery_codes_threshold
     return max(1, realm.password_policy.recovery_codes_threshold if own is None else own)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     Replayed,
@@ -49,6 +50,13 @@ class ResumableSignIn:
         """Begin a sign-in; `stored` False is for one that may not ask the user (`prompt=none`)."""
         step = await self._engine.begin(context, session)
         if stored and isinstance(step, Challenged):
+            await self.keep(context, step.session)
+        return step
+
+    async def go_on(self, context: SignInContext, session: AuthenticationSession) -> Step:
+        """Begin where the flow has succeeded, with a session that is not stored."""
+        step = await self._engine.resume(context, session)
+        if isinstance(step, Challenged):
             await self.keep(context, step.session)
         return step
 
@@ -111,7 +119,7 @@ class ResumableSignIn:
 
         What the step has changed in the account stays changed, and is reported.
         """
-        if isinstance(step, Refused | PageExpired | Replayed):
+        if isinstance(step, Refused | Ended | PageExpired | Replayed):
             return step
         if await self._replace(context, before, step.session):
             return step

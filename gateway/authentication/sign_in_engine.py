@@ -1,5 +1,6 @@
 """The engine with every authenticator and condition that acts."""
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -10,6 +11,7 @@ from gateway.authentication.engine.flow_runner import FlowRunner
 from gateway.authentication.engine.guarded_checks import PermanentLockouts
 from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
@@ -25,6 +27,7 @@ from gateway.authentication.web_authn import (
 )
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
@@ -62,6 +65,8 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    marks: OneTimeMarks,
+    removal: AccountRemoval,
     web_authn: WebAuthn,
     public_url: str,
 ) -> SignInEngine:
@@ -91,6 +96,10 @@ def sign_in_engine(
                 new_passwords,
                 codes,
                 updates,
+                database=database,
+                pauses=MailPauses(marks),
+                directory=directory,
+                removal=removal,
                 security_keys=KeyRegistration(web_authn, party, SECURITY_KEYS),
                 passkeys=KeyRegistration(web_authn, party, PASSKEYS),
             ),

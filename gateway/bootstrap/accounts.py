@@ -15,6 +15,7 @@ from gateway.admin.users import (
     UserProfiles,
     UserUseCases,
 )
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.bootstrap.services import Services
 from gateway.listeners import LISTENERS
@@ -38,7 +39,7 @@ def user_use_cases(services: Services) -> UserUseCases:
             database=database,
             changes=changes,
             passwords=passwords,
-            online_sessions=services.online_sessions,
+            removal=AccountRemoval(services.online_sessions, services.login_failures),
             login_failures=services.login_failures,
             clock=clock,
         ),

@@ -1,5 +1,6 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
@@ -40,6 +41,8 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
             sessions=services.online_sessions,
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+            marks=services.one_time_marks,
+            removal=AccountRemoval(services.online_sessions, services.login_failures),
             web_authn=services.web_authn,
             public_url=public_url,
         ),

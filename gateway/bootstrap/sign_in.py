@@ -1,10 +1,12 @@
 """Builds what signs users in and out with a browser."""
 
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.bootstrap.services import Services
 from gateway.http.logout.browser_logout import BrowserLogoutHandler
 from gateway.http.logout.logout_endpoint import LogoutHandlers
 from gateway.http.pages import Pages
+from gateway.http.sign_in.action_token_pages import ActionTokenPages
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.device_pages import DevicePages
@@ -12,6 +14,7 @@ from gateway.http.sign_in.login_actions import LoginActions
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.http.sign_in.routes import SignInHandlers
+from gateway.protocol.action_tokens import ActionTokenEndpoint, action_token_handlers
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
 from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
 from gateway.protocol.client_authentication import ClientAuthenticator
@@ -55,8 +58,19 @@ def sign_in_handlers(
     return SignInHandlers(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
+        links=ActionTokenPages(_links(services, sign_in), cookies, replies, shown),
         devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
+    )
+
+
+def _links(services: Services, sign_in: BrowserSignIn) -> ActionTokenEndpoint:
+    updates = AccountUpdates(services.database, services.invalidation)
+    return ActionTokenEndpoint(
+        action_token_handlers(sign_in, updates),
+        services.directory,
+        services.one_time_marks,
+        services.authentication_sessions,
     )
 
 

@@ -28,6 +28,9 @@ class MailKind(StrEnum):
     """What a mail is about; the first part of the keys of its texts, which are Keycloak's."""
 
     TEST = "emailTest"
+    EMAIL_VERIFICATION = "emailVerification"
+    EMAIL_UPDATE_CONFIRMATION = "emailUpdateConfirmation"
+    EXECUTE_ACTIONS = "executeActions"
 
 
 class Encryption(StrEnum):

@@ -75,6 +75,7 @@ class RealmContext:
             remote_address=facts.remote_address,
             secure=facts.secure,
             now=now,
+            user_agent=facts.headers.text(b"user-agent") or "",
             page=page,
         )
 

@@ -14,10 +14,19 @@ from jinja2 import Environment, StrictUndefined, Template
 
 from gateway.domain.mail import Mail
 from gateway.domain.ports.realm_texts import RealmTexts
-from gateway.domain.texts import Catalog, fallbacks, is_right_to_left, parse_messages, texts_for
+from gateway.domain.texts import (
+    Catalog,
+    Texts,
+    fallbacks,
+    is_right_to_left,
+    parse_messages,
+    texts_for,
+)
 
 _PACKAGE: Final = files("gateway.mail")
 _HTML: Final = "mail.html"
+_SMALLEST_UNIT: Final = ("minutes", 60)
+_UNITS: Final = (("days", 24 * 60 * 60), ("hours", 60 * 60), _SMALLEST_UNIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +51,8 @@ class MailRenderer:
         own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
-        body = texts(f"{mail.kind}Body", title, *mail.arguments)
+        arguments = (title, *_arguments(mail, texts))
+        body = texts(f"{mail.kind}Body", *arguments)
         paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
         html = self._html().render(
             locale=mail.locale,
@@ -53,7 +63,7 @@ class MailRenderer:
             link_text=texts(f"{mail.kind}Link") if mail.link else "",
         )
         return RenderedMail(
-            subject=_one_line(texts(f"{mail.kind}Subject", title, *mail.arguments)),
+            subject=_one_line(texts(f"{mail.kind}Subject", *arguments)),
             text="\n\n".join([*paragraphs, *filter(None, [mail.link])]) + "\n",
             html=html,
         )
@@ -68,6 +78,22 @@ class MailRenderer:
         if self._template is None:
             self._template = _read_template()
         return self._template
+
+
+def _arguments(mail: Mail, texts: Texts) -> tuple[str, ...]:
+    """Return the arguments of the texts; the first one of a mail with a link is its lifespan."""
+    if not mail.link:
+        return mail.arguments
+    seconds, *others = mail.arguments
+    return (_period(int(seconds), texts), *others)
+
+
+def _period(seconds: int, texts: Texts) -> str:
+    """Return a period in the largest unit that it is a multiple of, minutes rounded up."""
+    unit, length = next(
+        ((name, length) for name, length in _UNITS if seconds % length == 0), _SMALLEST_UNIT
+    )
+    return texts(f"linkExpiration.{unit}", str(-(-seconds // length)))
 
 
 def _one_line(text: str) -> str:

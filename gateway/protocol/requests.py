@@ -33,6 +33,8 @@ class EventDraft:
     details: dict[str, str] = field(default_factory=dict)
     changes: tuple[AccountChange, ...] = ()
     """What the user has changed in the account before; each is an event of its own."""
+    other_sessions: tuple[str, ...] = ()
+    """Sessions to which the same happened: one event for each."""
     beside: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
 
@@ -71,5 +73,7 @@ class ProtocolRequest:
     remote_address: str
     secure: bool
     now: datetime
+    user_agent: str = field(default="", repr=False)
+    """The header of that name, empty without one."""
     event: EventDraft = field(default_factory=EventDraft, repr=False, compare=False)
     page: Page = field(default=NO_PAGE, repr=False, compare=False)

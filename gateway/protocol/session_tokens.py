@@ -8,7 +8,7 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
-from gateway.domain.sessions import client_session_ends_at
+from gateway.domain.sessions import client_session_ends_at, device_notes
 from gateway.domain.users import User
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
@@ -66,7 +66,7 @@ class SessionTokens:
             scope=" ".join(granted.names),
             offline=granted.offline,
             now=request.now,
-            notes=notes,
+            notes={**(notes or {}), **device_notes(request.user_agent)},
         )
         return await self.issue_for(
             request,

@@ -1,12 +1,12 @@
 """Plays written for Keycloak's clients and their scopes do the same here."""
 
 from tests.support.administered_server import AdministeredServer
-from tests.support.ansible import Ansible, converged
+from tests.support.ansible import WITH_CHECKS, Ansible, converged
 
 
 def test_clients_of_every_kind_are_made_once(ansible: Ansible, realm: str) -> None:
-    runs = ansible.every_state("client", realm)
-    converged(runs)
+    runs = ansible.every_state("client", realm, checks=True)
+    converged(runs, WITH_CHECKS)
     confidential = runs.of("second run", "confidential client")
     assert confidential["proposed"].keys() >= {"attributes", "protocolMappers", "redirectUris"}
     kept = confidential["end_state"]

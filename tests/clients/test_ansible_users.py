@@ -1,12 +1,11 @@
 """Plays written for Keycloak's users, roles and groups do the same here."""
 
-from tests.support.ansible import WITHOUT_CHECKS, Ansible, converged
+from tests.support.ansible import WITH_CHECKS, Ansible, converged
 
 
 def test_a_user_is_made_once(ansible: Ansible, realm: str) -> None:
-    """The module writes in check mode, so there are no checks."""
-    runs = ansible.every_state("user", realm, checks=False)
-    converged(runs, WITHOUT_CHECKS)
+    runs = ansible.every_state("user", realm)
+    converged(runs)
     made = runs.of("first run")["end_state"]
     assert made["requiredActions"] == ["UPDATE_PASSWORD"]
     assert made["groups"] == ["staff"]
@@ -14,8 +13,8 @@ def test_a_user_is_made_once(ansible: Ansible, realm: str) -> None:
 
 
 def test_a_user_is_changed_once(ansible: Ansible, realm: str) -> None:
-    runs = ansible.every_state("user_changes", realm, checks=False)
-    converged(runs, WITHOUT_CHECKS)
+    runs = ansible.every_state("user_changes", realm)
+    converged(runs)
     changed = runs.of("first run", "names")["end_state"]
     assert (changed["firstName"], changed["enabled"]) == ("Augusta", False)
     assert changed["lastName"] == "Lovelace"
@@ -25,15 +24,15 @@ def test_a_user_is_changed_once(ansible: Ansible, realm: str) -> None:
 
 def test_attributes_of_a_user_are_set_and_removed(ansible: Ansible, realm: str) -> None:
     """Where there are attributes, the module announces a change each time."""
-    runs = ansible.every_state("user_attributes", realm, checks=False)
+    runs = ansible.every_state("user_attributes", realm)
     set_, removed = (runs.of(play)["end_state"]["attributes"] for play in ("first run", "removal"))
     assert set_ == {"department": ["engines", "poetry"], "phone": ["1"]}
     assert removed == {"phone": ["1"]}
 
 
 def test_roles_of_a_realm_and_of_a_client_are_made_once(ansible: Ansible, realm: str) -> None:
-    runs = ansible.every_state("role", realm)
-    converged(runs)
+    runs = ansible.every_state("role", realm, checks=True)
+    converged(runs, WITH_CHECKS)
     first = runs.plays["first run"]
     assert first["realm role"]["end_state"]["attributes"] == {
         "level": ["1", "2"],

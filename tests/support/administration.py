@@ -107,29 +107,36 @@ def _guarded(realm: str) -> dict[str, Any]:
     }
 
 
+def master() -> dict[str, Any]:
+    """Return the realm `master` with `root`."""
+    client, account = _account("root", [])
+    return {
+        "realm": "master",
+        **_guarded("master"),
+        "accessTokenLifespan": 1800,
+        "clients": [client | _LIGHTWEIGHT],
+        "users": [
+            {name: account[name] for name in ("username", "serviceAccountClientId")}
+            | {"realmRoles": ["admin"]}
+        ],
+    }
+
+
 def _realms() -> list[dict[str, Any]]:
-    acme, master = _clients(REALM_MANAGEMENT), _clients("acme-realm")
+    acme, of_acme, root = _clients(REALM_MANAGEMENT), _clients("acme-realm"), master()
     acme["users"] += [_user(*person) for person in _PEOPLE]
     for client_id, fields in _LIMITED.items():
         client, account = _account(client_id, ["manage-users"])
         acme["clients"].append(client | fields)
         acme["users"].append(account)
-    root = {"clientId": "root", "secret": SECRET, "serviceAccountsEnabled": True, "enabled": True}
-    master["clients"].append(root | _LIGHTWEIGHT)
-    master["users"].append(
-        {
-            "username": "service-account-root",
-            "serviceAccountClientId": "root",
-            "realmRoles": ["admin"],
-        }
-    )
+    root |= {part: [*of_acme[part], *root[part]] for part in ("clients", "users")}
     other = [_user("zoe", "Zoe", "Zander", {})]
     return [
         {"realm": "guarded", **_guarded("guarded")},
         {"realm": "strict", **_guarded("strict"), "permanentLockout": True},
         {"realm": "acme", **ELLIPTIC, "accessTokenLifespan": 1800, **_FREE, **acme},
         {"realm": "other", **ELLIPTIC, **_clients(REALM_MANAGEMENT), "users": other},
-        {"realm": "master", **_guarded("master"), "accessTokenLifespan": 1800, **master},
+        root,
     ]
 
 

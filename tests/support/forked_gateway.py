@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gateway.cli import main
@@ -22,11 +22,16 @@ class ForkedGateway:
     """A running command `realmgate`, with the methods of `Popen` that tests use."""
 
     def __init__(
-        self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], log: Path
+        self,
+        arguments: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        log: Path,
+        prepare: Callable[[], None],
     ) -> None:
         # A daemon, for the end of the session must not wait for one that is left.
         self._process = _FORKS.Process(
-            target=_run, args=(tuple(arguments), cwd, dict(env), log), daemon=True
+            target=_run, args=(tuple(arguments), cwd, dict(env), log, prepare), daemon=True
         )
         self._process.start()
         assert self._process.pid is not None
@@ -57,7 +62,13 @@ class ForkedGateway:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(arguments: tuple[str, ...], cwd: Path, env: dict[str, str], log: Path) -> None:
+def _run(
+    arguments: tuple[str, ...],
+    cwd: Path,
+    env: dict[str, str],
+    log: Path,
+    prepare: Callable[[], None],
+) -> None:
     """Become what the shell would have started."""
     gc.enable()
     os.chdir(cwd)
@@ -68,4 +79,5 @@ def _run(arguments: tuple[str, ...], cwd: Path, env: dict[str, str], log: Path) 
         os.dup2(output, standard)
     os.close(output)
     sys.argv = ["realmgate", *arguments]
+    prepare()
     main(prog_name="realmgate")

@@ -115,6 +115,10 @@ class Gateway:
         return self.process.wait(_DEADLINE)
 
 
+def _as_it_is() -> None:
+    """Change nothing of the program."""
+
+
 @contextmanager
 def start_gateway(
     tmp_path: Path,
@@ -124,13 +128,15 @@ def start_gateway(
     seed: Path | None = None,
     wait: bool = True,
     program: Sequence[str] = (),
+    prepare: Callable[[], None] = _as_it_is,
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
 
     The state folder is `tmp_path / "state"` unless `state_dir` is among the settings; `seed` is
     one to begin with, for a start that need not make schema, keys and administrator. `program` is
-    what a Python of its own runs; without it the gateway is forked from one that has all imported.
+    what a Python of its own runs; without it the gateway is forked from one that has all imported,
+    and calls `prepare` before it begins.
     """
     settings = {
         "state_dir": tmp_path / "state",
@@ -151,7 +157,7 @@ def start_gateway(
         command = [sys.executable, *program, "start", *flags]
         process = _start_process(command, tmp_path, variables, log_file)
     else:
-        process = ForkedGateway(["start", *flags], tmp_path, variables, log_file)
+        process = ForkedGateway(["start", *flags], tmp_path, variables, log_file, prepare)
     url = f"http://127.0.0.1:{settings['management_port']}"
     gateway = Gateway(process, state_dir, url, log_file)
     try:

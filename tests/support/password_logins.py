@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.steps import Refused
@@ -189,6 +190,8 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            marks=RedisOneTimeMarks(self.client),
+            removal=AccountRemoval(self.sessions, self.failures),
             web_authn=Fido2WebAuthn(),
             public_url="https://gateway.test",
         )

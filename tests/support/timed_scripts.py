@@ -27,8 +27,12 @@ end
 
     async def __call__(self, *arguments: str | int) -> Any:
         """Run the script at the clock's instant."""
-        now = (self._clock.now() - _EPOCH) // timedelta(microseconds=1)
-        return await super().__call__(*arguments, now)
+        return await super().__call__(*arguments, microseconds_of(self._clock.now()))
+
+
+def microseconds_of(instant: datetime) -> int:
+    """Return the time since 1970."""
+    return (instant - _EPOCH) // timedelta(microseconds=1)
 
 
 def scripts_at(clock: Clock) -> Callable[[RedisClient, str], TimedScript]:

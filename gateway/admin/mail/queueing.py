@@ -1,29 +1,12 @@
 """Mails to users of a realm: put into the queue, and listed for the operator."""
 
-from datetime import datetime
-from uuid import uuid4
-
 from gateway.admin.access import Acting, InvalidRequest
 from gateway.domain.clock import Clock
-from gateway.domain.locale_selection import LocaleWishes, select_locale
-from gateway.domain.mail import Mail, MailKind, MailNotSent, mail_server
+from gateway.domain.mail import MailKind, MailNotSent, mail_server
 from gateway.domain.mail_queue import MailStatus, QueuedMail
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm
+from gateway.domain.user_mails import user_mail
 from gateway.domain.users import User
-
-
-def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datetime) -> Mail:
-    """Return a new mail to a user, in the language that the user reads."""
-    return Mail(
-        id=str(uuid4()),
-        realm_id=realm.id,
-        realm_title=realm.display_name or realm.name,
-        recipient=address,
-        locale=select_locale(realm.localization, LocaleWishes(user=user.locale)),
-        kind=kind,
-        created_at=now,
-    )
 
 
 class UserMails:

@@ -7,6 +7,11 @@ from gateway.admin.sessions.administration import (
     RealmSessions,
     UserSessions,
 )
+from gateway.admin.sessions.consents import (
+    WithdrawnConsent,
+    detach_from_sessions,
+    withdraw_consent,
+)
 from gateway.admin.sessions.logout_notices import queue_logout_notices
 
 

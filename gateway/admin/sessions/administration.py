@@ -21,6 +21,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
+from gateway.admin.sessions.consents import detach_from_sessions, withdraw_consent
 from gateway.admin.sessions.logout_notices import queue_logout_notices
 from gateway.admin.users import invalidate_user
 from gateway.domain.errors import StoreUnavailable
@@ -189,18 +190,13 @@ class UserSessions:
             user = await get_user_for_update(stores, realm_id, user_id)
             found = await stores.clients.find_by_client_id(realm_id, client_id)
             client = existing(found, "Client not found")
-            sessions = await stores.offline_sessions.of_user(realm_id, user.id)
-            taken = [session for session in sessions if client.id in session.clients]
-            revoked = await stores.consents.remove(realm_id, user.id, client.id)
-            if not taken and not revoked:
+            withdrawn = await withdraw_consent(stores, user, client)
+            if not withdrawn.consent and not withdrawn.offline_sessions:
                 raise NotFound("Consent nor offline token not found")
-            for session in taken:
-                await stores.offline_sessions.leave(realm_id, session.id, client.id)
             path = f"users/{user_id}/consents/{client_id}"
             change.record(OperationType.ACTION, ResourceType.USER, path)
-        if revoked:
-            for session in await self._online.of_user(realm_id, user.id):
-                await self._online.detach(realm_id, session.id, client.id)
+        if withdrawn.consent:
+            await detach_from_sessions(self._online, user, client)
 
     async def of_both_kinds(self, realm: Realm, user_id: str) -> tuple[UserSession, ...]:
         """Return the online sessions, then the offline ones."""

@@ -6,7 +6,6 @@ Keycloak: POST users, PUT users/{id}, DELETE users/{id}
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -27,17 +26,16 @@ from gateway.admin.flows import expect_actions
 from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.storing import NewUser, store_new_users
+from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.authentication.realm_profile import expect_profile
 from gateway.authentication.unique_names import expect_free_names, require_free_names
 from gateway.domain.clock import Clock
-from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
-from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
@@ -162,14 +160,14 @@ class UserChanges:
         database: Database,
         changes: Changes,
         passwords: PasswordChanges,
-        online_sessions: OnlineSessionStore,
+        removal: AccountRemoval,
         login_failures: LoginFailureStore,
         clock: Clock,
     ) -> None:
         self._database = database
         self._changes = changes
         self._passwords = passwords
-        self._online_sessions = online_sessions
+        self._removal = removal
         self._login_failures = login_failures
         self._clock = clock
 
@@ -188,16 +186,11 @@ class UserChanges:
         async with self._changes.begin(acting) as change:
             user = await get_user_for_update(change.stores, change.realm.id, user_id)
             await _require_match(change, user)
-            realm_id = change.realm.id
-            for session in await change.stores.offline_sessions.of_user(realm_id, user.id):
-                await change.stores.refresh_tokens.end_of_session(realm_id, session.id)
-            await change.stores.users.remove(realm_id, user.id)
+            await self._removal.remove(change.stores, user)
             document = {"id": user.id, "username": user.username}
             change.record(OperationType.DELETE, ResourceType.USER, f"users/{user.id}", document)
             invalidate_user(change, user)
-        with suppress(StoreUnavailable):  # they refer to no user any more, and expire
-            await self._online_sessions.end_of_user(realm_id, user.id)
-            await self._login_failures.clear(realm_id, user.id)
+        await self._removal.end_sessions(user)
 
     async def _attempt(
         self,

@@ -42,7 +42,7 @@ def authenticators(
     """Return every authenticator that acts. `sessions` are the online ones."""
     passkeys = Passkeys(keys)
     return (
-        Cookie(),
+        Cookie(accounts),
         UsernamePasswordForm(accounts, passwords, passkeys),
         UsernameForm(accounts, passkeys),
         PasswordForm(passwords, passkeys),

@@ -6,16 +6,16 @@ session has; then the user of the session is the one who signs in. Keycloak: Coo
 
 from typing import ClassVar
 
-from gateway.authentication.accounts import Account
+from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.context import BrowserSession, SignInContext
 from gateway.authentication.engine.levels import (
     LEVELS_NOTE,
     LOWEST_LEVEL,
-    NO_LEVEL,
     REAUTHENTICATING,
     highest_level,
     parse_levels,
 )
+from gateway.authentication.engine.requested_levels import requested_level
 from gateway.authentication.engine.sign_in import (
     BROWSER_SESSION,
     Config,
@@ -33,6 +33,9 @@ class Cookie(WithoutForm):
 
     id: ClassVar = COOKIE
 
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
         """Return ATTEMPTED where the session is not enough."""
         del config
@@ -42,24 +45,22 @@ class Cookie(WithoutForm):
         user = browser.user
         sign_in.identify(Account(user, None, user.id), user.username)
         sign_in.note(BROWSER_SESSION, browser.session.id)
-        return _by_session(sign_in, browser)
+        return await self._by_session(sign_in, browser)
 
-
-def _by_session(sign_in: SignIn, browser: BrowserSession) -> Outcome:
-    note = browser.session.notes.get(LEVELS_NOTE)
-    sign_in.note(LEVELS_NOTE, note)
-    if _must_reauthenticate(sign_in.context, browser):
-        sign_in.note(REAUTHENTICATING, "true")
-        sign_in.information = MessageKey.REAUTHENTICATE
-        return Outcome.ATTEMPTED
-    level = highest_level(sign_in.flow, parse_levels(note), sign_in.now)
-    sign_in.level = level if level >= LOWEST_LEVEL else None
-    requested = sign_in.context.requested.level
-    if (NO_LEVEL if requested is None else requested) > level:
-        sign_in.information = MessageKey.AUTHENTICATE_STRONG
-        return Outcome.ATTEMPTED
-    sign_in.join()
-    return Outcome.SUCCEEDED
+    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> Outcome:
+        note = browser.session.notes.get(LEVELS_NOTE)
+        sign_in.note(LEVELS_NOTE, note)
+        if _must_reauthenticate(sign_in.context, browser):
+            sign_in.note(REAUTHENTICATING, "true")
+            sign_in.information = MessageKey.REAUTHENTICATE
+            return Outcome.ATTEMPTED
+        level = highest_level(sign_in.flow, parse_levels(note), sign_in.now)
+        sign_in.level = level if level >= LOWEST_LEVEL else None
+        if await requested_level(sign_in, self._accounts) > level:
+            sign_in.information = MessageKey.AUTHENTICATE_STRONG
+            return Outcome.ATTEMPTED
+        sign_in.join()
+        return Outcome.SUCCEEDED
 
 
 def _must_reauthenticate(context: SignInContext, browser: BrowserSession) -> bool:

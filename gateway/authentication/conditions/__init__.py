@@ -25,5 +25,5 @@ def conditions(
         RequestedClientScope(),
         CredentialUsed(),
         SubFlowExecuted(),
-        LevelOfAuthentication(),
+        LevelOfAuthentication(accounts),
     )

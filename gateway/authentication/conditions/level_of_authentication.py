@@ -5,10 +5,10 @@ Keycloak: ConditionalLoaAuthenticator (26.7)
 
 from typing import ClassVar
 
+from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.levels import (
     LEVELS_NOTE,
     LOWEST_LEVEL,
-    NO_LEVEL,
     REAUTHENTICATING,
     is_reached,
     level_in,
@@ -16,6 +16,7 @@ from gateway.authentication.engine.levels import (
     parse_levels,
     render_levels,
 )
+from gateway.authentication.engine.requested_levels import requested_level
 from gateway.authentication.engine.sign_in import Config, SignIn
 from gateway.domain.flows import LEVEL, SignInFlow
 
@@ -29,6 +30,9 @@ class LevelOfAuthentication:
 
     id: ClassVar = LEVEL
 
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
         """Return whether the level is required and has to be reached now."""
         del flow
@@ -36,8 +40,7 @@ class LevelOfAuthentication:
         if current is None or current < LOWEST_LEVEL:
             return True
         level = level_in(config) or LOWEST_LEVEL
-        requested = sign_in.context.requested.level
-        if (NO_LEVEL if requested is None else requested) < level:
+        if await requested_level(sign_in, self._accounts) < level:
             return False
         if not _was_reached(sign_in, config, level):
             return True

@@ -11,8 +11,10 @@ from gateway.authentication.engine.context import (
     SignInContext,
 )
 from gateway.authentication.engine.engine import SignInEngine
+from gateway.authentication.engine.sign_in import required_by
 from gateway.authentication.engine.steps import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     Replayed,

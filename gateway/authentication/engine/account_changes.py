@@ -1,10 +1,13 @@
 """What a user changes in the account during a sign-in, for events and for other sessions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
-from gateway.domain.events import EventType
+from gateway.domain.events import Detail, EventType
+
+_END_SESSIONS: Final = "logout-sessions"
+"""The field of forms: with `on` the user's sessions in other browsers end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,30 @@ class AccountChanges:
 
     changes: tuple[AccountChange, ...] = ()
     ends_other_sessions: bool = False
+
+    def followed_by(self, other: Self) -> "AccountChanges":
+        """Return both, in this order."""
+        ends = self.ends_other_sessions or other.ends_other_sessions
+        return AccountChanges((*self.changes, *other.changes), ends)
+
+
+def credential_changes(
+    kinds: Iterable[EventType], credential_type: str, form: Mapping[str, str]
+) -> AccountChanges:
+    """Return the events of a credential that a form has set, with the user's other sessions."""
+    details = {Detail.CREDENTIAL_TYPE: credential_type}
+    changes = tuple(AccountChange(kind, details) for kind in kinds)
+    return AccountChanges(changes, ends_other_sessions=form.get(_END_SESSIONS) == "on")
+
+
+def refused_credential(
+    kinds: Iterable[EventType], credential_type: str, error: str, reason: str | None = None
+) -> AccountChanges:
+    """Return the events of a credential that was refused."""
+    details = {Detail.CREDENTIAL_TYPE: credential_type}
+    if reason is not None:
+        details[Detail.REASON] = reason
+    return AccountChanges(tuple(AccountChange(kind, details, error) for kind in kinds))
 
 
 NO_CHANGES: Final = AccountChanges()

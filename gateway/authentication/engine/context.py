@@ -27,7 +27,8 @@ class RequestedAuthentication:
 
     `level` is the level of authentication; with `level_is_essential` a lower one is an error.
     `reauthenticate` and `max_age` require credentials again where the browser is signed in.
-    `action` is a required action that the client asks for (`kc_action`).
+    `action` is a required action that the client asks for (`kc_action`), `action_parameter` what
+    follows its name behind a colon.
     `login_hint` fills in the user name; `remembered_username` as well, from an earlier sign-in.
     """
 
@@ -36,6 +37,7 @@ class RequestedAuthentication:
     reauthenticate: bool = False
     max_age: timedelta | None = None
     action: str | None = None
+    action_parameter: str | None = field(default=None, repr=False)
     login_hint: str | None = field(default=None, repr=False)
     remembered_username: str | None = field(default=None, repr=False)
 
@@ -49,7 +51,8 @@ class SignInContext:
 
     `scopes` are the names of the client scopes that were requested, defaults included.
     `certificate` is that of the TLS connection. `has_pages` says that the user can be asked to
-    perform required actions, which otherwise refuse the sign-in.
+    perform required actions, which otherwise refuse the sign-in; `may_ask` that this request may
+    show one. `issuer` is the URL of the realm, which links of mails begin with.
     """
 
     realm: RealmEntry
@@ -60,6 +63,8 @@ class SignInContext:
     certificate: ClientCertificate | None = None
     browser_session: BrowserSession | None = None
     has_pages: bool = False
+    may_ask: bool = True
+    issuer: str = ""
     requested: RequestedAuthentication = _ANYTHING
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The credentials of the password grant; pages submit theirs."""

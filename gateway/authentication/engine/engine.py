@@ -20,6 +20,7 @@ from gateway.authentication.engine.required_action import ACTION_STATUS, Require
 from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
 from gateway.authentication.engine.steps import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     Replayed,
@@ -151,7 +152,8 @@ class SignInEngine:
             sign_in.challenge = await self._actions.submit(sign_in, form)
             if sign_in.challenge is not None:
                 return Progress.WAITING
-            sign_in.account = await self._account(context, session)
+            if sign_in.ended_with is None:
+                sign_in.account = await self._account(context, session)
             return Progress.SUCCEEDED
 
         return await self._step(context, session, work)
@@ -235,6 +237,8 @@ class SignInEngine:
         return None
 
     async def _outcome(self, sign_in: SignIn, checks: GuardedChecks, progress: Progress) -> Step:
+        if sign_in.ended_with is not None:
+            return Ended(sign_in.next_session(), sign_in.ended_with, sign_in.account_changes)
         if progress is Progress.WAITING and sign_in.challenge is not None:
             return await self._challenged(sign_in, sign_in.challenge)
         if progress is not Progress.SUCCEEDED:

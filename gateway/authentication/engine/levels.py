@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.domain.flows import LEVEL, SignInFlow
+from gateway.domain.flows import KIND_OF, LEVEL, SignInFlow
 
 LEVELS_NOTE: Final = "loa-map"
 """The note of a user session and of an authentication session."""
@@ -73,3 +73,21 @@ def highest_level(flow: SignInFlow, levels: Levels, now: datetime) -> int:
             break
         highest = level
     return highest
+
+
+def credential_levels(flow: SignInFlow, level: int = NO_LEVEL) -> dict[str, int]:
+    """Return the level at which a flow asks for each type of credential.
+
+    It is NO_LEVEL for what stands outside of the levels. Of several places the last one counts.
+    Keycloak: LoAUtil.getCredentialTypesToLoAMap
+    """
+    own = (level_in(step.config) for step in flow.conditions if step.authenticator == LEVEL)
+    level = next((found for found in own if found is not None), level)
+    levels: dict[str, int] = {}
+    for step in flow.steps:
+        kind = KIND_OF.get(step.authenticator)
+        if step.flow is not None:
+            levels |= credential_levels(step.flow, level)
+        elif kind is not None and kind.credential is not None:
+            levels[kind.credential] = level
+    return levels

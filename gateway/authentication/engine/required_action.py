@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
+from gateway.authentication.accounts import Account
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import AccountNotSetUp
 from gateway.authentication.pending_actions import PendingActions
-from gateway.domain.authentication import Challenge, ExecutionStatus
+from gateway.domain.authentication import Challenge, ExecutionStatus, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import KIND_OF
 
@@ -20,6 +21,8 @@ ACTION_STATUS: Final = "kc-action-status"
 """The note with what became of the action that the client asked for."""
 _CANCEL: Final = "cancel-aia"
 """The button of the form."""
+_IGNORED: Final = "ignored-actions"
+"""The note with the aliases of actions that cannot be performed in this sign-in."""
 _CANCELLED: Final = AccountChanges(
     (AccountChange(EventType.CUSTOM_REQUIRED_ACTION, error=EventError.REJECTED_BY_USER),)
 )
@@ -49,6 +52,24 @@ class Performed:
     changes: AccountChanges
 
 
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """The action cannot be performed in this sign-in, which goes on without it.
+
+    A client that asked for it learns of an error. Keycloak: RequiredActionContext.ignore
+    """
+
+    changes: AccountChanges
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The sign-in is over: there is no account any more. A page shows the text of `message`."""
+
+    changes: AccountChanges
+    message: MessageKey
+
+
 class RequiredActionProvider(Protocol):
     """One required action."""
 
@@ -62,11 +83,15 @@ class RequiredActionProvider(Protocol):
         """Whether clients may ask for it by `kc_action`."""
         ...
 
-    async def ask(self, sign_in: SignIn) -> Challenge:
-        """Return the form to begin with; raises StoreUnavailable."""
+    async def ask(self, sign_in: SignIn) -> Challenge | Ignored | None:
+        """Return the form to begin with, None where the user has done it.
+
+        Only an action that the client asks for may be done already: no other one is asked for.
+        Raises ActionForbidden or StoreUnavailable.
+        """
         ...
 
-    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
+    async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed | Ignored | Ended:
         """Take the form, and store what it changes.
 
         Raises SignInRefused, ActionDeclined among it, Overloaded or StoreUnavailable.
@@ -96,20 +121,28 @@ class RequiredActions:
 
         Raises AccountNotSetUp for an action that the user cannot perform here.
         """
-        following = await self._next(sign_in)
-        sign_in.required_action = following.alias
-        if following.alias is None:
-            return None
-        provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
-        if provider is None:
-            raise AccountNotSetUp(following.alias)
-        return _completed(sign_in, following, await provider.ask(sign_in))
+        while True:
+            following = await self._next(sign_in)
+            sign_in.required_action = following.alias
+            if following.alias is None:
+                return None
+            provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
+            if provider is None:
+                raise AccountNotSetUp(following.alias)
+            asked = await provider.ask(sign_in)
+            if isinstance(asked, Challenge):
+                return _completed(sign_in, following, asked)
+            if asked is None:
+                sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
+                sign_in.required_action = None
+                return None
+            _ignore(sign_in, following.alias, asked)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
         """Take the form of the action that waits for the user.
 
         Return the form to show again; None where it was performed or cancelled, or is no longer
-        required.
+        required. `sign_in.ended_with` is set where it has ended the sign-in.
         """
         following, alias = await self._next(sign_in), sign_in.required_action
         provider = self._providers.get(alias or "")
@@ -123,9 +156,17 @@ class RequiredActions:
             case Asked(challenge, refused):
                 sign_in.account_changes = _of_action(provider.alias, refused)
                 return _completed(sign_in, following, challenge)
+            case Ignored() as ignored:
+                _ignore(sign_in, provider.alias, ignored)
+                return None
+            case Ended(changes, message):
+                sign_in.account_changes = _of_action(provider.alias, changes)
+                sign_in.ended_with = message
+                return None
             case Performed(changes):
                 sign_in.account_changes = _of_action(provider.alias, changes)
                 _mark_set_up(sign_in, provider.alias)
+                sign_in.performed(provider.alias)
         if alias == sign_in.context.requested.action:
             sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
         return None
@@ -146,10 +187,11 @@ class RequiredActions:
             return None
         return await self._pending.next_of(
             sign_in.context.realm,
-            sign_in.account,
+            _with_actions(sign_in.account, sign_in.required_actions),
             sign_in.now,
             scopes=sign_in.scopes,
             has_pages=sign_in.context.has_pages,
+            ignored=_ignored(sign_in),
         )
 
     def _asked(self, sign_in: SignIn) -> str | None:
@@ -165,6 +207,18 @@ class RequiredActions:
         return None
 
 
+def _ignored(sign_in: SignIn) -> frozenset[str]:
+    return frozenset(filter(None, sign_in.notes.get(_IGNORED, "").split(",")))
+
+
+def _ignore(sign_in: SignIn, alias: str, ignored: Ignored) -> None:
+    sign_in.note(_IGNORED, ",".join(sorted({*_ignored(sign_in), alias})))
+    changes = _of_action(alias, ignored.changes)
+    sign_in.account_changes = sign_in.account_changes.followed_by(changes)
+    if alias == sign_in.context.requested.action:
+        sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
+
+
 def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
     """Return the changes with the action that made them, as Keycloak's events have it."""
     named = {Detail.CUSTOM_REQUIRED_ACTION: alias}
@@ -172,6 +226,15 @@ def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:
         replace(change, details={**change.details, **named}) for change in noted.changes
     )
     return replace(noted, changes=changes)
+
+
+def _with_actions(account: Account, actions: tuple[str, ...]) -> Account:
+    """Return the account as if the actions of this sign-in were required of it."""
+    user = account.user
+    if user is None or not actions:
+        return account
+    both = tuple(dict.fromkeys((*user.required_actions, *actions)))
+    return replace(account, user=replace(user, required_actions=both))
 
 
 def _completed(sign_in: SignIn, following: _Following, challenge: Challenge) -> Challenge:

@@ -3,14 +3,19 @@
 The request, the configuration and the account are values; `SignIn` collects what happens to them.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from typing import ClassVar, Final, Protocol
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.engine.account_changes import NO_CHANGES, AccountChanges
+from gateway.authentication.engine.account_changes import (
+    NO_CHANGES,
+    AccountChange,
+    AccountChanges,
+)
 from gateway.authentication.engine.context import SignInContext
 from gateway.authentication.errors import NotIdentified, SignInRefused
 from gateway.domain.authentication import (
@@ -36,6 +41,15 @@ UNKNOWN_USER: Final = "unknown-user"
 """The note of a sign-in whose user name no user has; it goes on as if there were one."""
 
 
+_REQUIRED: Final = "required-actions"
+"""The note with the aliases of the actions that this sign-in requires, as JSON."""
+
+
+def required_by(session: AuthenticationSession, actions: Iterable[str]) -> AuthenticationSession:
+    """Return a session that requires more actions of its user than the account does."""
+    return session.with_note(_REQUIRED, json.dumps(list(dict.fromkeys(actions))))
+
+
 @dataclass(slots=True)
 class SignIn:
     """One request: its context, the state that it changes, and what comes of it."""
@@ -52,6 +66,8 @@ class SignIn:
     """What the next form says, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
     """What a required action has changed in the account."""
+    ended_with: MessageKey | None = None
+    """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     event_details: dict[str, str] = field(default_factory=dict)
     """What the event of this request says besides."""
@@ -157,6 +173,25 @@ class SignIn:
     def join(self) -> None:
         """Take the session of the browser as proof of the user."""
         self.note(JOINED, "true")
+
+    @property
+    def required_actions(self) -> tuple[str, ...]:
+        """Aliases of the actions that this sign-in requires beside those of the account."""
+        return tuple(json.loads(self.notes.get(_REQUIRED, "[]")))
+
+    def require(self, alias: str) -> None:
+        """Require an action of the user before this sign-in succeeds."""
+        left = dict.fromkeys((*self.required_actions, alias))
+        self.note(_REQUIRED, json.dumps(list(left)))
+
+    def performed(self, alias: str) -> None:
+        """Require an action no longer."""
+        left = [other for other in self.required_actions if other != alias]
+        self.note(_REQUIRED, json.dumps(left) if left else None)
+
+    def record(self, change: AccountChange) -> None:
+        """Record an event of the account beside those of this request."""
+        self.account_changes = self.account_changes.followed_by(AccountChanges((change,)))
 
     def note(self, name: str, text: str | None) -> None:
         """Keep a note for later requests; None removes it."""

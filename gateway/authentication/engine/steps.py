@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from gateway.authentication.engine.account_changes import NO_CHANGES, AccountChanges
 from gateway.authentication.errors import SignInRefused
-from gateway.domain.authentication import AuthenticationSession, Challenge
+from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 
@@ -64,6 +64,15 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """The sign-in is over, and the account is gone: a page shows the text of `message`."""
+
+    session: AuthenticationSession
+    message: MessageKey
+    account_changes: AccountChanges = NO_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
 class PageExpired:
     """The form was that of another step: the page says so and offers to continue or to restart."""
 
@@ -81,4 +90,4 @@ class Replayed:
     account_changes: AccountChanges = NO_CHANGES
 
 
-Step = Challenged | SignedIn | Refused | PageExpired | Replayed
+Step = Challenged | SignedIn | Refused | Ended | PageExpired | Replayed

@@ -14,8 +14,8 @@ from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
-    AccountChange,
-    AccountChanges,
+    credential_changes,
+    refused_credential,
 )
 from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
@@ -26,11 +26,10 @@ from gateway.authentication.required_actions.otp_enrollment import (
     new_secret,
 )
 from gateway.domain.authentication import Challenge, FormName, MessageKey
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import CONFIGURE_TOTP
 from gateway.domain.secrets import Secret
 
-_END_SESSIONS: Final = "logout-sessions"
 _NOTE: Final = "otp-secret"
 """The note with the digest of the secret that was shown."""
 _LONGEST_LABEL: Final = 255
@@ -82,14 +81,14 @@ class ConfigureOtp:
             await update.stores.users.set_credential(sign_in.realm.id, working)
             await update.replace(update.user, performed=CONFIGURE_TOTP)
         sign_in.note(_NOTE, None)
-        return Performed(_changes(ends_other_sessions=form.get(_END_SESSIONS) == "on"))
+        return Performed(credential_changes(_KINDS, OTP, form))
 
     async def _refused(
         self, sign_in: SignIn, form: Form, message: MessageKey, *, field: str = "totp"
     ) -> Asked:
         secret, label = form.get("totpSecret", ""), form.get("userLabel", "")
         shown = await self._form(sign_in, secret, message, wrong=field, label=label)
-        return Asked(shown, _changes(EventError.INVALID_USER_CREDENTIALS))
+        return Asked(shown, refused_credential(_KINDS, OTP, EventError.INVALID_USER_CREDENTIALS))
 
     async def _form(
         self,
@@ -116,9 +115,3 @@ class ConfigureOtp:
 
 def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _changes(error: str | None = None, *, ends_other_sessions: bool = False) -> AccountChanges:
-    details = {Detail.CREDENTIAL_TYPE: OTP}
-    changes = tuple(AccountChange(kind, details, error) for kind in _KINDS)
-    return AccountChanges(changes, ends_other_sessions)

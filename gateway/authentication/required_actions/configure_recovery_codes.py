@@ -12,21 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.engine.account_changes import (
-    NO_CHANGES,
-    AccountChange,
-    AccountChanges,
-)
+from gateway.authentication.engine.account_changes import NO_CHANGES, credential_changes
 from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.recovery_codes import RECOVERY_CODES, new_codes, new_credential
 from gateway.domain.authentication import Challenge, FormName, RecoveryCodeList
-from gateway.domain.events import Detail, EventType
+from gateway.domain.events import EventType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES
 
 _CODES: Final = "generatedRecoveryAuthnCodes"
 _GENERATED_AT: Final = "generatedAt"
-_END_SESSIONS: Final = "logout-sessions"
 _NOTE: Final = "recovery-codes"
 """The note with the digest of the codes that were shown."""
 _LONGEST_LABEL: Final = 255
@@ -63,12 +58,8 @@ class ConfigureRecoveryCodes:
             form.get("userLabel", "").strip(),
         )
         sign_in.note(_NOTE, None)
-        change = AccountChange(
-            EventType.UPDATE_CREDENTIAL, {Detail.CREDENTIAL_TYPE: RECOVERY_CODES}
-        )
-        return Performed(
-            AccountChanges((change,), ends_other_sessions=form.get(_END_SESSIONS) == "on")
-        )
+        kinds = (EventType.UPDATE_CREDENTIAL,)
+        return Performed(credential_changes(kinds, RECOVERY_CODES, form))
 
     async def _store(
         self, sign_in: SignIn, codes: tuple[str, ...], generated_at: datetime, label: str

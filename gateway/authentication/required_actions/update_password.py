@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
-from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
+from gateway.authentication.engine.account_changes import credential_changes, refused_credential
 from gateway.authentication.engine.proven_password import (
     has_password,
     is_former,
@@ -18,7 +18,7 @@ from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.authentication.new_passwords import PasswordChanges, until_unchanged
 from gateway.domain.authentication import Challenge, FormName, MessageKey
-from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import UPDATE_PASSWORD
 from gateway.domain.limits.password_hashing import MAX_PASSWORD_LENGTH
 from gateway.domain.secrets import Secret
@@ -28,7 +28,6 @@ from gateway.representations.users import PASSWORD
 
 _NEW: Final = "password-new"
 _CONFIRM: Final = "password-confirm"
-_END_SESSIONS: Final = "logout-sessions"
 _KINDS: Final = (EventType.UPDATE_PASSWORD, EventType.UPDATE_CREDENTIAL)
 """Keycloak 26 records both."""
 
@@ -63,7 +62,7 @@ class UpdatePassword:
             error = EventError.PASSWORD_REJECTED
             return _refused(sign_in, refusal.key, error, refusal.arguments, reason=refusal.key)
         note_password(sign_in, password)
-        return Performed(_changes(ends_other_sessions=form.get(_END_SESSIONS) == "on"))
+        return Performed(credential_changes(_KINDS, PASSWORD, form))
 
     async def _change(self, sign_in: SignIn, password: Secret) -> Credential:
         """Store the password, and return its credential.
@@ -114,14 +113,4 @@ def _refused(
     reason: str | None = None,
 ) -> Asked:
     form = _form(sign_in, message, arguments, wrong=field)
-    return Asked(form, _changes(error, reason))
-
-
-def _changes(
-    error: str | None = None, reason: str | None = None, *, ends_other_sessions: bool = False
-) -> AccountChanges:
-    details = {Detail.CREDENTIAL_TYPE: PASSWORD}
-    if reason is not None:
-        details[Detail.REASON] = reason
-    changes = tuple(AccountChange(kind, details, error) for kind in _KINDS)
-    return AccountChanges(changes, ends_other_sessions)
+    return Asked(form, refused_credential(_KINDS, PASSWORD, error, reason))

@@ -17,7 +17,6 @@ from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.profile_updates import (
     OwnProfile,
-    ProfileChange,
     ProfileRejected,
     ProfileUpdates,
 )
@@ -58,7 +57,7 @@ class UpdateProfile:
         except ProfileRejected as rejected:
             message = MessageKey.INVALID_PROFILE
             return Asked(self._form(sign_in, form, rejected.violations, message), NO_CHANGES)
-        details = {Detail.CONTEXT: UPDATE_PROFILE, **_details(change)}
+        details = {Detail.CONTEXT: UPDATE_PROFILE, **change.details}
         return Performed(AccountChanges((AccountChange(EventType.UPDATE_PROFILE, details),)))
 
     def _form(
@@ -87,26 +86,5 @@ def _record_verification(sign_in: SignIn, violations: Iterable[Violation]) -> No
         return
     sign_in.note(_NOTE, "true")
     names = dict.fromkeys(violation.field for violation in violations)
-    asked = AccountChange(EventType.VERIFY_PROFILE, {Detail.FIELDS_TO_UPDATE: ",".join(names)})
-    before = sign_in.account_changes
-    sign_in.account_changes = AccountChanges((*before.changes, asked), before.ends_other_sessions)
-
-
-def _details(change: ProfileChange) -> dict[str, str]:
-    """Return address and names before and after; other attributes are not for events."""
-    before, after = change.before, change.after
-    changes = (
-        (Detail.PREVIOUS_EMAIL, before.email, Detail.UPDATED_EMAIL, after.email),
-        (
-            Detail.PREVIOUS_FIRST_NAME,
-            before.first_name,
-            Detail.UPDATED_FIRST_NAME,
-            after.first_name,
-        ),
-        (Detail.PREVIOUS_LAST_NAME, before.last_name, Detail.UPDATED_LAST_NAME, after.last_name),
-    )
-    found: dict[str, str] = {}
-    for previous, old, updated, new in changes:
-        if old != new:
-            found |= {name: text for name, text in ((previous, old), (updated, new)) if text}
-    return found
+    details = {Detail.FIELDS_TO_UPDATE: ",".join(names)}
+    sign_in.record(AccountChange(EventType.VERIFY_PROFILE, details))

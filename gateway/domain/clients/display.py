@@ -19,5 +19,7 @@ class ClientDisplay:
     """`policyUri`"""
     terms_uri: str = ""
     """`tosUri`"""
+    always_listed: bool = False
+    """`alwaysDisplayInConsole`: the account console lists it for every user."""
     theme: str = ""
     """`login_theme`: replaces the realm's."""

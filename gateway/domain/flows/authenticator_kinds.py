@@ -127,6 +127,15 @@ AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(LEVEL, Place.NOWHERE),
 )
 KIND_OF: Final[Mapping[str, AuthenticatorKind]] = {kind.id: kind for kind in AUTHENTICATOR_KINDS}
+CREDENTIAL_OF_ACTION: Final[Mapping[str, str]] = {
+    "UPDATE_PASSWORD": "password",
+    **{
+        kind.required_action: kind.credential
+        for kind in AUTHENTICATOR_KINDS
+        if kind.required_action is not None and kind.credential is not None
+    },
+}
+"""Required action -> the type of the credential that it sets up."""
 ACTING: Final = frozenset(KIND_OF)
 """The authenticators and conditions that act."""
 UNAVAILABLE_CREDENTIALS: Final[Mapping[str, str]] = {

@@ -18,7 +18,10 @@ from gateway.domain.realm import FlowBindings
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
 CONFIGURE_TOTP: Final = "CONFIGURE_TOTP"
+DELETE_ACCOUNT: Final = "delete_account"
+DELETE_CREDENTIAL: Final = "delete_credential"
 TERMS_AND_CONDITIONS: Final = "TERMS_AND_CONDITIONS"
+UPDATE_EMAIL: Final = "UPDATE_EMAIL"
 UPDATE_PROFILE: Final = "UPDATE_PROFILE"
 UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 VERIFY_EMAIL: Final = "VERIFY_EMAIL"
@@ -30,13 +33,13 @@ REQUIRED_ACTIONS: Final = frozenset(
         CONFIGURE_RECOVERY_CODES,
         CONFIGURE_TOTP,
         TERMS_AND_CONDITIONS,
-        "UPDATE_EMAIL",
+        UPDATE_EMAIL,
         UPDATE_PASSWORD,
         UPDATE_PROFILE,
         VERIFY_EMAIL,
         VERIFY_PROFILE,
-        "delete_account",
-        "delete_credential",
+        DELETE_ACCOUNT,
+        DELETE_CREDENTIAL,
         "idp_link",
         "update_user_locale",
         REGISTER_PASSKEY,
@@ -46,6 +49,7 @@ REQUIRED_ACTIONS: Final = frozenset(
 """Aliases of Keycloak's built-in required actions (26.7)."""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
 _ACTION_ORDER: Final = {alias: place for place, alias in enumerate(sorted(REQUIRED_ACTIONS))}
+_RESEND_PAUSE: Final = timedelta(seconds=30)
 BROWSER: Final = "browser"
 DIRECT_GRANT: Final = "direct_grant"
 """The uses for which a client may have a flow of its own."""
@@ -87,11 +91,19 @@ class SignInRules:
 
     `max_auth_age` of the actions that set it.
     """
+    resend_pauses: Mapping[str, timedelta] = field(default_factory=dict)
+    """How long users wait before an action sends another mail: `emailResendCooldownSeconds`."""
+    verifies_new_email: bool = False
+    """`verifyEmail` of UPDATE_EMAIL: a new address is confirmed whatever the realm says."""
     recovery_codes_threshold: int | None = None
     """How many recovery codes are too few, by `warning_threshold` of their action.
 
     None where it is not set: the password policy says it.
     """
+
+    def resend_pause(self, alias: str) -> timedelta:
+        """Return how long a user waits before the action sends another mail."""
+        return self.resend_pauses.get(alias, _RESEND_PAUSE)
 
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
@@ -143,6 +155,11 @@ def sign_in_rules(
         off=frozenset(known) - enabled,
         action_order={action.alias: action.priority for action in actions},
         action_ages=dict(_ages(actions)),
+        resend_pauses=dict(_pauses(actions)),
+        verifies_new_email=any(
+            action.alias == UPDATE_EMAIL and action.config.get("verifyEmail") == "true"
+            for action in actions
+        ),
         recovery_codes_threshold=_threshold(actions),
     )
 
@@ -153,6 +170,13 @@ def _ages(actions: Iterable[RequiredAction]) -> Iterator[tuple[str, timedelta | 
         if _NUMBER.fullmatch(text):
             seconds = int(text)
             yield action.alias, timedelta(seconds=seconds) if seconds >= 0 else None
+
+
+def _pauses(actions: Iterable[RequiredAction]) -> Iterator[tuple[str, timedelta]]:
+    for action in actions:
+        text = action.config.get("emailResendCooldownSeconds", "")
+        if _NUMBER.fullmatch(text):
+            yield action.alias, timedelta(seconds=max(int(text), 0))
 
 
 def _threshold(actions: Iterable[RequiredAction]) -> int | None:

@@ -13,6 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from gateway.domain.action_tokens import ActionTokenKind
 from gateway.domain.secrets import Secret
 
 
@@ -99,6 +100,7 @@ INTERNAL_TYPES: Final = frozenset(
     {
         *("Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"),
         "Serialized-ID",
+        *ActionTokenKind,
     }
 )
 """The claim `typ` of tokens that only the gateways read.

@@ -36,3 +36,6 @@ class OneTimeMarks(Protocol):
 
         Raises StoreUnavailable.
         """
+
+    async def remaining(self, realm_id: str, name: str) -> timedelta:
+        """Return how long `name` stays marked, zero where it is not; raises StoreUnavailable."""

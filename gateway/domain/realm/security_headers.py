@@ -1,6 +1,7 @@
 """Headers for browsers. Keycloak: browserSecurityHeaders, a free string map."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 _CREATION_DEFAULTS = (
     ("contentSecurityPolicyReportOnly", ""),
@@ -26,3 +27,8 @@ class SecurityHeaders:
     def value(self, key: str) -> str | None:
         """Return the value of `key`, None where the realm has none."""
         return next((value for name, value in self.values if name == key), None)
+
+    def with_value(self, key: str, value: str) -> Self:
+        """Return the headers with another value of `key`."""
+        others = tuple(pair for pair in self.values if pair[0] != key)
+        return replace(self, values=(*others, (key, value)))

@@ -1,5 +1,12 @@
 """User sessions, how long they last, and families of refresh tokens."""
 
+from gateway.domain.sessions.devices import (
+    DEVICE_NOTE,
+    Device,
+    device_notes,
+    device_of,
+    noted_device,
+)
 from gateway.domain.sessions.lifespans import (
     access_tokens_end_at,
     client_session_ends_at,

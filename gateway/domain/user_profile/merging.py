@@ -30,6 +30,11 @@ _OF_THE_STORE: Final = frozenset(
     {"ldap_id", "ldap_entry_dn", "created_timestamp", "createtimestamp", "modifytimestamp"}
 )
 """Attributes that only a user federation sets, in lower case."""
+_NOT_FOR_USERS: Final = _OF_THE_STORE | {
+    *("disabledreason", "email_verified", "enabled", "kerberos_principal", "usercertificate"),
+}
+"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2."""
+_NAME_IDS: Final = "saml.persistent.name.id.for."
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +171,23 @@ class _Merging:
 
     def _unmanaged(self, profile: UserProfile, name: str) -> tuple[str, ...]:
         before = self._before.get(name, ())
-        if self._viewer is not Viewer.ADMIN or not profile.takes_unmanaged:
+        if not profile.takes_unmanaged(self._viewer):
             return before
         values = self._given(name)
-        if values != before and name.lower() in _OF_THE_STORE:
-            self._refuse(name, "updateReadOnlyAttributesRejectedMessage")
-        if any(len(value) > LONGEST_UNMANAGED for value in values):
+        if self._is_fixed(name):
+            if self._viewer is Viewer.USER and name not in self._sent.values:
+                return before
+            if values != before:
+                self._refuse(name, "updateReadOnlyAttributesRejectedMessage")
+        is_new = values != before or self._viewer is Viewer.ADMIN
+        if is_new and any(len(value) > LONGEST_UNMANAGED for value in values):
             self._refuse(name, "error-invalid-length", 0, LONGEST_UNMANAGED)
         return values
+
+    def _is_fixed(self, name: str) -> bool:
+        if self._viewer is Viewer.ADMIN:
+            return name.lower() in _OF_THE_STORE
+        return name.lower() in _NOT_FOR_USERS or name.lower().startswith(_NAME_IDS)
 
     def _refuse(self, name: str, message: str, *parameters: int) -> None:
         self.violations.append(Violation(name, message, (name, *parameters)))

@@ -95,14 +95,16 @@ class UserProfile:
     attributes: Mapping[str, ProfileAttribute] = field(default_factory=dict)
     unmanaged: UnmanagedPolicy | None = None
 
-    @property
-    def shows_unmanaged(self) -> bool:
-        """Tell whether an administrator sees attributes that the profile does not name."""
+    def shows_unmanaged(self, viewer: Viewer) -> bool:
+        """Tell whether the viewer sees attributes that the profile does not name."""
+        if viewer is Viewer.USER:
+            return self.unmanaged is UnmanagedPolicy.ENABLED
         return self.unmanaged is not None
 
-    @property
-    def takes_unmanaged(self) -> bool:
-        """Tell whether an administrator may set them."""
+    def takes_unmanaged(self, viewer: Viewer) -> bool:
+        """Tell whether the viewer may set them."""
+        if viewer is Viewer.USER:
+            return self.unmanaged is UnmanagedPolicy.ENABLED
         return self.unmanaged in {UnmanagedPolicy.ENABLED, UnmanagedPolicy.ADMIN_EDIT}
 
     def requested_with(self, scopes: frozenset[str]) -> Self:
@@ -125,6 +127,6 @@ class UserProfile:
             and (
                 self.attributes[name].is_shown_to(viewer)
                 if name in self.attributes
-                else self.shows_unmanaged
+                else self.shows_unmanaged(viewer)
             )
         }

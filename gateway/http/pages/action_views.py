@@ -123,8 +123,47 @@ class UpdateProfilePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyEmailPage:
+    """The user opens the link of a mail. Form `kc-verify-email-form`: button `continue`, or again.
+
+    `was_sent` tells whether there is a mail to `email` already.
+    """
+
+    action: str
+    email: str = field(repr=False)
+    was_sent: bool = True
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TermsPage:
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 
     action: str
     client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteCredentialPage:
+    """A credential that the user may delete. Buttons `accept` and `cancel-aia`.
+
+    Without a `label` its type is shown.
+    """
+
+    action: str
+    credential_type: str
+    label: str = field(default="", repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteAccountPage:
+    """The deletion of the user's account. Buttons `accept` and `cancel-aia`."""
+
+    action: str
+    client: ClientDisplay | None = None
+    may_cancel: bool = False

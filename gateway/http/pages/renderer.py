@@ -13,11 +13,14 @@ from gateway.domain.realm import Appearance, Realm, appearance_of
 from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
@@ -28,6 +31,7 @@ from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     DeviceCodePage,
     DeviceDonePage,
@@ -85,6 +89,10 @@ def _title_of_info(view: InfoPage, texts: Texts) -> str:
     return texts.of(view.title or view.message)
 
 
+def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
+    return texts("deleteCredentialTitle", _credential_name(view, texts))
+
+
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
 PAGES: Final[Mapping[type, PageKind]] = {
     LoginPage: _SIGN_IN("login", _fixed("loginAccountTitle")),
@@ -107,6 +115,9 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "webauthn-register", _fixed("webauthn-registration-title"), runs_script=True
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
+    DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
+    DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
     SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
@@ -124,6 +135,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
     ErrorPage: PageKind("error", _fixed("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
+    ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
 }
@@ -193,6 +205,7 @@ class ShownPage:
     frames: tuple[LogoutFrame, ...]
     selected_device: str
     qr_code: QrCode | None
+    credential_name: str
 
 
 class PageRenderer:
@@ -257,6 +270,7 @@ class PageRenderer:
             frames=_shown_frames(getattr(view, "frames", ()), texts),
             selected_device=_selected_device(view),
             qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
+            credential_name=_credential_name(view, texts),
         )
 
     def _has_texts(self, frame: PageFrame, design: Design) -> bool:
@@ -325,6 +339,15 @@ def _selected_device(view: View) -> str:
 def _action_name(texts: Texts, alias: str) -> str:
     key = f"requiredAction.{alias}"
     return alias if texts.pattern(key) is None else texts(key)
+
+
+def _credential_name(view: View, texts: Texts) -> str:
+    """Return what the user calls the credential, else its type."""
+    if not isinstance(view, DeleteCredentialPage):
+        return ""
+    key = f"{view.credential_type}-display-name"
+    known = view.credential_type if texts.pattern(key) is None else texts(key)
+    return view.label or known
 
 
 def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:

@@ -10,6 +10,8 @@ from gateway.domain.authentication import AssertionRequest, KeyChoice, Registrat
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
@@ -17,10 +19,12 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    ConfirmLinkPage,
     ConsentPage,
     ConsentScope,
     DeviceCodePage,
@@ -238,7 +242,27 @@ SAMPLES: Final[Mapping[str, View]] = {
         generated_at=1_700_000_000_000,
         may_cancel=True,
     ),
+    "login-verify-email": VerifyEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+    ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
+    "delete-credential": DeleteCredentialPage(
+        action=_ACTION,
+        client=_CLIENT,
+        credential_type="otp",
+        label="iPhone",
+        message=Message(Text("deleteCredentialLastSecondFactorMessage"), MessageKind.WARNING),
+        may_cancel=True,
+    ),
+    "delete-credential-last": DeleteCredentialPage(
+        action=_ACTION,
+        credential_type="recovery-authn-codes",
+        message=Message(Text("deleteCredentialLastMessage"), MessageKind.WARNING),
+    ),
+    "delete-account-confirm": DeleteAccountPage(action=_ACTION, client=_CLIENT, may_cancel=True),
     "select-authenticator": SelectAuthenticatorPage(
         action=_ACTION,
         client=_CLIENT,
@@ -285,6 +309,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
     ),
     "info": InfoPage(title=Text("pageExpiredTitle"), message=Text("loginTimeout"), client=_CLIENT),
+    "confirm-link": ConfirmLinkPage(
+        action=_ACTION,
+        key="key",
+        message=Text("confirmExecutionOfActions"),
+        actions=("UPDATE_PASSWORD", "CONFIGURE_TOTP"),
+        client=_CLIENT,
+    ),
     "required-action": RequiredActionPage(actions=("VERIFY_EMAIL", "own-action"), client=_CLIENT),
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))

@@ -13,11 +13,14 @@ from gateway.domain.authentication import AssertionRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
 
@@ -269,6 +272,18 @@ class InfoPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmLinkPage:
+    """What the link of a mail will do, before it does it. Field `key`, one button."""
+
+    action: str
+    key: str = field(repr=False)
+    message: Text
+    actions: tuple[str, ...] = ()
+    """Aliases of required actions that the link begins, listed below the message."""
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredActionPage:
     """Actions that are required of the user and that no page performs."""
 
@@ -299,6 +314,9 @@ View = (
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
+    | VerifyEmailPage
+    | DeleteCredentialPage
+    | DeleteAccountPage
     | SelectAuthenticatorPage
     | ConsentPage
     | LogoutConfirmationPage
@@ -310,6 +328,7 @@ View = (
     | PageExpiredPage
     | ErrorPage
     | InfoPage
+    | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
 )

@@ -10,6 +10,7 @@ import orjson
 from gateway.domain.authentication import AuthenticationSession
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
+ACTION_TOKEN: Final = "action-token"  # noqa: S105 - a part of a URL
 AUTHENTICATE: Final = "authenticate"
 CONSENT: Final = "consent"
 REQUIRED_ACTION: Final = "required-action"

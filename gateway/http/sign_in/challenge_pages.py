@@ -12,6 +12,8 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
+    DeleteAccountPage,
+    DeleteCredentialPage,
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
@@ -19,6 +21,7 @@ from gateway.http.pages.action_views import (
     TermsPage,
     UpdatePasswordPage,
     UpdateProfilePage,
+    VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.views import (
@@ -255,9 +258,38 @@ def _new_key(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _verify_email(challenge: Challenge, place: PagePlace) -> View:
+    return VerifyEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        was_sent="sent" in challenge.fields,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
+
+
+def _delete_credential(challenge: Challenge, place: PagePlace) -> View:
+    warning = challenge.message
+    return DeleteCredentialPage(
+        action=place.action,
+        credential_type=challenge.fields["type"],
+        label=challenge.fields["label"],
+        client=place.client,
+        message=None if warning is None else Message(Text(warning), MessageKind.WARNING),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _delete_account(challenge: Challenge, place: PagePlace) -> View:
+    return DeleteAccountPage(
+        action=place.action, client=place.client, may_cancel=challenge.may_cancel
+    )
 
 
 def _selection(challenge: Challenge, place: PagePlace) -> View:
@@ -302,5 +334,8 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.SECURITY_KEY: _security_key,
     FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
+    FormName.VERIFY_EMAIL: _verify_email,
+    FormName.DELETE_CREDENTIAL: _delete_credential,
+    FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }

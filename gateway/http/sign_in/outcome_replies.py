@@ -15,6 +15,7 @@ from gateway.http.pages.views import (
     ConsentScope,
     ErrorPage,
     FormPostPage,
+    InfoPage,
     PageExpiredPage,
     RequiredActionPage,
     View,
@@ -27,7 +28,7 @@ from gateway.http.sign_in.action_urls import (
     RESTART,
     action_url,
 )
-from gateway.http.sign_in.browser_cookies import BrowserCookies
+from gateway.http.sign_in.browser_cookies import BrowserCookies, signed_out
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
 from gateway.http.sign_in.client_display import client_display
@@ -39,8 +40,10 @@ from gateway.protocol.browser_sign_in import (
     AskConsent,
     AskUser,
     Expired,
+    Inform,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
 from gateway.protocol.device_authorization import DeviceResult
@@ -66,9 +69,15 @@ class OutcomeReplies:
                 return await self._respond(request, outcome)
             case Expired():
                 return await self._expired(request, outcome)
+            case SignedOff():
+                shown = client_display(outcome.client)
+                info = InfoPage(message=Text(outcome.message), client=shown)
+                return await self._show(request, info, outcome.client, signed_out())
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
+            case Inform():
+                return await self._inform(request, outcome)
         return await self._show(request, AlreadySignedInPage(), None)
 
     async def refused(
@@ -142,6 +151,16 @@ class OutcomeReplies:
             client=client_display(asked.client.client),
         )
         return await self._show(request, view, asked.client.client)
+
+    async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
+        view = InfoPage(
+            message=Text(outcome.message, outcome.arguments),
+            title=None if outcome.title is None else Text(outcome.title),
+            continue_url=outcome.continue_url,
+            client=None if outcome.client is None else client_display(outcome.client),
+        )
+        request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
+        return await self._show(request, view, outcome.client)
 
     async def _show(
         self,

@@ -7,7 +7,14 @@ from starlette.routing import BaseRoute, Route
 
 from gateway.domain.events import EventType
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.sign_in.action_urls import AUTHENTICATE, CONSENT, REQUIRED_ACTION, RESTART
+from gateway.http.sign_in.action_token_pages import ActionTokenPages
+from gateway.http.sign_in.action_urls import (
+    ACTION_TOKEN,
+    AUTHENTICATE,
+    CONSENT,
+    REQUIRED_ACTION,
+    RESTART,
+)
 from gateway.http.sign_in.authorization import AuthorizationHandler
 from gateway.http.sign_in.browser_endpoint import BrowserEndpoint, BrowserHandler
 from gateway.http.sign_in.device_pages import DevicePages
@@ -26,6 +33,7 @@ class SignInHandlers:
 
     authorization: AuthorizationHandler
     actions: LoginActions
+    links: ActionTokenPages
     devices: DevicePages
     pages: PageReplies
 
@@ -48,6 +56,16 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
         _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
+    own.append(
+        _route(
+            f"{_REALM}/login-actions/{ACTION_TOKEN}",
+            handlers.links,
+            handlers,
+            context,
+            _FORM,
+            event=EventType.EXECUTE_ACTION_TOKEN,
+        )
+    )
     path = f"{_REALM}/protocol/openid-connect/auth"
     endpoint = BrowserEndpoint(
         path, handlers.authorization, context, handlers.pages, methods=_FORM, has_own_forms=False

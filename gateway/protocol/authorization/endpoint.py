@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.directory import ClientEntry
 from gateway.protocol.authorization.checks import CHECKS, Check
 from gateway.protocol.authorization.checks.pushed_request import USED_UP
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
@@ -64,6 +65,12 @@ class AuthorizationEndpoint:
             raise PageError(
                 message, event_error=failure, reason=str(error), client=client
             ) from error
+
+    async def find_client(self, request: ProtocolRequest, stored: Mapping[str, str]) -> ClientEntry:
+        """Return the client of a stored request; raises PageError where it cannot be used now."""
+        draft = AuthorizationDraft(request, self._services, stored)
+        await _run_for_browser(draft, {"client": CHECKS["client"]})
+        return draft.client
 
     async def use_up(self, request: ProtocolRequest, asked: AuthorizationRequest) -> None:
         """Use up the pushed request that was asked for, before its response is issued.

@@ -32,6 +32,23 @@ class PageMessage(StrEnum):
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815
+    accountDisabledMessage = "Account is disabled, contact your administrator."  # noqa: N815
+    differentUserAuthenticated = (  # noqa: N815
+        "You are already authenticated as different user '{0}' in this session."
+        " Please sign out first."
+    )
+    expiredActionMessage = "Action expired. Please continue with login now."  # noqa: N815
+    expiredActionTokenNoSessionMessage = "Action expired."  # noqa: N815
+    staleEmailVerificationLink = (  # noqa: N815
+        "The link you clicked is an old stale link and is no longer valid."
+        " Maybe you have already verified your email."
+    )
+    invalidTokenRequiredActions = (  # noqa: N815
+        "Required actions included in the link are not valid."
+    )
+    linkNotValidMessage = (  # noqa: N815
+        "This link is not valid. Open the whole link of the mail, or ask for a new one."
+    )
 
     oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
         "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."

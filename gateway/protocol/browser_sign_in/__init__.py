@@ -1,13 +1,16 @@
 """Signing in with a browser, from the authorization request to the response for the client."""
 
 from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.followed_links import followed_link
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
     AskUser,
     Expired,
+    Inform,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes

@@ -64,6 +64,15 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedOff:
+    """The user has deleted the account: the browser is signed out, and a page says so."""
+
+    message: str
+    """The key of a text."""
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """The form belongs to another step: the user restarts, or continues where the sign-in is."""
 
@@ -72,8 +81,24 @@ class Expired:
 
 
 @dataclass(frozen=True, slots=True)
+class Inform:
+    """The user has done what a link is for: a page says so, and nobody is signed in by it."""
+
+    message: str
+    """The key of a text."""
+    client: Client | None = None
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    title: str | None = None
+    """The key of a text; without it the message is the title."""
+    continue_url: str = field(default="", repr=False)
+    """Where a button leads to; it was verified to be an address of the client."""
+    locale: str = ""
+    """The language of the user; empty where none is set."""
+
+
+@dataclass(frozen=True, slots=True)
 class AlreadySignedIn:
     """The sign-in of this page has ended, and the browser has a signed-in user."""
 
 
-Outcome = AskUser | AskConsent | Respond | Stop | Expired | AlreadySignedIn
+Outcome = AskUser | AskConsent | Respond | SignedOff | Stop | Expired | Inform | AlreadySignedIn

@@ -9,12 +9,19 @@ from typing import Protocol
 
 from gateway.domain.events import EventError
 from gateway.domain.sessions import UserSession
+from gateway.domain.users import User
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
     AuthorizationRequest,
     RedirectError,
 )
-from gateway.protocol.browser_sign_in.outcomes import Respond
+from gateway.protocol.browser_sign_in.followed_links import (
+    FollowedLink,
+    LinkPurpose,
+    names_link,
+    restore_link,
+)
+from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, Stop
 from gateway.protocol.device_authorization import (
     DeviceApprovals,
     DeviceConnection,
@@ -41,13 +48,24 @@ class Purpose(Protocol):
         """Whether the user is asked even where the client requires no consent, or has it."""
         ...
 
+    @property
+    def has_flow(self) -> bool:
+        """Whether the user signs in by the client's flow, which can be started over."""
+        ...
+
+    def final_page(self, user: User) -> Inform | None:
+        """Return the page of a sign-in that begins no session; None where a response follows."""
+        ...
+
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
     ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
         """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
         ...
 
-    async def reject(self, request: ProtocolRequest, description: str | None = None) -> Respond:
+    async def reject(
+        self, request: ProtocolRequest, description: str | None = None
+    ) -> Respond | Stop:
         """Note that the user has refused; raises OAuthError where the client gets an error."""
         ...
 
@@ -66,6 +84,10 @@ class ClientPurpose:
     endpoint: AuthorizationEndpoint = field(repr=False)
     completion: SignInCompletion = field(repr=False)
     is_always_confirmed: bool = False
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -99,6 +121,10 @@ class DevicePurpose:
     asked: DeviceConnection
     approvals: DeviceApprovals = field(repr=False)
     is_always_confirmed: bool = True
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
@@ -140,6 +166,10 @@ class Purposes:
     def of_device(self, device: DeviceConnection) -> Purpose:
         return DevicePurpose(device, self._approvals)
 
+    @staticmethod
+    def of_link(link: FollowedLink) -> Purpose:
+        return LinkPurpose(link)
+
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
 
@@ -148,6 +178,9 @@ class Purposes:
         """
         if names_device(stored):
             return self.of_device(await self._user_codes.resume(request, stored))
+        if names_link(stored):
+            client = await self._endpoint.find_client(request, stored)
+            return self.of_link(restore_link(stored, request.realm, client))
         return self.of_client(await self._endpoint.resume(request, stored))
 
 

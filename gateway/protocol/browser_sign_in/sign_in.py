@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gateway.authentication.engine import (
     Challenged,
+    Ended,
     PageExpired,
     Refused,
     SignedIn,
@@ -23,17 +24,19 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.finishing import action_parameters, completed, is_hinted
+from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
     Outcome,
     Respond,
+    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
@@ -51,10 +54,8 @@ from gateway.protocol.browser_sign_in.visit import (
     note_declined,
     with_locale,
 )
-from gateway.protocol.claims.subject_identifiers import is_subject
-from gateway.protocol.device_authorization import DeviceConnection, DeviceResult
+from gateway.protocol.device_authorization import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
@@ -67,7 +68,6 @@ from gateway.protocol.sign_in_results.session_joining import (
     FinishedSignIn,
     SessionEnded,
 )
-from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
 class BrowserSignIn:
@@ -107,6 +107,23 @@ class BrowserSignIn:
             Visit(request, self._purposes.of_device(device), browser, is_new=True)
         )
 
+    async def begin_by_link(
+        self,
+        request: ProtocolRequest,
+        link: FollowedLink,
+        browser: Browser,
+        *,
+        user_id: str,
+        actions: tuple[str, ...],
+    ) -> Outcome:
+        """Let the user of a link perform required actions; the link has proven the user."""
+        visit = Visit(request, self._purposes.of_link(link), browser, is_new=True)
+        flow = visit.flow
+        if flow is None:
+            return unusable(visit)
+        session = visit.proven_session(flow, user_id, actions)
+        return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
+
     async def _begin(self, visit: Visit) -> Outcome:
         flow = visit.flow
         if flow is None:
@@ -144,11 +161,23 @@ class BrowserSignIn:
         step = await self._sign_ins.show(visit.context, shown, execution)
         return await self._after(visit, step)
 
+    async def go_on(
+        self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        """Continue a sign-in that waited for what a link has done."""
+        visit = await self._visit(request, session, browser)
+        if (changed := await self._with_changed_flow(visit, session)) is not None:
+            return changed
+        return await self._after(visit, await self._sign_ins.show(visit.context, session))
+
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         """Begin the flow again in the same tab."""
-        return await self._restart(await self._visit(request, session, browser), session)
+        visit = await self._visit(request, session, browser)
+        if not visit.purpose.has_flow:
+            return await self._after(visit, await self._sign_ins.show(visit.context, session))
+        return await self._restart(visit, session)
 
     async def decide(
         self,
@@ -195,6 +224,9 @@ class BrowserSignIn:
         restart = browser.restart
         if restart is not None and restart.get("client_id") == client_id:
             purpose = await self._purposes.resume(request, restart)
+            if not purpose.has_flow:
+                request.event.withdraw()
+                return Stop(MessageKey.ACTION_EXPIRED, purpose.asked.client.client)
             outcome = await self._begin(Visit(request, purpose, browser, is_new=True))
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
@@ -236,7 +268,7 @@ class BrowserSignIn:
         self, visit: Visit, session: AuthenticationSession
     ) -> Outcome | None:
         """Start over where the client's flow is no longer the one that the sign-in began with."""
-        if visit.follows_flow_of(session):
+        if not visit.purpose.has_flow or visit.follows_flow_of(session):
             return None
         return with_message(await self._restart(visit, session), MessageKey.LOGIN_TIMEOUT)
 
@@ -253,6 +285,10 @@ class BrowserSignIn:
                 return await visit.purpose.reject(visit.request, declined.text)
             case Refused():
                 return refused(visit, step.error)
+            case Ended():
+                await self._sign_ins.end(step.session)
+                visit.request.event.withdraw()
+                return SignedOff(step.message, visit.client)
         return expired(visit, step.session)
 
     async def _note_changes(self, visit: Visit, step: Step) -> None:
@@ -273,9 +309,14 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
-        if not _is_hinted(asked, step.user.id):
+        if not is_hinted(asked, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)
+        page = visit.purpose.final_page(step.user)
+        if page is not None:
+            await self._sign_ins.end(step.session)
+            visit.request.event.withdraw()
+            return page
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)
@@ -318,10 +359,10 @@ class BrowserSignIn:
             remember_me=step.session.remember_me,
             notes=step.session_notes,
             consent=consent,
-            action=_action_parameters(visit, step),
+            action=action_parameters(visit, step),
         )
         try:
-            response, session = await _completed(visit, finished)
+            response, session = await completed(visit, finished)
         except SessionEnded:
             # The session of the browser ended after it was found: its user has to sign in again.
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
@@ -343,31 +384,3 @@ class BrowserSignIn:
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""
         return await self._directory.user(visit.request.realm.realm.id, step.user.id)
-
-
-def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
-    """Return the result of the action that the client asked for. Keycloak: 12.10."""
-    if visit.asked.action is None or step.action_status is None:
-        return {}
-    return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
-
-
-async def _completed(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
-    """Complete the sign-in; raises as `Purpose.complete` does.
-
-    A user who has signed in with credentials gets a new session if that of the browser has ended.
-    """
-    try:
-        return await visit.purpose.complete(visit.request, finished)
-    except SessionEnded:
-        if finished.joins is not None:
-            raise
-        return await visit.purpose.complete(visit.request, replace(finished, current=None))
-
-
-def _is_hinted(asked: SignInRequest, user_id: str) -> bool:
-    """Tell whether the user is the one of `id_token_hint`, where the request has one."""
-    hint = asked.hinted_user
-    return hint is None or is_subject(hint, asked.client.client, user_id)

@@ -1,9 +1,10 @@
 """Outcomes of the steps of the engine: a page or an error of the client, and the event."""
 
 from dataclasses import replace
+from http import HTTPStatus
 
 from gateway.authentication.engine import Challenged
-from gateway.authentication.errors import AccountNotSetUp, SignInRefused
+from gateway.authentication.errors import AccountNotSetUp, ActionForbidden, SignInRefused
 from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
 from gateway.domain.events import EventError
 from gateway.protocol.authorization import Prompt
@@ -51,8 +52,12 @@ def unusable(visit: Visit) -> Stop:
 def refused(visit: Visit, error: SignInRefused) -> Stop:
     """Return the page of a sign-in that was refused; raises an error that is for the client."""
     note_refusal(visit.request.event, error)
-    if Prompt.NONE in visit.asked.prompt and isinstance(error, AccountNotSetUp):
+    is_action = isinstance(error, AccountNotSetUp | ActionForbidden)
+    if Prompt.NONE in visit.asked.prompt and is_action:
         raise visit.purpose.refusal("interaction_required", error.event_error)
+    if isinstance(error, ActionForbidden):
+        visit.request.event.withdraw()
+        return Stop(error.shown, visit.client, status=HTTPStatus.FORBIDDEN)
     visit.request.event.fail(error.event_error)
     action = error.action if isinstance(error, AccountNotSetUp) else None
     return Stop(error.shown, visit.client, required_action=action)

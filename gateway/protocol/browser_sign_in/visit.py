@@ -9,16 +9,19 @@ from gateway.authentication.engine import (
     BrowserSession,
     RequestedAuthentication,
     SignInContext,
+    required_by,
 )
 from gateway.authentication.errors import ActionDeclined, SignInRefused
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
+    Stage,
     new_authentication_session,
+    new_browser_id,
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
-from gateway.domain.flows import UPDATE_PASSWORD, SignInFlow
+from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, SignInFlow
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
@@ -29,6 +32,8 @@ from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 _MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
 """For an action that sets none. Keycloak: 16.1."""
+_LINK: Final = "link"
+"""The kind of credential that the link of a mail is."""
 _LONGEST_LOCALE: Final = 35
 """Characters of a language tag. Spec: RFC 5646 §4.4.1."""
 
@@ -66,12 +71,15 @@ class Visit:
             if identity is None
             else BrowserSession(identity.session, identity.user, identity.authenticated_at),
             has_pages=True,
+            may_ask=Prompt.NONE not in asked.prompt,
+            issuer=request.issuer,
             requested=RequestedAuthentication(
                 level=None if level is None else level.level,
                 level_is_essential=level is not None and level.essential,
                 reauthenticate=Prompt.LOGIN in asked.prompt,
                 max_age=_maximum_age(request.realm, asked),
                 action=asked.action,
+                action_parameter=asked.action_parameter,
                 login_hint=asked.login_hint,
                 remembered_username=self.browser.remembered_username,
             ),
@@ -101,11 +109,26 @@ class Visit:
             notes=_locale_note(self.request),
         )
 
+    def proven_session(
+        self, flow: SignInFlow, user_id: str, actions: tuple[str, ...]
+    ) -> AuthenticationSession:
+        """Return the session of a user whom a link has proven, with actions to perform.
+
+        Its id is new: an id that someone has planted in the browser must not be worth the link.
+        """
+        session = replace(self.new_session(flow), id=new_browser_id())
+        proven = replace(
+            session, stage=Stage.AUTHENTICATED, user_id=user_id, used=frozenset({_LINK})
+        )
+        return required_by(proven, actions)
+
 
 def _maximum_age(entry: RealmEntry, asked: SignInRequest) -> timedelta | None:
     """Return the shorter of the client's `max_age` and the largest age for the requested action."""
     if asked.action is None:
         return asked.max_age
+    if asked.action == DELETE_ACCOUNT:
+        return timedelta(0)
     age = _MAXIMUM_AGE
     if asked.action == UPDATE_PASSWORD:
         age = entry.realm.password_policy.maximum_authentication_age
@@ -148,7 +171,7 @@ def note_changes(
     event = visit.request.event
     event.user_id = session.user_id
     event.details |= event_details(visit, session)
-    event.changes = tuple(
+    event.changes += tuple(
         replace(change, details={**event.details, **change.details}) for change in changes
     )
 

@@ -26,6 +26,7 @@ class DeviceConnection:
     prompt: frozenset[Prompt] = frozenset()
     max_age: timedelta | None = None
     action: str | None = None
+    action_parameter: str | None = None
     login_hint: str | None = None
     hinted_user: str | None = None
     level: RequestedLevel | None = None

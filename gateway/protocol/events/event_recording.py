@@ -66,6 +66,9 @@ class EventRecording:
         self.interrupted(request)
         if draft.kind is not None:
             self._send(request, draft.kind, draft.details, error=error)
+            for place, session_id in enumerate(draft.other_sessions, start=1):
+                apart = place * _MOMENT
+                self._send(request, draft.kind, draft.details, apart=apart, session_id=session_id)
         for place, (kind, details) in enumerate(draft.beside, start=1):
             self._send(
                 request,
@@ -86,11 +89,13 @@ class EventRecording:
         apart: timedelta = timedelta(),
         of_client: bool = True,
         of_session: bool = True,
+        session_id: str | None = None,
     ) -> None:
         """Send an event whose time is `apart` from that of the request.
 
         An event that follows from another, such as a lock-out, is not `of_client`: it has no client
         and no session. One that comes before the sign-in has succeeded is not `of_session`.
+        `session_id` replaces the session of the request.
         """
         realm, draft, failed = request.realm.realm, request.event, error is not None
         stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
@@ -104,7 +109,7 @@ class EventRecording:
             kind=kind,
             client_id=_name(draft.client_id) if of_client else None,
             user_id=_name(draft.user_id),
-            session_id=_name(draft.session_id) if of_session else None,
+            session_id=_name(session_id or draft.session_id) if of_session else None,
             ip_address=_name(request.remote_address),
             error=error,
             details={name: _fit(text, _LONGEST_DETAIL) for name, text in details.items()},

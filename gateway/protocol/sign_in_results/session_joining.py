@@ -15,7 +15,7 @@ from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.realm import Realm
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions import UserSession, device_notes
 from gateway.protocol.authorization.levels import levels_of
 from gateway.protocol.claims.mapped_claims import AUTH_TIME
 from gateway.protocol.errors import OAuthError, refused
@@ -128,7 +128,7 @@ def _new_session(request: ProtocolRequest, finished: FinishedSignIn) -> NewSessi
         user=finished.user.user,
         address=request.remote_address,
         remember_me=finished.remember_me,
-        notes=_notes({}, finished, request.now),
+        notes=_notes({}, finished, request),
     )
 
 
@@ -169,12 +169,16 @@ def _renewed(
         refreshed_at=session.refreshed_at,
         remember_me=session.remember_me or finished.remember_me,
         clients=session.clients,
-        notes=_notes(session.notes, finished, request.now),
+        notes=_notes(session.notes, finished, request),
     )
 
 
-def _notes(before: Mapping[str, str], finished: FinishedSignIn, now: datetime) -> Mapping[str, str]:
-    return {**before, **finished.notes, AUTH_TIME: str(int(now.timestamp()))}
+def _notes(
+    before: Mapping[str, str], finished: FinishedSignIn, request: ProtocolRequest
+) -> Mapping[str, str]:
+    signed_in = str(int(request.now.timestamp()))
+    device = device_notes(request.user_agent)
+    return {**before, **device, **finished.notes, AUTH_TIME: signed_in}
 
 
 def _note(request: ProtocolRequest, asked: SignInRequest, finished: FinishedSignIn) -> None:

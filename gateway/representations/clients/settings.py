@@ -68,6 +68,7 @@ _FIELDS: Final[tuple[tuple[str, str, str, type], ...]] = (
     ("rootUrl", "display", "root_url", str),
     ("baseUrl", "display", "base_url", str),
     ("name", "display", "name", str),
+    ("alwaysDisplayInConsole", "display", "always_listed", bool),
     ("rootUrl", "logout", "root_url", str),
     ("frontchannelLogout", "logout", "uses_front_channel", bool),
 )

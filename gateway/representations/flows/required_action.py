@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, RequiredAction
+from gateway.domain.flows import (
+    CONFIGURE_RECOVERY_CODES,
+    UPDATE_EMAIL,
+    VERIFY_EMAIL,
+    RequiredAction,
+)
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.names import Identity
 from gateway.representations.provider_properties import Kind, Property
@@ -29,6 +34,23 @@ WARNING_THRESHOLD: Final = Property(
     "4",
 )
 """The setting of CONFIGURE_RECOVERY_AUTHN_CODES."""
+RESEND_PAUSE: Final = Property(
+    "emailResendCooldownSeconds",
+    "Cooldown Between Email Resend (seconds)",
+    "For how many seconds after a mail a user cannot ask for another one",
+    Kind.NUMBER,
+    "30",
+)
+"""The setting of the actions that send mails."""
+VERIFY_NEW_EMAIL: Final = Property(
+    "verifyEmail",
+    "Force Email Verification",
+    "A new address is confirmed by a mail, even if the realm does not verify addresses",
+    Kind.FLAG,
+    "false",
+    as_boolean=True,
+)
+"""The setting of UPDATE_EMAIL."""
 
 DEFAULT_ACTIONS: Final = tuple(
     RequiredAction(alias, name, alias, enabled=enabled, priority=priority)
@@ -53,6 +75,11 @@ ACTION_NAMES: Final[Mapping[str, str]] = {
     each.provider: each.name or each.alias for each in DEFAULT_ACTIONS
 }
 """What there is to be registered, and its name."""
+_OWN_SETTINGS: Final[Mapping[str, tuple[Property, ...]]] = {
+    CONFIGURE_RECOVERY_CODES: (WARNING_THRESHOLD,),
+    VERIFY_EMAIL: (RESEND_PAUSE,),
+    UPDATE_EMAIL: (VERIFY_NEW_EMAIL, RESEND_PAUSE),
+}
 _NOT_CONFIGURABLE: Final = frozenset({"delete_account"})
 
 ACTION_FIELDS: Final[Mapping[str, Shape]] = {
@@ -95,7 +122,7 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
     """
     checked = {
         each.name: str(each.read((config[each.name],)))
-        for each in (MAXIMUM_AGE, WARNING_THRESHOLD)
+        for each in (MAXIMUM_AGE, WARNING_THRESHOLD, RESEND_PAUSE, VERIFY_NEW_EMAIL)
         if config.get(each.name)
     }
     return {**config, **checked}
@@ -103,8 +130,7 @@ def known_config(config: Mapping[str, str]) -> dict[str, str]:
 
 def settings_of(alias: str) -> tuple[Property, ...]:
     """Return the settings of an action."""
-    own = (WARNING_THRESHOLD,) if alias == CONFIGURE_RECOVERY_CODES else ()
-    return (*own, MAXIMUM_AGE)
+    return (*_OWN_SETTINGS.get(alias, ()), MAXIMUM_AGE)
 
 
 def render_action(action: RequiredAction) -> dict[str, Any]:

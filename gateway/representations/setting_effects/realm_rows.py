@@ -38,6 +38,9 @@ _WEB_AUTHN: Final = (
     " AuthenticatorAttachment RequireResidentKey ResidentKey UserVerificationRequirement"
     " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
 )
+_WEB_AUTHN_FIELDS: Final = " ".join(
+    f"webAuthnPolicy{name} webAuthnPolicyPasswordless{name}" for name in _WEB_AUTHN.split()
+)
 _WAITING: Final[Mapping[str, str]] = {
     "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
@@ -116,7 +119,9 @@ REALM_FIELD_ROWS: Final = (
             "tests/http/test_admin_mail.py": "smtpServer",
             "tests/http/test_passkeys.py": "webAuthnPolicyPasswordlessPasskeysEnabled"
             " webAuthnPolicyPasswordlessMediation "
-            + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
+            + " ".join(
+                f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()
+            ),
         },
     ),
     *_REFUSED_FIELDS,

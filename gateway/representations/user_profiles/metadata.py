@@ -1,9 +1,10 @@
 """The profile as forms are made of it: what each attribute is called, must be, and may be.
 
-Keycloak: UserProfileMetadata, as an administrator sees it
+Keycloak: UserProfileMetadata
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.realm import LoginSettings
@@ -21,52 +22,65 @@ _ONE_VALUE: Final = {"multivalued": {"max": "1"}}
 
 
 def render_metadata(
-    document: Mapping[str, Any], rules: UserProfile, login: LoginSettings, *, known: bool
+    document: Mapping[str, Any],
+    rules: UserProfile,
+    login: LoginSettings,
+    *,
+    known: bool,
+    viewer: Viewer = Viewer.ADMIN,
 ) -> dict[str, Any]:
-    """Return what an administrator sees; `known` of a user that there is already."""
+    """Return what the viewer sees; `known` of a user that there is already."""
     described = {attribute["name"]: attribute for attribute in document["attributes"]}
     return {
         "attributes": [
-            _attribute(described.get(name, {"name": name}), attribute, login, known=known)
+            _Field(attribute, login, viewer, known).rendered(described.get(name, {"name": name}))
             for name, attribute in rules.attributes.items()
-            if attribute.is_shown_to(Viewer.ADMIN)
+            if attribute.is_shown_to(viewer)
         ],
         "groups": [{**group} for group in document.get("groups", ())],
     }
 
 
-def _attribute(
-    described: Mapping[str, Any], attribute: ProfileAttribute, login: LoginSettings, *, known: bool
-) -> dict[str, Any]:
-    name = attribute.name
-    optional = ("annotations", "group", "defaultValue")
-    answer = {
-        "name": name,
-        "displayName": described.get("displayName") or (f"${{{name}}}" if name in ROOTS else name),
-        "required": _is_required(attribute, login),
-        "readOnly": _is_read_only(attribute, login, known=known),
-        "annotations": described.get("annotations"),
-        "validators": _validators(described, attribute),
-        "group": described.get("group"),
-        "multivalued": described.get("multivalued", False),
-        "defaultValue": described.get("defaultValue"),
-    }
-    return {key: value for key, value in answer.items() if key not in optional or value is not None}
+@dataclass(frozen=True, slots=True)
+class _Field:
+    attribute: ProfileAttribute
+    login: LoginSettings
+    viewer: Viewer
+    known: bool
 
+    def rendered(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        name = self.attribute.name
+        label = described.get("displayName") or (f"${{{name}}}" if name in ROOTS else name)
+        optional = ("annotations", "group", "defaultValue")
+        answer = {
+            "name": name,
+            "displayName": label,
+            "required": self._is_required(),
+            "readOnly": self._is_read_only(),
+            "annotations": described.get("annotations"),
+            "validators": _validators(described, self.attribute),
+            "group": described.get("group"),
+            "multivalued": described.get("multivalued", False),
+            "defaultValue": described.get("defaultValue"),
+        }
+        return {
+            key: value for key, value in answer.items() if key not in optional or value is not None
+        }
 
-def _is_required(attribute: ProfileAttribute, login: LoginSettings) -> bool:
-    if attribute.name == USERNAME:
-        return not login.registration_email_as_username
-    if attribute.name == EMAIL and login.registration_email_as_username:
-        return True
-    return attribute.required is not None and attribute.required.of(Viewer.ADMIN)
+    def _is_required(self) -> bool:
+        required = self.attribute.required
+        if self.attribute.name == USERNAME:
+            return not self.login.registration_email_as_username
+        if self.attribute.name == EMAIL and self.login.registration_email_as_username:
+            return True
+        return required is not None and required.of(self.viewer)
 
-
-def _is_read_only(attribute: ProfileAttribute, login: LoginSettings, *, known: bool) -> bool:
-    if attribute.name == USERNAME:
-        settled = known and not login.edit_username_allowed
-        return settled or login.registration_email_as_username
-    return Viewer.ADMIN not in attribute.edit
+    def _is_read_only(self) -> bool:
+        if self.attribute.name == USERNAME:
+            settled = self.known and not self.login.edit_username_allowed
+            may_not = self.viewer not in self.attribute.edit and self.viewer is Viewer.USER
+            return settled or may_not or self.login.registration_email_as_username
+        return self.viewer not in self.attribute.edit
 
 
 def _validators(described: Mapping[str, Any], attribute: ProfileAttribute) -> dict[str, Any]:

@@ -21,3 +21,8 @@ class RedisOneTimeMarks:
             return bool(
                 await self._client.set(f"rg:used:{realm_id}:{name}", "", px=lifespan, nx=True)
             )
+
+    async def remaining(self, realm_id: str, name: str) -> timedelta:
+        with named_failures():
+            found = await self._client.pttl(f"rg:used:{realm_id}:{name}")
+        return timedelta(milliseconds=max(int(found), 0))

@@ -194,11 +194,33 @@ def test_a_user_who_signs_in_has_to_change_what_a_user_must_and_may() -> None:
     assert list(demands(profile({"name": "z", "required": {}}), full, Viewer.USER)) != []
 
 
-def test_users_change_nothing_that_the_profile_does_not_name() -> None:
-    rules = replace(profile(), unmanaged=UnmanagedPolicy.ENABLED)
+@pytest.mark.parametrize("policy", [None, UnmanagedPolicy.ADMIN_EDIT, UnmanagedPolicy.ADMIN_VIEW])
+def test_users_change_what_the_profile_does_not_name_where_its_policy_lets_them(
+    policy: UnmanagedPolicy | None,
+) -> None:
     before = {**BEFORE, "lastName": ("B",), "long": ("x" * 3000,)}
-    made = merged(rules, Sent({"old": ("2",), "new": ("3",)}), before, viewer=Viewer.USER)
-    assert (made.values, made.violations) == (before, ())
+    sent = Sent({"old": ("2",), "new": ("3",)})
+    kept = merged(replace(profile(), unmanaged=policy), sent, before, viewer=Viewer.USER)
+    assert (kept.values, kept.violations) == (before, ())
+    rules = replace(profile(), unmanaged=UnmanagedPolicy.ENABLED)
+    made = merged(rules, sent, before, viewer=Viewer.USER)
+    assert (made.values, made.violations) == ({**before, **sent.values}, ())
+
+
+@pytest.mark.parametrize(
+    "name", ["disabledReason", "userCertificate", "LDAP_ID", "saml.persistent.name.id.for.x"]
+)
+def test_users_never_change_attributes_by_which_others_decide_about_them(name: str) -> None:
+    rules = replace(profile(), unmanaged=UnmanagedPolicy.ENABLED)
+    before = {**BEFORE, "lastName": ("B",), name: ("1",)}
+    for sent in (Sent({**before, name: ("2",)}, whole=True), Sent({name: ()})):
+        made = merged(rules, sent, before, viewer=Viewer.USER)
+        found = [(one.field, one.message) for one in made.violations]
+        assert found == [(name, "updateReadOnlyAttributesRejectedMessage")]
+    left_out = merged(
+        rules, Sent({**BEFORE, "lastName": ("B",)}, whole=True), before, viewer=Viewer.USER
+    )
+    assert (left_out.values[name], left_out.violations) == (("1",), ())
 
 
 def test_values_and_user_are_two_forms_of_the_same() -> None:

@@ -41,6 +41,9 @@ class ClientRepository(Protocol):
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
 
+    async def always_listed(self, realm_id: str) -> tuple[Client, ...]:
+        """Return the clients that the account console lists for every user, by public name."""
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:

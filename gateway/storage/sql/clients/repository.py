@@ -18,7 +18,7 @@ from gateway.representations.clients import (
     sealed_rotated_secret,
     with_sealed_rotated_secret,
 )
-from gateway.storage.sql.clients.search import matches
+from gateway.storage.sql.clients.search import is_always_listed, matches
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles import effective, names_of_accounts
@@ -64,6 +64,11 @@ class SqlClients:
     ) -> tuple[Client, ...]:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
         return await self._transaction.read(found.offset(first).limit(maximum), self._read)
+
+    async def always_listed(self, realm_id: str) -> tuple[Client, ...]:
+        statement = _by_name(realm_id).where(is_always_listed())
+        found = await self._transaction.read(statement, self._read)
+        return tuple(client for client in found if client.display.always_listed)
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]

@@ -33,6 +33,15 @@ def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]
         yield _has_attribute(name, value, dialect)
 
 
+def is_always_listed() -> ColumnElement[bool]:
+    """Return the condition of clients with `alwaysDisplayInConsole`, in the document's text.
+
+    To parse the documents of ten thousand clients would take longer than to look through them.
+    """
+    document = type_coerce(clients.c.document, Text)
+    return document.contains('"alwaysDisplayInConsole":true', autoescape=True)
+
+
 def _holds_part(part: str, dialect: str) -> ColumnElement[bool]:
     name = type_coerce(clients.c.client_id, Text)
     plain = name if dialect == _SQLITE else name.collate("C")

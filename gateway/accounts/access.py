@@ -1,0 +1,183 @@
+"""Who uses an account, by an access token or a browser session, and what the user may do with it.
+
+The rights are the roles of the client `account` that the user has now, limited to the scope of the
+token. A user who is disabled or locked out is refused, whatever the proof.
+Keycloak: 17.1; attacks: D3
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from gateway.admin.access import Forbidden, NotAuthenticated, NotFound
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import UserSession
+from gateway.protocol.certificate_binding import require_binding
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import audiences_of
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import resolve_claims, scope_of, still_granted
+from gateway.protocol.tokens import AccessTokens, ActiveToken
+
+ACCOUNT: Final = "account"
+"""The client that owns the roles, and the audience of the tokens."""
+
+
+class AccountRole(StrEnum):
+    """The roles of the client `account`. Keycloak: 17.1."""
+
+    MANAGE_ACCOUNT = "manage-account"
+    MANAGE_ACCOUNT_LINKS = "manage-account-links"
+    VIEW_PROFILE = "view-profile"
+    VIEW_APPLICATIONS = "view-applications"
+    VIEW_CONSENT = "view-consent"
+    MANAGE_CONSENT = "manage-consent"
+    VIEW_GROUPS = "view-groups"
+    DELETE_ACCOUNT = "delete-account"
+
+
+_ROLES: Final = {role.value: role for role in AccountRole}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountCaller:
+    """A user who looks at or changes the own account.
+
+    `session` is the one in which the user is signed in, None for a token without a session.
+    `client` is the one that the token was issued to, None for a page of the gateway itself.
+    `acr` is the class of the sign-in that the token names, None where it names none.
+    What is done is noted in the event of `request`.
+    """
+
+    request: ProtocolRequest
+    user: UserEntry
+    roles: frozenset[AccountRole]
+    session: UserSession | None = None
+    client: ClientEntry | None = None
+    acr: str | None = None
+
+    @property
+    def entry(self) -> RealmEntry:
+        return self.request.realm
+
+    @property
+    def realm(self) -> Realm:
+        return self.request.realm.realm
+
+    @property
+    def user_id(self) -> str:
+        return self.user.user.id
+
+    def has(self, *sufficient: AccountRole) -> bool:
+        return not self.roles.isdisjoint(sufficient)
+
+    def require(self, *sufficient: AccountRole) -> None:
+        """Raise Forbidden unless the user has one of the roles."""
+        if not self.has(*sufficient):
+            raise Forbidden(f"none of the roles {', '.join(sufficient)} of the client {ACCOUNT}")
+
+    def is_current(self, session: UserSession) -> bool:
+        """Tell whether the user is signed in by this session."""
+        return self.session is not None and self.session.id == session.id
+
+
+class AccountAccess:
+    """Finds the caller. Methods raise NotAuthenticated, NotFound and StoreUnavailable."""
+
+    def __init__(
+        self, access_tokens: AccessTokens, directory: Directory, failures: LoginFailureStore
+    ) -> None:
+        self._access_tokens = access_tokens
+        self._directory = directory
+        self._failures = failures
+
+    async def by_token(self, request: ProtocolRequest, token: str) -> AccountCaller:
+        """Return the bearer of an access token of this realm for the audience `account`.
+
+        Raises OriginRefused for a page that the client of the token does not list.
+        """
+        await self._require_offered(request)
+        try:
+            active = await self._access_tokens.active(request, token)
+            require_binding(active.claims, request.certificate)
+        except (InvalidToken, OAuthError) as error:
+            raise NotAuthenticated(str(error)) from error
+        _require_audience(request.realm, active)
+        if active.user.user.service_account_client is not None:
+            raise NotAuthenticated("service accounts have no account to manage")
+        request.page.require(active.client.client.allowed_origins)
+        await self._require_not_locked_out(request, active.user)
+        acr = active.claims.get("acr")
+        return self._known(
+            AccountCaller(
+                request,
+                active.user,
+                _account_roles(_held(request.realm, active)),
+                active.session,
+                active.client,
+                acr if isinstance(acr, str) else None,
+            )
+        )
+
+    async def by_session(self, request: ProtocolRequest, session: UserSession) -> AccountCaller:
+        """Return the user of a live session of a browser, with all roles that the user has."""
+        await self._require_offered(request)
+        user = await self._directory.user(request.realm.realm.id, session.user_id)
+        if user is None or not user.user.enabled:
+            raise NotAuthenticated("the user is gone or disabled")
+        await self._require_not_locked_out(request, user)
+        return self._known(AccountCaller(request, user, _account_roles(user.roles), session))
+
+    async def _require_offered(self, request: ProtocolRequest) -> None:
+        client = await self._directory.client(request.realm.realm.id, ACCOUNT)
+        if client is None or not client.client.enabled:
+            raise NotFound("account management not enabled")
+
+    async def _require_not_locked_out(self, request: ProtocolRequest, user: UserEntry) -> None:
+        realm = request.realm.realm
+        if not realm.brute_force.protected:
+            return
+        record = await self._failures.record(realm.id, user.user.id)
+        if record.is_locked(request.now):
+            raise NotAuthenticated("the user is locked out")
+
+    @staticmethod
+    def _known(caller: AccountCaller) -> AccountCaller:
+        """Note the caller in the event of the request: events name the client `account`."""
+        event = caller.request.event
+        event.client_id, event.user_id = ACCOUNT, caller.user_id
+        return caller
+
+
+def _held(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles:
+    """Return the roles that the user has now and that the token may carry."""
+    names = str(active.claims.get("scope", "")).split()
+    granted = still_granted(realm, active.client.client, names)
+    return active.user.roles.within(
+        scope_of(active.client, granted.permitted_to(active.user.roles))
+    )
+
+
+def _account_roles(held: EffectiveRoles) -> frozenset[AccountRole]:
+    names = next((names for client, names in held.clients if client == ACCOUNT), ())
+    return frozenset(_ROLES[name] for name in names if name in _ROLES)
+
+
+def _require_audience(realm: RealmEntry, active: ActiveToken) -> None:
+    """Raise NotAuthenticated unless the token is meant for `account`.
+
+    A lightweight token has the audiences that its introspection has.
+    """
+    audiences = audiences_of(active.claims)
+    if ACCOUNT not in audiences and active.context.lightweight:
+        names = str(active.claims.get("scope", "")).split()
+        granted = still_granted(realm, active.client.client, names)
+        context = resolve_claims(active.client, active.user, granted, session=active.session)
+        audiences = tuple(context.map_claims(ClaimsFor.INTROSPECTION).audiences)
+    if ACCOUNT not in audiences:
+        raise NotAuthenticated(f"the token is not for the audience {ACCOUNT}")

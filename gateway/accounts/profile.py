@@ -1,0 +1,74 @@
+"""The own profile: what users see and change of it. Keycloak: 17.2."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gateway.accounts.access import AccountCaller, AccountRole
+from gateway.admin.access import NotAuthenticated
+from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
+from gateway.authentication.profile_updates import OwnProfile, ProfileChange, ProfileUpdates
+from gateway.authentication.realm_profile import profile_document, requested_profile
+from gateway.domain.events import Detail, EventType
+from gateway.domain.ports.storage import Database
+from gateway.domain.user_profile.profile import UserProfile, Values, Viewer
+from gateway.domain.users import User
+from gateway.representations.accounts.profile import OwnValues
+from gateway.representations.user_profiles import render_metadata
+
+_CONTEXT: Final = "ACCOUNT"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProfile:
+    """A user, the values that the user sees, and the metadata of a form, None without."""
+
+    user: User
+    values: Values
+    metadata: Mapping[str, Any] | None = field(default=None, repr=False)
+
+
+class AccountProfile:
+    """The use cases. All raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database, updates: ProfileUpdates) -> None:
+        self._database = database
+        self._updates = updates
+
+    async def read(self, caller: AccountCaller, *, with_metadata: bool) -> ShownProfile:
+        """Return the profile as it is stored now."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
+        realm = caller.realm
+        async with self._database.read() as stores:
+            user = await stores.users.find_by_id(realm.id, caller.user_id)
+            document = await profile_document(stores, realm) if with_metadata else None
+        if user is None:
+            raise NotAuthenticated("the user is gone")
+        values = OwnProfile(caller.entry).values(user)
+        if document is None:
+            return ShownProfile(user, values)
+        metadata = render_metadata(
+            document, rules_for(caller), realm.login, known=True, viewer=Viewer.USER
+        )
+        return ShownProfile(user, values, metadata)
+
+    async def replace(self, caller: AccountCaller, sent: OwnValues) -> ProfileChange:
+        """Store the values of a document: what it leaves out is removed.
+
+        Raises ProfileRejected, and NotAuthenticated for a user who was removed or disabled
+        meanwhile.
+        """
+        caller.require(AccountRole.MANAGE_ACCOUNT)
+        try:
+            change = await self._updates.replace(OwnProfile(caller.entry), caller.user_id, sent)
+        except (InvalidUserCredentials, AccountDisabled) as refusal:
+            raise NotAuthenticated("the user is gone or disabled") from refusal
+        event = caller.request.event
+        event.begin(EventType.UPDATE_PROFILE)
+        event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
+        return change
+
+
+def rules_for(caller: AccountCaller) -> UserProfile:
+    """Return the rules of the profile outside of a sign-in: no client scope is asked for."""
+    return requested_profile(caller.entry, frozenset())

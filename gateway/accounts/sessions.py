@@ -1,0 +1,132 @@
+"""The own sessions: listed by device, and ended. Keycloak: 17.3; offline sessions last."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.accounts.access import AccountCaller, AccountRole
+from gateway.domain.clients import Client
+from gateway.domain.events import EventType
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import (
+    DEVICE_NOTE,
+    Device,
+    UserSession,
+    noted_device,
+    session_ends_at,
+    session_maximum_ends_at,
+)
+from gateway.protocol.sessions import Sessions, if_lasting
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A live session with its clients by public name; `is_current` is the caller's."""
+
+    session: UserSession
+    clients: tuple[Client, ...]
+    device: Device
+    ends_at: datetime
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDevice:
+    """The sessions on one system, the one used last first."""
+
+    device: Device
+    sessions: tuple[OwnSession, ...]
+
+    @property
+    def used_at(self) -> datetime:
+        return max(one.session.refreshed_at for one in self.sessions)
+
+    @property
+    def is_current(self) -> bool:
+        return any(one.is_current for one in self.sessions)
+
+
+class AccountSessions:
+    """The use cases. All raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database, online: OnlineSessionStore, sessions: Sessions) -> None:
+        self._database = database
+        self._online = online
+        self._sessions = sessions
+
+    async def list(self, caller: AccountCaller) -> tuple[OwnSession, ...]:
+        """Return the live sessions, oldest first."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
+        found = await self.live(caller)
+        async with self._database.read() as stores:
+            clients = await clients_in(stores, caller.realm, found)
+        return tuple(_own(caller, session, clients) for session in found)
+
+    async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
+        """Return the live sessions by system, the one used last first."""
+        by_system: dict[tuple[str, str], list[OwnSession]] = {}
+        for one in await self.list(caller):
+            by_system.setdefault((one.device.system, one.device.system_version), []).append(one)
+        devices = (_device(sessions) for sessions in by_system.values())
+        return tuple(sorted(devices, key=lambda device: device.used_at, reverse=True))
+
+    async def end(self, caller: AccountCaller, session_id: str) -> bool:
+        """End one session; tell whether the user has it. Another user's session stays."""
+        caller.require(AccountRole.MANAGE_ACCOUNT)
+        found = await self._online.find(caller.realm.id, session_id)
+        if found is None or found.user_id != caller.user_id:
+            return False
+        await self._end(caller, (found,))
+        return True
+
+    async def end_all(self, caller: AccountCaller, *, current: bool) -> int:
+        """End all sessions, the current one only where it is asked for; return how many."""
+        caller.require(AccountRole.MANAGE_ACCOUNT)
+        found = await self.live(caller)
+        ending = tuple(one for one in found if current or not caller.is_current(one))
+        await self._end(caller, ending)
+        return len(ending)
+
+    async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
+        """Return the online sessions that last."""
+        stored = await self._online.of_user(caller.realm.id, caller.user_id)
+        now = caller.request.now
+        return tuple(one for one in stored if if_lasting(caller.realm, one, now) is not None)
+
+    async def _end(self, caller: AccountCaller, ending: Sequence[UserSession]) -> None:
+        event = caller.request.event
+        for session in ending:
+            await self._sessions.log_out_of_browser(session, caller.request.now)
+            if event.kind is None:
+                event.begin(EventType.LOGOUT)
+                event.session_id = session.id
+            else:
+                event.other_sessions += (session.id,)
+
+
+async def clients_in(
+    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
+) -> dict[str, Client]:
+    """Return the clients of the sessions by internal id."""
+    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
+    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
+    return {client.id: client for client in found if client is not None}
+
+
+def _own(caller: AccountCaller, session: UserSession, clients: dict[str, Client]) -> OwnSession:
+    limits = caller.realm.session_limits
+    taking_part = [clients[client] for client in session.clients if client in clients]
+    return OwnSession(
+        session=session,
+        clients=tuple(sorted(taking_part, key=lambda client: client.client_id)),
+        device=noted_device(session.notes.get(DEVICE_NOTE)),
+        ends_at=session_maximum_ends_at(limits, session) or session_ends_at(limits, session),
+        is_current=caller.is_current(session),
+    )
+
+
+def _device(sessions: Sequence[OwnSession]) -> OwnDevice:
+    ordered = sorted(sessions, key=lambda one: one.session.refreshed_at, reverse=True)
+    return OwnDevice(ordered[0].device, tuple(ordered))

@@ -1,0 +1,121 @@
+"""Signing and reading action tokens, and the links that carry them.
+
+A token is a JWT under the realm's secret key, which only gateways can make. What it lets the user
+do is checked where the link is opened. Keycloak: DefaultActionToken, Urls.actionTokenBuilder
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from gateway.domain.action_tokens import LONGEST_ACTION_TOKEN, ActionToken, ActionTokenKind
+from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.directory import RealmEntry
+
+_KINDS: Final = frozenset(ActionTokenKind)
+_TEXTS: Final = {
+    "email": "eml",
+    "new_email": "newEmail",
+    "sign_in": "asid",
+    "redirect_uri": "reduri",
+}
+"""Fields that may be absent, and their claims."""
+_ACTIONS: Final = "rqac"
+_ENDS_SESSIONS: Final = "logoutSessions"
+
+
+def new_action_token(
+    kind: ActionTokenKind,
+    user_id: str,
+    client_id: str,
+    now: datetime,
+    lifespan: timedelta,
+    **fields: Any,
+) -> ActionToken:
+    """Return a token with an id of its own; `fields` are others of ActionToken."""
+    issued_at = now.replace(microsecond=0)
+    return ActionToken(
+        kind=kind,
+        id=str(uuid4()),
+        user_id=user_id,
+        client_id=client_id,
+        issued_at=issued_at,
+        expires_at=issued_at + lifespan,
+        **fields,
+    )
+
+
+def sign_action_token(entry: RealmEntry, issuer: str, token: ActionToken) -> str:
+    """Return the token as text.
+
+    Raises LookupError where the realm has no key for it, ValueError where the text is too long.
+    """
+    optional = {claim: getattr(token, name) for name, claim in _TEXTS.items()}
+    claims = {
+        "exp": int(token.expires_at.timestamp()),
+        "iat": int(token.issued_at.timestamp()),
+        "jti": token.id,
+        "nonce": token.id,
+        "iss": issuer,
+        "aud": issuer,
+        "sub": token.user_id,
+        "typ": str(token.kind),
+        "azp": token.client_id,
+        **{claim: text for claim, text in optional.items() if text is not None},
+    }
+    if token.actions:
+        claims[_ACTIONS] = list(token.actions)
+    if token.ends_other_sessions:
+        claims[_ENDS_SESSIONS] = True
+    text = entry.key_ring.sign_for_ourselves(claims, token.issued_at)
+    if len(text) > LONGEST_ACTION_TOKEN:
+        raise ValueError("the link would be too long")
+    return text
+
+
+def read_action_token(entry: RealmEntry, issuer: str, text: str, now: datetime) -> ActionToken:
+    """Return the token of a link, expired or not; raises InvalidToken."""
+    if len(text) > LONGEST_ACTION_TOKEN:
+        raise InvalidToken("longer than any action token")
+    claims = entry.key_ring.verify_of_ourselves(text, now)
+    if claims.get("typ") not in _KINDS:
+        raise InvalidToken("a token of another type")
+    if claims.get("iss") != issuer:
+        raise InvalidToken("a token of another realm")
+    try:
+        return _token(claims)
+    except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
+        raise InvalidToken("malformed") from error
+
+
+def _token(claims: Mapping[str, Any]) -> ActionToken:
+    optional = {name: claims.get(claim) for name, claim in _TEXTS.items()}
+    return ActionToken(
+        kind=ActionTokenKind(claims["typ"]),
+        id=_text(claims["jti"]),
+        user_id=_text(claims["sub"]),
+        client_id=_text(claims["azp"]),
+        issued_at=datetime.fromtimestamp(claims["iat"], UTC),
+        expires_at=datetime.fromtimestamp(claims["exp"], UTC),
+        actions=tuple(map(_text, claims.get(_ACTIONS, ()))),
+        ends_other_sessions=claims.get(_ENDS_SESSIONS) is True,
+        **{name: _text(text) for name, text in optional.items() if text is not None},
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def action_link(
+    entry: RealmEntry, issuer: str, token: ActionToken, *, tab_id: str | None = None
+) -> str:
+    """Return the URL of a mail; raises as `sign_action_token` does."""
+    pairs = {"key": sign_action_token(entry, issuer, token), "client_id": token.client_id}
+    if tab_id is not None:
+        pairs["tab_id"] = tab_id
+    return f"{issuer}/login-actions/action-token?{urlencode(pairs)}"

@@ -1,0 +1,78 @@
+"""Mails with links that users ask for while they sign in.
+
+There is a pause between two of the same kind to the same user; the queue limits them as well, so
+that nobody floods a mailbox. Keycloak: EmailCooldownManager; attacks E8
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final
+
+from gateway.authentication.action_tokens import action_link
+from gateway.domain.action_tokens import ActionToken
+from gateway.domain.authentication import MessageKey
+from gateway.domain.mail import MailKind, MailNotSent, mail_server
+from gateway.domain.mail_queue import QueuedMail
+from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.one_time_passwords import OneTimeMarks
+from gateway.domain.ports.storage import Stores
+from gateway.domain.user_mails import user_mail, with_link
+from gateway.domain.users import User
+
+_NO_PAUSE: Final = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """Why a user gets no mail now: the text of the page."""
+
+    message: MessageKey
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMail:
+    """A mail with a link; `arguments` of its texts follow the lifespan of the link.
+
+    `tab_id` is that of the sign-in that goes on by the link.
+    """
+
+    entry: RealmEntry
+    issuer: str
+    user: User
+    address: str
+    kind: MailKind
+    token: ActionToken
+    tab_id: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    async def queue(self, stores: Stores, now: datetime) -> NotSent | None:
+        """Put the mail into the queue; raises as `action_link` does."""
+        realm, token = self.entry.realm, self.token
+        try:
+            mail_server(realm.smtp)
+        except MailNotSent:
+            return NotSent(MessageKey.MAIL_NOT_SENT)
+        link = action_link(self.entry, self.issuer, token, tab_id=self.tab_id)
+        plain = user_mail(realm, self.user, self.address, self.kind, now)
+        mail = with_link(plain, link, token.expires_at - token.issued_at, *self.arguments)
+        if not await stores.mails.add(QueuedMail(mail, self.user.id)):
+            return NotSent(MessageKey.MAIL_NOT_SENT)
+        return None
+
+
+class MailPauses:
+    """The pauses between mails to a user, for all gateways."""
+
+    def __init__(self, marks: OneTimeMarks) -> None:
+        self._marks = marks
+
+    async def begin(self, user: User, name: str, pause: timedelta) -> NotSent | None:
+        """Begin a pause, unless one lasts; raises StoreUnavailable."""
+        mark = f"mail-pause:{name}:{user.id}"
+        if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
+            return None
+        left = await self._marks.remaining(user.realm_id, mark)
+        seconds = str(max(ceil(left.total_seconds()), 1))
+        return NotSent(MessageKey.MAIL_TOO_SOON, (seconds,))

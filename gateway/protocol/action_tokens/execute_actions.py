@@ -1,0 +1,70 @@
+"""The link that lets a user perform required actions, which an administrator has sent.
+
+Keycloak: ExecuteActionsActionTokenHandler
+"""
+
+from typing import ClassVar, Final
+
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.domain.action_tokens import ActionTokenKind
+from gateway.domain.events import EventError, EventType
+from gateway.protocol.action_tokens.handler import (
+    Confirmation,
+    LinkVisit,
+    redirect_target,
+    refused_link,
+)
+from gateway.protocol.action_tokens.verified_addresses import (
+    mark_verified,
+    require_same_address,
+)
+from gateway.protocol.authorization import PageMessage
+from gateway.protocol.browser_sign_in import BrowserSignIn, Outcome, followed_link
+
+_CONFIRM: Final = "confirmExecutionOfActions"
+_ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
+
+
+class ExecuteActionsLink:
+    """Begins the actions; whoever opens the link has the address that it was sent to."""
+
+    kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
+    event: ClassVar = EventType.EXECUTE_ACTIONS
+
+    def __init__(self, sign_in: BrowserSignIn, updates: AccountUpdates) -> None:
+        self._sign_in = sign_in
+        self._updates = updates
+
+    def check(self, visit: LinkVisit) -> None:
+        redirect_target(visit)
+        require_same_address(visit, _ADDRESS_CHANGED)
+        rules = visit.request.realm.sign_in
+        offered = rules.action_order.keys() - rules.off
+        if not offered >= set(visit.token.actions):
+            raise refused_link(
+                PageMessage.invalidTokenRequiredActions,
+                EventError.RESOLVE_REQUIRED_ACTIONS,
+                reason="an action was disabled or removed",
+                client=visit.client.client,
+            )
+
+    def confirmation(self, visit: LinkVisit) -> Confirmation:
+        return Confirmation(
+            _CONFIRM,
+            visit.client.client,
+            actions=visit.token.actions,
+            locale=visit.user.locale,
+        )
+
+    async def act(self, visit: LinkVisit) -> Outcome:
+        """Mark the address as verified, and ask for the first action."""
+        await mark_verified(self._updates, visit, _ADDRESS_CHANGED)
+        visit.record()
+        request = visit.request
+        return await self._sign_in.begin_by_link(
+            request,
+            followed_link(request.realm, visit.client, redirect_target(visit)),
+            visit.browser,
+            user_id=visit.user.id,
+            actions=visit.token.actions,
+        )

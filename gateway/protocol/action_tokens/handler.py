@@ -1,0 +1,98 @@
+"""One kind of link: what it needs, what its page says, and what its button does."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from gateway.authentication.engine import AccountChange
+from gateway.domain.action_tokens import ActionToken, ActionTokenKind
+from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.clients import Client
+from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.directory import ClientEntry
+from gateway.domain.users import User
+from gateway.protocol.authorization import PageError, PageMessage
+from gateway.protocol.browser_sign_in import Browser, Outcome
+from gateway.protocol.requests import ProtocolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class LinkVisit:
+    """A link that a browser has opened: its token holds, its user is enabled, its client known.
+
+    `sign_in` is the sign-in of this browser that the link was asked for in; None where it has
+    ended, and in another browser.
+    """
+
+    request: ProtocolRequest
+    token: ActionToken
+    user: User
+    client: ClientEntry
+    browser: Browser
+    sign_in: AuthenticationSession | None = None
+
+    def record(self, **details: str) -> None:
+        """Record that the link was used; what the request comes to is recorded beside it."""
+        event = self.request.event
+        if event.kind is not None:
+            found = {**event.details, **details}
+            event.changes += (AccountChange(event.kind, found),)
+        event.details.clear()
+        event.withdraw()
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What the page of a link says before anything happens.
+
+    `message` is the key of a text, `actions` are aliases of required actions, listed below it.
+    """
+
+    message: str
+    client: Client
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    actions: tuple[str, ...] = ()
+    locale: str = ""
+    """The language of the user; empty where none is set."""
+
+
+class ActionTokenHandler(Protocol):
+    """Acts for one kind of link. Methods raise StoreUnavailable."""
+
+    kind: ClassVar[ActionTokenKind]
+    event: ClassVar[EventType]
+    """What is recorded where the link holds."""
+
+    def check(self, visit: LinkVisit) -> None:
+        """Raise PageError where the link has lost its effect; called for the page and the act."""
+        ...
+
+    def confirmation(self, visit: LinkVisit) -> Confirmation:
+        """Return what the page says; it changes nothing."""
+        ...
+
+    async def act(self, visit: LinkVisit) -> Outcome:
+        """Do what the link is for, once; raises as `BrowserSignIn` does."""
+        ...
+
+
+def refused_link(
+    message: PageMessage, error: str, *arguments: str, reason: str, client: Client | None = None
+) -> PageError:
+    """Return the page of a link that has no effect."""
+    return PageError(message, *arguments, event_error=error, reason=reason, client=client)
+
+
+def redirect_target(visit: LinkVisit) -> str:
+    """Return where the page at the end leads to, "" for nowhere.
+
+    Raises PageError where the address is none of the client's any more.
+    """
+    uri, request, client = visit.token.redirect_uri, visit.request, visit.client.client
+    if uri is None:
+        return ""
+    base_url = request.issuer.partition("/realms/")[0]
+    if not client.redirects.match(uri, base_url):
+        error, reason = EventError.INVALID_REDIRECT_URI, "not an address of the client"
+        message = PageMessage.invalidRedirectUriMessage
+        raise refused_link(message, error, reason=reason, client=client)
+    return uri

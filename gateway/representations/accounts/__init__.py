@@ -1,0 +1,1 @@
+"""JSON of a user's own account."""

@@ -1,0 +1,219 @@
+"""How long failed sign-ins lock an account, on a gateway whose clock is set.
+
+Spec: 2.1 and part 8, rules 1 and 2; Keycloak: 4
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pytest
+
+from tests.support.administered_realm import SIGN_IN, administered_realm, person
+from tests.support.administration import PASSWORD
+from tests.support.sign_in_browser import SignInRealm
+from tests.support.timed_gateway import Timed
+from tests.support.wire import DEVICE
+
+REFERENCE: Final = {
+    "bruteForceProtected": True,
+    "bruteForceStrategy": "MULTIPLE",
+    "failureFactor": 6,
+    "waitIncrementSeconds": 1800,
+    "maxFailureWaitSeconds": 5400,
+    "maxDeltaTimeSeconds": 86_400,
+    "quickLoginCheckMilliSeconds": 1000,
+    "minimumQuickLoginWaitSeconds": 60,
+}
+"""Spec: part 8."""
+NEVER_FAILED: Final = (0, 0, False)
+FOR_EVER: Final = 2**63 - 1
+MINUTE: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """The realm, its users, and the time."""
+
+    timed: Timed
+    realm: SignInRealm
+
+    def add(self, name: str, **fields: Any) -> str:
+        """Add a user; return the name."""
+        self.realm.realm.change("POST", "users", person(name, **fields))
+        return name
+
+    def signs_in(self, name: str, password: str = PASSWORD, **form: str) -> bool:
+        """Try to sign in with the right password."""
+        sent = {"grant_type": "password", "client_id": "page", "username": name}
+        browser = self.realm.browser()
+        response = browser.http.post(
+            browser.protocol("token"), data=sent | {"password": password} | form
+        )
+        refused = {"error": "invalid_grant", "error_description": "Invalid user credentials"}
+        assert response.is_success or response.json() == refused, response.text
+        return response.is_success
+
+    def fail(self, name: str, times: int = 1, apart: float = 2, **form: str) -> None:
+        """Sign in with a wrong password, then let seconds pass."""
+        for _ in range(times):
+            assert not self.signs_in(name, "wrong", **form)
+            self.timed.advance(seconds=apart)
+
+    def record(self, name: str) -> tuple[int, int, bool]:
+        """Return the number of failures, the seconds that are left, and whether it is locked."""
+        user = self.realm.user_id(name)
+        found = self.realm.realm.get(f"attack-detection/brute-force/users/{user}")
+        now = int(self.timed.clock.now().timestamp())
+        left = found["failedLoginNotBefore"]
+        return (
+            found["numFailures"],
+            max(0, left - now) if left < FOR_EVER else -1,
+            found["disabled"],
+        )
+
+    def waits(self, name: str, failures: range) -> dict[int, float]:
+        """Fail again and again, as soon as it is possible; return the minutes of each lock-out."""
+        minutes = {}
+        for number in failures:
+            self.fail(name, apart=0)
+            counted, left, _ = self.record(name)
+            assert counted == number
+            minutes[number] = left / MINUTE
+            if left:
+                self.timed.advance(seconds=left - 1)
+                assert not self.signs_in(name), "the last second of the lock-out"
+            self.timed.advance(seconds=1 if left else 2)
+        return minutes
+
+
+@pytest.fixture(scope="module")
+def _realm(timed: Timed) -> Iterator[SignInRealm]:
+    settings = {**SIGN_IN, **REFERENCE}
+    with administered_realm(timed.administration, "timed-lockouts", {}, **settings) as realm:
+        yield SignInRealm(realm)
+
+
+@pytest.fixture
+def guarded(timed: Timed, _realm: SignInRealm) -> Iterator[Guarded]:
+    """Return the realm with the settings of the reference configuration."""
+    yield Guarded(timed, _realm)
+    off = {"permanentLockout": False, "maxTemporaryLockouts": 0, "maxSecondaryAuthFailures": 0}
+    _realm.realm.change("PUT", "", REFERENCE | off)
+
+
+def test_multiple_lengthens_the_lock_out_with_every_sixth_failure(guarded: Guarded) -> None:
+    name = guarded.add("multiple")
+    assert guarded.waits(name, range(1, 26)) == {
+        **dict.fromkeys(range(1, 6), 0),
+        **dict.fromkeys(range(6, 12), 30),
+        **dict.fromkeys(range(12, 18), 60),
+        **dict.fromkeys(range(18, 26), 90),
+    }
+    assert guarded.signs_in(name)
+    assert guarded.record(name) == NEVER_FAILED
+
+
+def test_linear_lengthens_the_lock_out_with_every_failure(guarded: Guarded) -> None:
+    guarded.realm.realm.change("PUT", "", {"bruteForceStrategy": "LINEAR"})
+    waits = guarded.waits(guarded.add("linear"), range(1, 11))
+    assert waits == {**dict.fromkeys(range(1, 6), 0), 6: 30, 7: 60, 8: 90, 9: 90, 10: 90}
+
+
+def test_the_failure_factor_is_the_number_of_failures_that_lock(guarded: Guarded) -> None:
+    name = guarded.add("factor")
+    guarded.fail(name, 3)
+    assert guarded.signs_in(name)
+    guarded.realm.realm.change("PUT", "", {"failureFactor": 3})
+    guarded.fail(name, 3, apart=1)
+    assert guarded.record(name) == (3, 30 * MINUTE - 1, True)
+    assert not guarded.signs_in(name)
+
+
+def test_the_wait_increment_is_the_length_of_the_first_lock_out(guarded: Guarded) -> None:
+    guarded.realm.realm.change("PUT", "", {"waitIncrementSeconds": 7 * MINUTE})
+    waits = guarded.waits(guarded.add("increment"), range(1, 13))
+    assert (waits[5], waits[6], waits[12]) == (0, 7, 14)
+
+
+def test_no_lock_out_is_longer_than_the_longest_wait(guarded: Guarded) -> None:
+    guarded.realm.realm.change("PUT", "", {"maxFailureWaitSeconds": 40 * MINUTE})
+    waits = guarded.waits(guarded.add("longest"), range(1, 13))
+    assert (waits[6], waits[12]) == (30, 40)
+
+
+def test_failures_are_counted_together_within_the_delta_time_alone(guarded: Guarded) -> None:
+    guarded.realm.realm.change("PUT", "", {"maxDeltaTimeSeconds": 600})
+    within, after = guarded.add("within"), guarded.add("after")
+    guarded.fail(within, 5, apart=600)
+    guarded.fail(within, apart=0)
+    assert guarded.record(within) == (6, 30 * MINUTE, True)
+    guarded.fail(after, 4)
+    guarded.fail(after, apart=601)
+    guarded.fail(after)
+    assert guarded.record(after) == (1, 0, False)
+    assert guarded.signs_in(after)
+
+
+def test_without_protection_nothing_is_counted_and_nobody_is_locked(guarded: Guarded) -> None:
+    name = guarded.add("unprotected")
+    guarded.fail(name, 5)
+    guarded.realm.realm.change("PUT", "", {"bruteForceProtected": False})
+    guarded.fail(name, 20, apart=0)
+    assert guarded.signs_in(name)
+    guarded.realm.realm.change("PUT", "", {"bruteForceProtected": True})
+    guarded.fail(name)
+    assert not guarded.signs_in(name), "the sixth failure that was counted"
+
+
+def test_failures_closer_together_than_the_quick_check_lock_at_once(guarded: Guarded) -> None:
+    slow, quick = guarded.add("slow"), guarded.add("quick")
+    guarded.fail(slow, 2, apart=1)
+    assert guarded.record(slow) == (2, 0, False)
+    guarded.fail(quick, 2, apart=0.999)
+    assert guarded.record(quick)[2]
+    guarded.timed.advance(seconds=MINUTE)
+    guarded.realm.realm.change("PUT", "", {"quickLoginCheckMilliSeconds": 2001})
+    guarded.fail(slow, 2, apart=2)
+    assert guarded.record(slow)[2]
+
+
+def test_the_minimum_quick_wait_is_the_length_of_that_lock_out(guarded: Guarded) -> None:
+    name = guarded.add("minimum")
+    guarded.fail(name, 2, apart=0)
+    assert guarded.record(name) == (2, 60, True)
+    guarded.timed.advance(seconds=60)
+    assert guarded.signs_in(name)
+    guarded.realm.realm.change("PUT", "", {"minimumQuickLoginWaitSeconds": 150})
+    guarded.fail(name, 2, apart=0)
+    assert guarded.record(name) == (2, 150, True)
+    guarded.timed.advance(seconds=149)
+    assert not guarded.signs_in(name)
+    guarded.timed.advance(seconds=1)
+    assert guarded.signs_in(name)
+
+
+def test_a_lock_out_becomes_permanent_after_as_many_temporary_ones(guarded: Guarded) -> None:
+    permanent = {"permanentLockout": True, "maxTemporaryLockouts": 2}
+    guarded.realm.realm.change("PUT", "", permanent)
+    name = guarded.add("permanent")
+    assert guarded.waits(name, range(1, 8)) == {**dict.fromkeys(range(1, 6), 0), 6: 30, 7: 30}
+    guarded.fail(name)
+    assert guarded.record(name) == (8, -1, True)
+    guarded.timed.advance(days=400)
+    assert not guarded.signs_in(name)
+    user = f"users/{guarded.realm.user_id(name)}"
+    assert guarded.realm.realm.get(user)["enabled"] is False
+    guarded.realm.realm.change("PUT", user, {"enabled": True})
+    assert guarded.signs_in(name)
+
+
+def test_more_wrong_codes_than_the_secondary_failures_lock_for_good(guarded: Guarded) -> None:
+    guarded.realm.realm.change("PUT", "", {"maxSecondaryAuthFailures": 2})
+    credentials = [{"type": "password", "value": PASSWORD}, DEVICE]
+    name = guarded.add("codes", credentials=credentials)
+    for number in (1, 2, 3):
+        assert guarded.record(name) == (number - 1, 0, False)
+        assert not guarded.signs_in(name, totp="x")
+        guarded.timed.advance(seconds=2)
+    assert guarded.record(name) == (3, -1, True)
