@@ -35,6 +35,8 @@ FLAGS: Final = (
 )
 _VARIANTS: Final = (("light", "en"), ("dark", "en"), ("light", "ar"))
 _SIZES: Final = ((1280, 844), (390, 844))
+_SCRIPTED: Final = {name for name in SAMPLES if name.startswith("webauthn-")} | {"login-passkeys"}
+"""Pages that are of no use without their script; others would leave at once with theirs."""
 _CROPPED: Final = 680
 """Pixels around the middle of a wide page: the rest is empty."""
 _DRAW: Final = """async ([pictures, scale, kind]) => {
@@ -161,9 +163,10 @@ def main(folder: Path, scale: float, kind: str, names: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         plain = browser.new_page(java_script_enabled=False)
-        drawing = browser.new_page()
+        scripted, drawing = browser.new_page(), browser.new_page()
         for name in names or SAMPLES:
-            sheet = _sheet(drawing, list(_shots(plain, server.url, name)), scale, kind)
+            page = scripted if name in _SCRIPTED else plain
+            sheet = _sheet(drawing, list(_shots(page, server.url, name)), scale, kind)
             (folder / f"{name}.{kind}").write_bytes(sheet)
         browser.close()
     server.close()
