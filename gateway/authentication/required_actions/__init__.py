@@ -3,6 +3,7 @@
 from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
+from gateway.authentication.email_updates import EmailUpdates
 from gateway.authentication.engine.required_action import RequiredActionProvider
 from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
@@ -16,6 +17,7 @@ from gateway.authentication.required_actions.delete_account import DeleteAccount
 from gateway.authentication.required_actions.delete_credential import DeleteCredential
 from gateway.authentication.required_actions.register_key import RegisterKey
 from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
+from gateway.authentication.required_actions.update_email import UpdateEmail
 from gateway.authentication.required_actions.update_password import UpdatePassword
 from gateway.authentication.required_actions.update_profile import UpdateProfile
 from gateway.authentication.required_actions.verify_email import VerifyEmail
@@ -53,6 +55,7 @@ def required_actions(
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
         VerifyEmail(database, pauses),
+        UpdateEmail(EmailUpdates(updates), pauses),
         DeleteCredential(accounts, updates),
         DeleteAccount(directory, updates, removal),
         RegisterKey(REGISTER_SECURITY_KEY, security_keys, accounts, updates),

@@ -13,6 +13,7 @@ from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
     AccountChanges,
+    credential_changes,
 )
 from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
@@ -22,7 +23,6 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.web_authn import WebAuthnRejected, encode
 
-_END_SESSIONS: Final = "logout-sessions"
 _KINDS: Final = (EventType.CUSTOM_REQUIRED_ACTION, EventType.UPDATE_CREDENTIAL)
 """Keycloak 26 records both."""
 
@@ -64,9 +64,8 @@ class RegisterKey:
                 *(EventError.INVALID_REGISTRATION, str(rejected)),
             )
         await self._store(sign_in, made)
-        return Performed(
-            self._changes(_details(made), ends_other_sessions=form.get(_END_SESSIONS) == "on")
-        )
+        kind = self._registration.keys.type
+        return Performed(credential_changes(_KINDS, kind, form, _details(made)))
 
     async def _account(self, sign_in: SignIn) -> Account:
         return await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
@@ -80,10 +79,12 @@ class RegisterKey:
         self, sign_in: SignIn, account: Account, message: MessageKey, error: str, reason: str
     ) -> Asked:
         details = {
+            Detail.CREDENTIAL_TYPE: self._registration.keys.type,
             Detail.WEB_AUTHN_REGISTRATION_ERROR: message.value,
             Detail.WEB_AUTHN_REGISTRATION_ERROR_DETAIL: reason,
         }
-        return Asked(self._form(sign_in, account, message), self._changes(details, error))
+        refused = tuple(AccountChange(kind, details, error) for kind in _KINDS)
+        return Asked(self._form(sign_in, account, message), AccountChanges(refused))
 
     def _form(
         self, sign_in: SignIn, account: Account, message: MessageKey | None = None
@@ -96,17 +97,6 @@ class RegisterKey:
             registration=self._registration.request(sign_in, account),
             required_action=self.alias,
         )
-
-    def _changes(
-        self,
-        details: dict[str, str],
-        error: str | None = None,
-        *,
-        ends_other_sessions: bool = False,
-    ) -> AccountChanges:
-        details = {Detail.CREDENTIAL_TYPE: self._registration.keys.type, **details}
-        changes = tuple(AccountChange(kind, details, error) for kind in _KINDS)
-        return AccountChanges(changes, ends_other_sessions)
 
 
 def _details(made: NewKey) -> dict[str, str]:

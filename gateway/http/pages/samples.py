@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.domain.authentication import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.domain.texts import Text
+from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -17,6 +18,7 @@ from gateway.http.pages.action_views import (
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -248,6 +250,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
+    "update-email": UpdateEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("emailVerificationPending", (_USER,)), MessageKind.INFO),
+        may_cancel=True,
+    ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "delete-credential": DeleteCredentialPage(
         action=_ACTION,
@@ -320,4 +329,5 @@ SAMPLES: Final[Mapping[str, View]] = {
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),
+    **ACCOUNT_SAMPLES,
 }

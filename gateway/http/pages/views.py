@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from gateway.domain.authentication import AssertionRequest
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -18,6 +19,7 @@ from gateway.http.pages.action_views import (
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -315,6 +317,7 @@ View = (
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | UpdateEmailPage
     | DeleteCredentialPage
     | DeleteAccountPage
     | SelectAuthenticatorPage
@@ -331,4 +334,5 @@ View = (
     | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

@@ -4,21 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName, ProfileField
+from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
-from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
-    ProfileInput,
-    ProfileInputKind,
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -37,6 +34,7 @@ from gateway.http.pages.views import (
     UsernamePage,
     View,
 )
+from gateway.http.sign_in.profile_inputs import profile_input
 
 _ON: Final = "on"
 
@@ -164,7 +162,7 @@ def _new_device(challenge: Challenge, place: PagePlace) -> View:
 def _profile(challenge: Challenge, place: PagePlace) -> View:
     return UpdateProfilePage(
         action=place.action,
-        fields=tuple(map(_profile_input, challenge.profile)),
+        fields=tuple(map(profile_input, challenge.profile)),
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
@@ -194,42 +192,6 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         may_cancel=challenge.may_cancel,
     )
-
-
-def _profile_input(shown: ProfileField) -> ProfileInput:
-    display = shown.display
-    return ProfileInput(
-        name=shown.name,
-        label=display.label or shown.name,
-        kind=_input_kind(shown),
-        value="\n".join(shown.values),
-        has_lines=shown.multivalued,
-        options=tuple((option.value, option.label) for option in display.options),
-        hint=display.hint,
-        required=shown.required,
-        read_only=shown.read_only,
-        errors=tuple(map(_violation_text, shown.violations)),
-    )
-
-
-def _input_kind(shown: ProfileField) -> ProfileInputKind:
-    """Return the element: what is read only is not chosen, and several values need lines."""
-    if shown.multivalued:
-        return ProfileInputKind.TEXTAREA
-    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
-    is_choice = kind is ProfileInputKind.SELECT
-    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
-
-
-def _violation_text(violation: Violation) -> Text:
-    """Return the text without its first argument, the attribute, which the page names."""
-    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
-
-
-def _argument(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return "" if value is None else str(value)
 
 
 def _security_key(challenge: Challenge, place: PagePlace) -> View:
@@ -265,6 +227,17 @@ def _verify_email(challenge: Challenge, place: PagePlace) -> View:
         was_sent="sent" in challenge.fields,
         client=place.client,
         message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _update_email(challenge: Challenge, place: PagePlace) -> View:
+    return UpdateEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
         may_cancel=challenge.may_cancel,
     )
 
@@ -314,13 +287,6 @@ _NAMES: Final[Mapping[str, str]] = {
     PASSKEY_FORM: "webauthn-passwordless",
 }
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
-_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
-    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
-    InputType.SELECT: ProfileInputKind.SELECT,
-    InputType.EMAIL: ProfileInputKind.EMAIL,
-    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
-    InputType.URL: ProfileInputKind.URL,
-}
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
     FormName.USERNAME: _username,
@@ -335,6 +301,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
+    FormName.UPDATE_EMAIL: _update_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,

@@ -24,6 +24,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
@@ -34,9 +35,9 @@ from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
+    Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
@@ -105,6 +106,16 @@ class BrowserSignIn:
         """Begin the sign-in of a user who connects a device."""
         return await self._begin(
             Visit(request, self._purposes.of_device(device), browser, is_new=True)
+        )
+
+    async def begin_for_account(
+        self, request: ProtocolRequest, asked: AccountVisit, browser: Browser
+    ) -> Outcome:
+        """Begin the sign-in of a user who opens the account console."""
+        request.event.begin(EventType.LOGIN)
+        request.event.client_id = asked.client.client.client_id
+        return await self._begin(
+            Visit(request, self._purposes.of_account(asked), browser, is_new=True)
         )
 
     async def begin_by_link(
@@ -288,7 +299,7 @@ class BrowserSignIn:
             case Ended():
                 await self._sign_ins.end(step.session)
                 visit.request.event.withdraw()
-                return SignedOff(step.message, visit.client)
+                return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
         return expired(visit, step.session)
 
     async def _note_changes(self, visit: Visit, step: Step) -> None:
