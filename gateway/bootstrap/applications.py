@@ -145,7 +145,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
-    grants = grant_services(services, metrics)
+    grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)

@@ -28,6 +28,8 @@ UPDATE_PROFILE: Final = "UPDATE_PROFILE"
 UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 VERIFY_EMAIL: Final = "VERIFY_EMAIL"
 VERIFY_PROFILE: Final = "VERIFY_PROFILE"
+REGISTER_SECURITY_KEY: Final = "webauthn-register"
+REGISTER_PASSKEY: Final = "webauthn-register-passwordless"
 REQUIRED_ACTIONS: Final = frozenset(
     {
         CONFIGURE_RECOVERY_CODES,
@@ -42,8 +44,8 @@ REQUIRED_ACTIONS: Final = frozenset(
         DELETE_CREDENTIAL,
         "idp_link",
         "update_user_locale",
-        "webauthn-register",
-        "webauthn-register-passwordless",
+        REGISTER_PASSKEY,
+        REGISTER_SECURITY_KEY,
     }
 )
 """Aliases of Keycloak's built-in required actions (26.7)."""

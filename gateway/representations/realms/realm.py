@@ -15,7 +15,7 @@ from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.component_files import carries_unread_components
-from gateway.representations.field_table import FieldTable, Given, StoredOnly, parse_fields
+from gateway.representations.field_table import FieldTable, Given, parse_fields
 from gateway.representations.realms.fields import (
     COMPUTED,
     IMPORTED,
@@ -218,16 +218,14 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, "", [])
-    defaults = {
-        entry.name: entry.default for entry in REALM_FIELDS if isinstance(entry, StoredOnly)
-    }
+    defaults = _answer(Realm(id="", name=""))
     wanted = dict(document)
     for names in WEB_AUTHN_POLICIES:
         if names[0] in given:
-            wanted |= {name: defaults[name] for name in names if name not in given}
+            wanted |= {name: defaults.get(name) for name in names if name not in given}
         else:
             ignored = {name: given[name] for name in names if name in given}
-            REALM_TABLE.read_kept(ignored, {}, errors)
+            REALM_TABLE.read_settings(ignored, errors)
             for at, _ in ignored.values():
                 del wanted[at]
     raise_all(errors)
