@@ -10,14 +10,19 @@ from math import ceil
 from typing import Final
 
 from gateway.authentication.action_tokens import action_link
-from gateway.domain.action_tokens import ActionToken
 from gateway.domain.authentication import MessageKey
-from gateway.domain.mail import MailKind, MailNotSent, mail_server
-from gateway.domain.mail_queue import QueuedMail
+from gateway.domain.authentication.action_tokens import ActionToken
+from gateway.domain.mail import (
+    MailKind,
+    MailNotSent,
+    QueuedMail,
+    mail_server,
+    user_mail,
+    with_link,
+)
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.storage import Stores
-from gateway.domain.user_mails import user_mail, with_link
 from gateway.domain.users import User
 
 _NO_PAUSE: Final = timedelta()

@@ -21,6 +21,7 @@ from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
+from gateway.bootstrap.own_accounts import account_use_cases
 from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import (
     check_services,
@@ -34,6 +35,7 @@ from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.http.account_api.routes import build_account_api_routes
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
 from gateway.http.admin.openapi import openapi_document
@@ -180,6 +182,9 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_account_api_routes(
+            account_use_cases(services, access_tokens, grants.sessions), pages, context
+        ),
         *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)

@@ -11,12 +11,13 @@ import pytest
 from sqlalchemy import Update, select, update
 
 from gateway.admin.mail import AT_ONCE, LEASE, MailDelivery
-from gateway.domain.mail import Mail, MailKind
-from gateway.domain.mail_queue import (
+from gateway.domain.mail import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
     MOST_OF_USER,
     PERIOD,
+    Mail,
+    MailKind,
     QueuedMail,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -41,6 +42,7 @@ _MAIL: Final = Mail(
     kind=MailKind.TEST,
     created_at=NOW,
     link="https://gateway.test/canary-of-a-link",
+    arguments=("300",),
 )
 _QUEUED: Final = QueuedMail(_MAIL, "alice-uuid")
 _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))

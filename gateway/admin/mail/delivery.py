@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.clock import Clock
-from gateway.domain.mail import MailNotSent, mail_server
-from gateway.domain.mail_queue import QueuedMail
+from gateway.domain.mail import MailNotSent, QueuedMail, mail_server
 from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.storage import Database
 

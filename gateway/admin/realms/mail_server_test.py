@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from gateway.admin.access import Acting, MailFailed
 from gateway.domain.clock import Clock
-from gateway.domain.mail import MailKind, MailNotSent, mail_server
+from gateway.domain.mail import MailKind, MailNotSent, mail_server, user_mail
 from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.storage import Database
-from gateway.domain.user_mails import user_mail
 from gateway.representations.realms import SmtpMap, keep_secrets
 
 _FAILED: Final = "Failed to send email"

@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -107,6 +108,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
     VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
     DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
@@ -209,12 +211,10 @@ class PageRenderer:
 
     def reply(self, view: View, frame: PageFrame, status: int = HTTPStatus.OK) -> Reply:
         """Return the page as a response that no cache keeps."""
-        design = self._designs.themes.get(frame.theme, self._designs.built_in)
+        design = self._design(frame)
         kind = PAGES[type(view)]
         realm = frame.realm
-        texts = texts_for(
-            frame.locale, frame.texts, design.catalogs, self._designs.built_in.catalogs
-        )
+        texts = self.texts(frame)
         look = appearance_of(realm.attributes)
         page = self._page(view, frame, texts, look, design)
         template = design.environment.get_template(f"{kind.name}.html")
@@ -227,6 +227,14 @@ class PageRenderer:
             *policy_headers(realm.security_headers, sources),
         )
         return Reply(status, headers, body)
+
+    def texts(self, frame: PageFrame) -> Texts:
+        """Return the texts of a page."""
+        catalogs = self._design(frame).catalogs
+        return texts_for(frame.locale, frame.texts, catalogs, self._designs.built_in.catalogs)
+
+    def _design(self, frame: PageFrame) -> Design:
+        return self._designs.themes.get(frame.theme, self._designs.built_in)
 
     def _page(
         self,

@@ -16,6 +16,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -290,6 +291,7 @@ View = (
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | UpdateEmailPage
     | DeleteCredentialPage
     | DeleteAccountPage
     | SelectAuthenticatorPage

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from gateway.domain.mail_queue import MailStatus, QueuedMail
+from gateway.domain.mail import MailStatus, QueuedMail
 
 
 class MailQueue(Protocol):

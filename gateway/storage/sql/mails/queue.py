@@ -13,12 +13,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_, update
 
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.mail import Mail, MailKind
-from gateway.domain.mail_queue import (
+from gateway.domain.mail import (
     KEPT_AFTERWARDS,
     MOST_OF_USER,
     MOST_WAITING,
     PERIOD,
+    Mail,
+    MailKind,
     MailStatus,
     QueuedMail,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.mail import Mail
+from gateway.domain.mail.message import Mail
 
 LONGEST_WAIT: Final = timedelta(hours=24)
 """After this a mail is given up: a mail server that is away for a day needs its operator."""

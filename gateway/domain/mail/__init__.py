@@ -1,0 +1,23 @@
+"""Mail to users: what is sent, by which server, and the queue where it waits."""
+
+from gateway.domain.mail.message import (
+    Encryption,
+    Mail,
+    Mailbox,
+    MailKind,
+    MailNotSent,
+    MailServer,
+    ascii_address,
+    mail_server,
+    user_mail,
+    with_link,
+)
+from gateway.domain.mail.queue import (
+    KEPT_AFTERWARDS,
+    LONGEST_WAIT,
+    MOST_OF_USER,
+    MOST_WAITING,
+    PERIOD,
+    MailStatus,
+    QueuedMail,
+)
