@@ -257,9 +257,9 @@ class ProfileUpdates:
         self._updates = updates
 
     async def store(
-        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str
+        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str | None = None
     ) -> ProfileChange:
-        """Store the values of a form; `performed` is the alias of the required action.
+        """Store the values of a form; `performed` is the alias of the required action, if any.
 
         Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
         """

@@ -17,6 +17,7 @@ from gateway import __version__
 from gateway.admin.access import AccountControl
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
+from gateway.bootstrap.account_console import account_handlers
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
@@ -35,6 +36,7 @@ from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.http.account.routes import build_account_routes
 from gateway.http.account_api.routes import build_account_api_routes
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
@@ -175,6 +177,7 @@ def _routes(
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
     pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.
@@ -182,9 +185,8 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
-        *build_account_api_routes(
-            account_use_cases(services, access_tokens, grants.sessions), pages, context
-        ),
+        *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
+        *build_account_api_routes(accounts, pages, context),
         *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)

@@ -199,8 +199,7 @@ class RequiredActions:
         if alias is None or ACTION_STATUS in sign_in.notes:
             return None
         provider = self._providers.get(alias)
-        is_offered = alias in rules.action_order and alias not in rules.off
-        if provider is not None and provider.may_be_requested and is_offered:
+        if provider is not None and provider.may_be_requested and rules.offers(alias):
             return alias
         sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
         return None

@@ -99,6 +99,10 @@ class SignInRules:
     None where it is not set: the password policy says it.
     """
 
+    def offers(self, action: str) -> bool:
+        """Tell whether the realm has a required action and has not switched it off."""
+        return action in self.action_order and action not in self.off
+
     def resend_pause(self, alias: str) -> timedelta:
         """Return how long a user waits before the action sends another mail."""
         return self.resend_pauses.get(alias, _RESEND_PAUSE)

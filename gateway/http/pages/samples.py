@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -288,4 +289,5 @@ SAMPLES: Final[Mapping[str, View]] = {
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),
+    **ACCOUNT_SAMPLES,
 }

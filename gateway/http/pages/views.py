@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -308,4 +309,5 @@ View = (
     | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

@@ -4,18 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName, ProfileField
+from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
-from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
-    ProfileInput,
-    ProfileInputKind,
     RecoveryCodesPage,
     TermsPage,
     UpdateEmailPage,
@@ -36,6 +32,7 @@ from gateway.http.pages.views import (
     UsernamePage,
     View,
 )
+from gateway.http.sign_in.profile_inputs import profile_input
 
 _ON: Final = "on"
 
@@ -160,7 +157,7 @@ def _new_device(challenge: Challenge, place: PagePlace) -> View:
 def _profile(challenge: Challenge, place: PagePlace) -> View:
     return UpdateProfilePage(
         action=place.action,
-        fields=tuple(map(_profile_input, challenge.profile)),
+        fields=tuple(map(profile_input, challenge.profile)),
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
@@ -190,42 +187,6 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         may_cancel=challenge.may_cancel,
     )
-
-
-def _profile_input(shown: ProfileField) -> ProfileInput:
-    display = shown.display
-    return ProfileInput(
-        name=shown.name,
-        label=display.label or shown.name,
-        kind=_input_kind(shown),
-        value="\n".join(shown.values),
-        has_lines=shown.multivalued,
-        options=tuple((option.value, option.label) for option in display.options),
-        hint=display.hint,
-        required=shown.required,
-        read_only=shown.read_only,
-        errors=tuple(map(_violation_text, shown.violations)),
-    )
-
-
-def _input_kind(shown: ProfileField) -> ProfileInputKind:
-    """Return the element: what is read only is not chosen, and several values need lines."""
-    if shown.multivalued:
-        return ProfileInputKind.TEXTAREA
-    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
-    is_choice = kind is ProfileInputKind.SELECT
-    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
-
-
-def _violation_text(violation: Violation) -> Text:
-    """Return the text without its first argument, the attribute, which the page names."""
-    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
-
-
-def _argument(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return "" if value is None else str(value)
 
 
 def _verify_email(challenge: Challenge, place: PagePlace) -> View:
@@ -290,13 +251,6 @@ def _way(execution: str, authenticator: str) -> SignInWay:
 
 _NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
-_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
-    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
-    InputType.SELECT: ProfileInputKind.SELECT,
-    InputType.EMAIL: ProfileInputKind.EMAIL,
-    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
-    InputType.URL: ProfileInputKind.URL,
-}
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
     FormName.USERNAME: _username,

@@ -21,6 +21,7 @@ from gateway.http.pages.views import (
     View,
 )
 from gateway.http.replies import NOT_KEPT, Reply
+from gateway.http.sign_in.account_urls import result_url
 from gateway.http.sign_in.action_urls import (
     AUTHENTICATE,
     CONSENT,
@@ -35,6 +36,7 @@ from gateway.http.sign_in.client_display import client_display
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, expired
 from gateway.http.sign_in.device_urls import device_status_url
 from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.account_console import AccountResult
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.browser_sign_in import (
     AskConsent,
@@ -136,6 +138,10 @@ class OutcomeReplies:
             cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
         if isinstance(outcome.response, DeviceResult):
             return _redirect(request, device_status_url(request, outcome.response), cookies)
+        if isinstance(outcome.response, AccountResult):
+            return _redirect(
+                request, result_url(request.protocol.issuer, outcome.response), cookies
+            )
         return await self.deliver(request, outcome.response, cookies)
 
     async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:

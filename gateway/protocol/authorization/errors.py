@@ -32,6 +32,8 @@ class PageMessage(StrEnum):
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815
+    noAccessMessage = "No access"  # noqa: N815
+    accountConsoleDisabledMessage = "Account management is not enabled."  # noqa: N815
     accountDisabledMessage = "Account is disabled, contact your administrator."  # noqa: N815
     differentUserAuthenticated = (  # noqa: N815
         "You are already authenticated as different user '{0}' in this session."

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from gateway.authentication.engine import SignedIn
 from gateway.domain.sessions import UserSession
+from gateway.protocol.browser_sign_in.outcomes import SignInResponse
 from gateway.protocol.browser_sign_in.visit import Visit
 from gateway.protocol.claims.subject_identifiers import is_subject
-from gateway.protocol.device_authorization import DeviceResult
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionEnded
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
@@ -19,9 +18,7 @@ def action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
     return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
 
 
-async def completed(
-    visit: Visit, finished: FinishedSignIn
-) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+async def completed(visit: Visit, finished: FinishedSignIn) -> tuple[SignInResponse, UserSession]:
     """Complete the sign-in; raises as `Purpose.complete` does.
 
     A user who has signed in with credentials gets a new session if that of the browser has ended.

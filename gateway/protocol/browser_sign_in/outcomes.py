@@ -6,10 +6,14 @@ from http import HTTPStatus
 from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
+from gateway.protocol.account_console import AccountResult
 from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.consents import ConsentItem
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+
+SignInResponse = AuthorizationResponse | DeviceResult | AccountResult
+"""The client's response, what became of a device, or a page of the account console."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,14 @@ class AskConsent:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """The client gets its response, or the user sees what became of a device.
+    """The client gets its response, or the user sees what became of a device or of an action.
 
     `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
     `browser_id` is the id of the sign-ins that are left in other tabs, where it may have changed.
     `remember` is the name that the browser keeps where the user asked for it, empty to forget one.
     """
 
-    response: AuthorizationResponse | DeviceResult
+    response: SignInResponse
     signed_in: UserSession | None = None
     browser_id: str | None = None
     remember: str | None = field(default=None, repr=False)

@@ -24,6 +24,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import (
     AuthorizationRequest,
     Prompt,
@@ -105,6 +106,16 @@ class BrowserSignIn:
         """Begin the sign-in of a user who connects a device."""
         return await self._begin(
             Visit(request, self._purposes.of_device(device), browser, is_new=True)
+        )
+
+    async def begin_for_account(
+        self, request: ProtocolRequest, asked: AccountVisit, browser: Browser
+    ) -> Outcome:
+        """Begin the sign-in of a user who opens the account console."""
+        request.event.begin(EventType.LOGIN)
+        request.event.client_id = asked.client.client.client_id
+        return await self._begin(
+            Visit(request, self._purposes.of_account(asked), browser, is_new=True)
         )
 
     async def begin_by_link(
