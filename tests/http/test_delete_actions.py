@@ -363,6 +363,7 @@ _PAGES: Final = {
     "CONFIGURE_RECOVERY_AUTHN_CODES": "login-recovery-authn-code-config",
     "CONFIGURE_TOTP": "login-config-totp",
     "TERMS_AND_CONDITIONS": "terms",
+    "UPDATE_EMAIL": "update-email",
     "UPDATE_PASSWORD": "login-update-password",
     "UPDATE_PROFILE": "login-update-profile",
     "VERIFY_EMAIL": "login-verify-email",

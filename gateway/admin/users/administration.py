@@ -26,10 +26,10 @@ from gateway.admin.flows import expect_actions
 from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
 from gateway.admin.users.storing import NewUser, store_new_users
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.authentication.realm_profile import expect_profile
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.unique_names import expect_free_names, require_free_names
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
