@@ -370,8 +370,8 @@ _PAGES: Final = {
     "delete_account": "delete-account-confirm",
 }
 """Where an administrator requires an action of a user: its page."""
-_WITHOUT_PAGE: Final = {"VERIFY_EMAIL", "VERIFY_PROFILE", "delete_credential"}
-"""Nothing is left to do: address and profile are in order, and no credential is named."""
+_WITHOUT_PAGE: Final = {"VERIFY_PROFILE", "delete_credential"}
+"""Nothing is left to do: the profile is complete, and no credential is named."""
 
 
 def test_every_action_that_is_listed_has_a_page_or_is_refused(deleting: SignInRealm) -> None:
