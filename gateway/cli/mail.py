@@ -13,7 +13,7 @@ from gateway.cli.administration import RealmOperator, on_realm, output_option, p
 from gateway.cli.output import show_rows
 
 if TYPE_CHECKING:
-    from gateway.domain.mail_queue import MailStatus
+    from gateway.domain.mail import MailStatus
 
 
 @click.group()

@@ -2,8 +2,14 @@
 
 from gateway.admin.access import Acting, InvalidRequest
 from gateway.domain.clock import Clock
-from gateway.domain.mail import MailKind, MailNotSent, mail_server, user_mail
-from gateway.domain.mail_queue import MailStatus, QueuedMail
+from gateway.domain.mail import (
+    MailKind,
+    MailNotSent,
+    MailStatus,
+    QueuedMail,
+    mail_server,
+    user_mail,
+)
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import User
 

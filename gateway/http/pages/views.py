@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -22,6 +23,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 
 
 class UsernameLabel(StrEnum):
@@ -287,6 +294,10 @@ View = (
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
+    | RegisterPage
+    | ResetPasswordPage
+    | ResetMailSentPage
+    | ResetOtpPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
@@ -308,4 +319,5 @@ View = (
     | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

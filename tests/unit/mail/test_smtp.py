@@ -141,7 +141,12 @@ async def test_texts_of_the_realm_come_first_and_no_markup_reaches_a_mail(
     received: MailServer,
 ) -> None:
     texts = {"en": {"emailTestSubject": "Hi\r\nBcc: eve@evil.test", "emailTestBody": "<b>{0}</b>"}}
-    mail = replace(_MAIL, realm_title="<script>alert(1)</script>", link="https://x/?a=\"'><i>")
+    mail = replace(
+        _MAIL,
+        realm_title="<script>alert(1)</script>",
+        link="https://x/?a=\"'><i>",
+        arguments=("300",),
+    )
     await _sender(texts=texts).send(mail_server(_smtp(received)), mail)
     (message,) = received.messages
     assert (message["subject"], message["bcc"]) == ("Hi Bcc: eve@evil.test", None)
