@@ -89,12 +89,17 @@ class OwnProfile:
 
     entry: RealmEntry
     scopes: frozenset[str] = frozenset()
+    is_new: bool = False
+    """The user registers: what they may not set is not shown, and the user name is theirs."""
 
     def fields(
-        self, user: User, sent: Texts | None = None, violations: Sequence[Violation] = ()
+        self, user: User | None, sent: Texts | None = None, violations: Sequence[Violation] = ()
     ) -> tuple[ProfileField, ...]:
-        """Return the fields of a form; what was `sent` is shown in those that may be changed."""
-        known = values_of(user) | self._given(sent or {})
+        """Return the fields of a form; what was `sent` is shown in those that may be changed.
+
+        A user who registers is None.
+        """
+        known = ({} if user is None else values_of(user)) | self._given(sent or {})
         return tuple(
             ProfileField(
                 name=attribute.name,
@@ -135,19 +140,44 @@ class OwnProfile:
             name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
         }
 
+    @property
+    def may_change_email(self) -> bool:
+        """Whether the user may change the address."""
+        attribute = self._rules.attributes.get(EMAIL)
+        return attribute is not None and self._may_change(attribute)
+
+    def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
+        """Return the user with another address, and with nothing else changed.
+
+        Raises ProfileRejected for what is wrong with the address, and MatchesPending.
+        """
+        made, violations = self._merged(before, Sent(self._given({EMAIL: address})), matches)
+        rejected = [violation for violation in violations if violation.field == EMAIL]
+        if rejected:
+            raise ProfileRejected(rejected)
+        return self._storable(before, replace(before, email=next(iter(made.get(EMAIL, ())), None)))
+
     def _changed(self, before: User, sent: Sent, matches: PatternMatches) -> User:
+        made, violations = self._merged(before, sent, matches)
+        if violations:
+            raise ProfileRejected(violations)
+        name = {USERNAME: made[EMAIL]} if self._follows_email else {}
+        return self._storable(before, with_values(before, {**made, **name}))
+
+    def _merged(
+        self, before: User, sent: Sent, matches: PatternMatches
+    ) -> tuple[Values, tuple[Violation, ...]]:
+        """Return the values after a change, and what is wrong with them."""
         known = values_of(before)
-        made = merged(self._rules, sent, known, self._locked, matches, viewer=Viewer.USER)
+        stored = None if self.is_new else known
+        made = merged(self._rules, sent, stored, self._locked, matches, viewer=Viewer.USER)
         matches.require_decided()
         missing = (
             Violation(attribute.name, _REQUIRED, (attribute.name,))
             for attribute in self._shown()
             if self._is_required(attribute) and attribute.name not in made.values
         )
-        violations = (*made.violations, *missing, *_beyond_limits(sent.values, known))
-        if violations:
-            raise ProfileRejected(violations)
-        return self._storable(before, with_values(before, made.values))
+        return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:
@@ -172,7 +202,14 @@ class OwnProfile:
 
     @property
     def _locked(self) -> frozenset[str]:
+        if self.is_new:
+            return frozenset({USERNAME}) if self._has_email_as_username else frozenset()
         return locked_names(self.entry.realm.login)
+
+    @property
+    def _follows_email(self) -> bool:
+        """Whether the user name of a user who registers is the address."""
+        return self.is_new and self._has_email_as_username
 
     @property
     def _has_email_as_username(self) -> bool:
@@ -181,11 +218,15 @@ class OwnProfile:
     def _shown(self) -> Iterator[ProfileAttribute]:
         for attribute in self._rules.attributes.values():
             follows = self._has_email_as_username and attribute.name == USERNAME
-            if attribute.is_shown_to(Viewer.USER) and not follows and attribute is not LANGUAGE:
+            shown = (
+                self._may_change(attribute) if self.is_new else attribute.is_shown_to(Viewer.USER)
+            )
+            if shown and not follows and attribute is not LANGUAGE:
                 yield attribute
 
     def _may_change(self, attribute: ProfileAttribute) -> bool:
-        return Viewer.USER in attribute.edit and attribute.name not in self._locked
+        may_set = Viewer.USER in attribute.edit or (self.is_new and attribute.name == USERNAME)
+        return may_set and attribute.name not in self._locked
 
     def _is_required(self, attribute: ProfileAttribute) -> bool:
         if not self._may_change(attribute):
@@ -234,9 +275,9 @@ class ProfileUpdates:
         self._updates = updates
 
     async def store(
-        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str
+        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str | None = None
     ) -> ProfileChange:
-        """Store the values of a form; `performed` is the alias of the required action.
+        """Store the values of a form; `performed` is the alias of the required action, if any.
 
         Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
         """

@@ -41,6 +41,7 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             sessions=services.online_sessions,
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+            limiter=services.rate_limiter,
             marks=services.one_time_marks,
             removal=AccountRemoval(services.online_sessions, services.login_failures),
         ),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Self
 
 from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
@@ -37,6 +38,7 @@ from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -189,6 +191,7 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            limiter=RedisRateLimiter(self.client),
             marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
         )
@@ -223,8 +226,14 @@ class Gateway:
         assert isinstance(step, SignedIn)
         return step.user
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
-        """Close connections and threads."""
+        """Close connections and threads; the process does not end while the threads wait."""
         self.hasher.close()
         await self.client.aclose()
 

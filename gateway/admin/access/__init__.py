@@ -28,6 +28,7 @@ from gateway.admin.access.entity_tags import RenderedDocument, entity_tag, requi
 from gateway.admin.access.errors import (
     AdminRefusal,
     Forbidden,
+    InsufficientLevel,
     InvalidRequest,
     MailFailed,
     MalformedBody,
@@ -77,7 +78,5 @@ from gateway.admin.access.role_index import (
     CREATE_REALM,
     RoleIndex,
     default_role,
-    default_role_ids,
-    expect_default_role,
     load_roles,
 )

@@ -1,5 +1,8 @@
 """The authenticators of flows, a file each."""
 
+from collections.abc import Sequence
+
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
 from gateway.authentication.authenticators.certificate_username import (
@@ -11,6 +14,14 @@ from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
+from gateway.authentication.authenticators.registration_page_form import (
+    RegistrationPageForm,
+)
+from gateway.authentication.authenticators.reset_choose_user import ResetChooseUser
+from gateway.authentication.authenticators.reset_credential_email import ResetCredentialEmail
+from gateway.authentication.authenticators.reset_links import ResetLinks
+from gateway.authentication.authenticators.reset_otp import ResetOtp
+from gateway.authentication.authenticators.reset_password import ResetPassword
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -20,7 +31,9 @@ from gateway.authentication.authenticators.validate_one_time_password import (
 )
 from gateway.authentication.authenticators.validate_password import ValidatePassword
 from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
@@ -33,8 +46,16 @@ def authenticators(
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
+    *,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
 ) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts. `sessions` are the online ones."""
+    """Return every authenticator that acts.
+
+    `sessions` are the online ones, `actions` the parts of the form of registration.
+    """
     return (
         Cookie(accounts),
         UsernamePasswordForm(accounts, passwords),
@@ -49,4 +70,9 @@ def authenticators(
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),
+        RegistrationPageForm(actions, registrations),
+        ResetChooseUser(accounts),
+        ResetCredentialEmail(accounts, reset_links),
+        ResetPassword(),
+        ResetOtp(updates),
     )

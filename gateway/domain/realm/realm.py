@@ -15,6 +15,7 @@ from gateway.domain.realm.password_policy import PasswordPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
 from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.secrets import Secret
 
 
 class SslRequired(StrEnum):
@@ -116,6 +117,8 @@ class Realm:
     flows: FlowBindings = field(default_factory=FlowBindings)
     attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
     """`attributes`: free strings, order kept."""
+    webhook_secret: Secret | None = None
+    """The attribute `realmgate.webhook.secret`, which is never among `attributes`."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
     """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -15,11 +16,18 @@ from gateway.http.pages.action_views import (
     ProfileInputKind,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -186,6 +194,48 @@ SAMPLES: Final[Mapping[str, View]] = {
         message=Message(Text("invalidProfileMessage")),
         may_cancel=True,
     ),
+    "register": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(name="username", label="${username}", required=True),
+            ProfileInput(name="email", label="${email}", required=True),
+            ProfileInput(name="firstName", label="${firstName}", required=True),
+            ProfileInput(name="lastName", label="${lastName}", required=True),
+        ),
+    ),
+    "register-refused": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(
+                name="email",
+                label="${email}",
+                value=_USER,
+                required=True,
+                errors=(Text("emailExistsMessage"),),
+            ),
+            ProfileInput(name="lastName", label="${lastName}", value="Schmidt"),
+        ),
+        asks_terms=True,
+        message=Message(Text("invalidProfileMessage")),
+    ),
+    "login-reset-password": ResetPasswordPage(
+        action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER
+    ),
+    "login-reset-sent": ResetMailSentPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        message=Message(Text("emailSentMessage"), MessageKind.INFO),
+    ),
+    "login-reset-otp": ResetOtpPage(
+        action=_ACTION,
+        client=_CLIENT,
+        devices=(("1", "iPhone"), ("2", "")),
+        message=Message(Text("error-reset-otp-missing-id")),
+    ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,
         client=_CLIENT,
@@ -207,6 +257,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         email=_USER,
         client=_CLIENT,
         message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+    ),
+    "update-email": UpdateEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("emailVerificationPending", (_USER,)), MessageKind.INFO),
+        may_cancel=True,
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "delete-credential": DeleteCredentialPage(
@@ -280,4 +337,5 @@ SAMPLES: Final[Mapping[str, View]] = {
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),
+    **ACCOUNT_SAMPLES,
 }

@@ -10,17 +10,25 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 
 
 class UsernameLabel(StrEnum):
@@ -286,10 +294,15 @@ View = (
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
+    | RegisterPage
+    | ResetPasswordPage
+    | ResetMailSentPage
+    | ResetOtpPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | UpdateEmailPage
     | DeleteCredentialPage
     | DeleteAccountPage
     | SelectAuthenticatorPage
@@ -306,4 +319,5 @@ View = (
     | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

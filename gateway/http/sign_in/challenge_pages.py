@@ -1,28 +1,31 @@
 """The page for each form that a sign-in asks for: one line of `_VIEWS` each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName, ProfileField
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
+from gateway.domain.authentication import Challenge, FormName
+from gateway.domain.flows import CODE_FORM, PASSWORD_FORM, FlowUse
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
-from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
-    ProfileInput,
-    ProfileInputKind,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     LoginPage,
     OneTimeCodeDevice,
@@ -35,6 +38,7 @@ from gateway.http.pages.views import (
     UsernamePage,
     View,
 )
+from gateway.http.sign_in.profile_inputs import profile_input
 
 _ON: Final = "on"
 
@@ -47,6 +51,8 @@ class PagePlace:
     restart_url: str
     client: ClientDisplay
     login: LoginSettings
+    other_flows: Mapping[FlowUse, str] = field(default_factory=dict)
+    """The links to what the realm offers beside signing in."""
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
@@ -80,6 +86,8 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -93,6 +101,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -104,6 +113,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         attempted_username=challenge.fields.get("username", ""),
         client=place.client,
         message=_message(challenge),
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
     )
 
@@ -159,10 +169,49 @@ def _new_device(challenge: Challenge, place: PagePlace) -> View:
 def _profile(challenge: Challenge, place: PagePlace) -> View:
     return UpdateProfilePage(
         action=place.action,
-        fields=tuple(map(_profile_input, challenge.profile)),
+        fields=tuple(map(profile_input, challenge.profile)),
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
+    )
+
+
+def _register(challenge: Challenge, place: PagePlace) -> View:
+    return RegisterPage(
+        action=place.action,
+        login_url=place.restart_url,
+        fields=tuple(map(profile_input, challenge.profile)),
+        asks_password=challenge.asks_password,
+        asks_terms=challenge.asks_terms,
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+    )
+
+
+def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
+    return ResetPasswordPage(
+        action=place.action,
+        login_url=place.restart_url,
+        username=challenge.fields.get("username", ""),
+        username_label=_label(place.login),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
+def _reset_mail_sent(challenge: Challenge, place: PagePlace) -> View:
+    return ResetMailSentPage(
+        login_url=place.restart_url, client=place.client, message=_message(challenge)
+    )
+
+
+def _reset_device(challenge: Challenge, place: PagePlace) -> View:
+    return ResetOtpPage(
+        action=place.action,
+        devices=tuple((each.id, each.label) for each in challenge.devices),
+        client=place.client,
+        message=_message(challenge),
     )
 
 
@@ -191,42 +240,6 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
-def _profile_input(shown: ProfileField) -> ProfileInput:
-    display = shown.display
-    return ProfileInput(
-        name=shown.name,
-        label=display.label or shown.name,
-        kind=_input_kind(shown),
-        value="\n".join(shown.values),
-        has_lines=shown.multivalued,
-        options=tuple((option.value, option.label) for option in display.options),
-        hint=display.hint,
-        required=shown.required,
-        read_only=shown.read_only,
-        errors=tuple(map(_violation_text, shown.violations)),
-    )
-
-
-def _input_kind(shown: ProfileField) -> ProfileInputKind:
-    """Return the element: what is read only is not chosen, and several values need lines."""
-    if shown.multivalued:
-        return ProfileInputKind.TEXTAREA
-    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
-    is_choice = kind is ProfileInputKind.SELECT
-    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
-
-
-def _violation_text(violation: Violation) -> Text:
-    """Return the text without its first argument, the attribute, which the page names."""
-    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
-
-
-def _argument(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return "" if value is None else str(value)
-
-
 def _verify_email(challenge: Challenge, place: PagePlace) -> View:
     return VerifyEmailPage(
         action=place.action,
@@ -234,6 +247,17 @@ def _verify_email(challenge: Challenge, place: PagePlace) -> View:
         was_sent="sent" in challenge.fields,
         client=place.client,
         message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _update_email(challenge: Challenge, place: PagePlace) -> View:
+    return UpdateEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
         may_cancel=challenge.may_cancel,
     )
 
@@ -278,13 +302,6 @@ def _way(execution: str, authenticator: str) -> SignInWay:
 
 _NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
-_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
-    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
-    InputType.SELECT: ProfileInputKind.SELECT,
-    InputType.EMAIL: ProfileInputKind.EMAIL,
-    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
-    InputType.URL: ProfileInputKind.URL,
-}
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
     FormName.USERNAME: _username,
@@ -293,10 +310,15 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_PASSWORD: _new_password,
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
+    FormName.REGISTER: _register,
+    FormName.RESET_PASSWORD: _forgotten_password,
+    FormName.RESET_MAIL_SENT: _reset_mail_sent,
+    FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
+    FormName.UPDATE_EMAIL: _update_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,

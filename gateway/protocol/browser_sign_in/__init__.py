@@ -10,8 +10,8 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.sign_in import BrowserSignIn
+from gateway.protocol.browser_sign_in.visit import offered_flows

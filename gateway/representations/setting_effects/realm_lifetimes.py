@@ -44,6 +44,21 @@ TOKENS: Final = (
         f"{_LIFETIMES}::test_an_action_is_completed_within_its_lifespan",
     ),
     (
+        "actionTokenGeneratedByUserLifespan",
+        "lifetime of a link that a user has asked for",
+        _REPRESENTATION,
+        "tests/http/test_verify_email.py::test_the_realm_says_how_long_a_link_lasts",
+    ),
+    (
+        "actionTokenGeneratedByAdminLifespan",
+        "lifetime of a link that an administrator has sent, unless the request says another",
+        _REPRESENTATION,
+        (
+            "tests/http/test_email_actions_of_administrators.py"
+            "::test_a_link_lets_the_user_perform_the_actions_and_signs_nobody_in"
+        ),
+    ),
+    (
         "oauth2DeviceCodeLifespan",
         "time in which a user connects a device",
         _DEVICE,
