@@ -37,6 +37,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
 from gateway.http.account.routes import build_account_routes
+from gateway.http.account_api.routes import build_account_api_routes
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
 from gateway.http.admin.openapi import openapi_document
@@ -185,7 +186,9 @@ def _routes(
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
         *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
         *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
+        *build_account_api_routes(accounts, pages, context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

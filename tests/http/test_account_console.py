@@ -369,5 +369,8 @@ def test_requests_that_name_json_are_not_for_the_pages(own: SignInRealm) -> None
     browser = _enter(own, "anna")
     browser.headers = {"accept": "application/json"}
     assert "html" not in browser.get(ACCOUNT).response.headers["content-type"]
+    asked = {"origin": "https://app.example.test", "access-control-request-method": "GET"}
+    preflight = browser.http.options(ACCOUNT, headers=asked)
+    assert preflight.headers["access-control-allow-origin"] == asked["origin"]
     browser.headers = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     assert _show(browser).status == 200

@@ -40,6 +40,7 @@ class Detail:
     RESPONSE_TYPE: Final = "response_type"
     REVOKED_CLIENT: Final = "revoked_client"
     SCOPE: Final = "scope"
+    SELECTED_CREDENTIAL_ID: Final = "selected_credential_id"
     SIGNATURE_ALGORITHM: Final = "signature_algorithm"
     SIGNATURE_REQUIRED: Final = "signature_required"
     TOKEN_ID: Final = "token_id"

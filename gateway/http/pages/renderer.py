@@ -200,12 +200,10 @@ class PageRenderer:
 
     def reply(self, view: View, frame: PageFrame, status: int = HTTPStatus.OK) -> Reply:
         """Return the page as a response that no cache keeps."""
-        design = self._designs.themes.get(frame.theme, self._designs.built_in)
+        design = self._design(frame)
         kind = PAGES[type(view)]
         realm = frame.realm
-        texts = texts_for(
-            frame.locale, frame.texts, design.catalogs, self._designs.built_in.catalogs
-        )
+        texts = self.texts(frame)
         look = appearance_of(realm.attributes)
         page = self._page(view, frame, texts, look, design)
         template = design.environment.get_template(f"{kind.name}.html")
@@ -218,6 +216,14 @@ class PageRenderer:
             *policy_headers(realm.security_headers, sources),
         )
         return Reply(status, headers, body)
+
+    def texts(self, frame: PageFrame) -> Texts:
+        """Return the texts of a page."""
+        catalogs = self._design(frame).catalogs
+        return texts_for(frame.locale, frame.texts, catalogs, self._designs.built_in.catalogs)
+
+    def _design(self, frame: PageFrame) -> Design:
+        return self._designs.themes.get(frame.theme, self._designs.built_in)
 
     def _page(
         self,
