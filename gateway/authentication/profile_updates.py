@@ -135,7 +135,33 @@ class OwnProfile:
             name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
         }
 
+    @property
+    def may_change_email(self) -> bool:
+        """Whether the user may change the address."""
+        attribute = self._rules.attributes.get(EMAIL)
+        return attribute is not None and self._may_change(attribute)
+
+    def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
+        """Return the user with another address, and with nothing else changed.
+
+        Raises ProfileRejected for what is wrong with the address, and MatchesPending.
+        """
+        made, violations = self._merged(before, Sent(self._given({EMAIL: address})), matches)
+        rejected = [violation for violation in violations if violation.field == EMAIL]
+        if rejected:
+            raise ProfileRejected(rejected)
+        return self._storable(before, replace(before, email=next(iter(made.get(EMAIL, ())), None)))
+
     def _changed(self, before: User, sent: Sent, matches: PatternMatches) -> User:
+        made, violations = self._merged(before, sent, matches)
+        if violations:
+            raise ProfileRejected(violations)
+        return self._storable(before, with_values(before, made))
+
+    def _merged(
+        self, before: User, sent: Sent, matches: PatternMatches
+    ) -> tuple[Values, tuple[Violation, ...]]:
+        """Return the values after a change, and what is wrong with them."""
         known = values_of(before)
         made = merged(self._rules, sent, known, self._locked, matches, viewer=Viewer.USER)
         matches.require_decided()
@@ -144,10 +170,7 @@ class OwnProfile:
             for attribute in self._shown()
             if self._is_required(attribute) and attribute.name not in made.values
         )
-        violations = (*made.violations, *missing, *_beyond_limits(sent.values, known))
-        if violations:
-            raise ProfileRejected(violations)
-        return self._storable(before, with_values(before, made.values))
+        return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:

@@ -61,16 +61,18 @@ def sign_in_handlers(
     return SignInHandlers(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
-        links=ActionTokenPages(_links(services, sign_in), cookies, replies, shown),
+        links=ActionTokenPages(_links(services, grants, sign_in), cookies, replies, shown),
         devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
     )
 
 
-def _links(services: Services, sign_in: BrowserSignIn) -> ActionTokenEndpoint:
+def _links(
+    services: Services, grants: GrantServices, sign_in: BrowserSignIn
+) -> ActionTokenEndpoint:
     updates = AccountUpdates(services.database, services.invalidation)
     return ActionTokenEndpoint(
-        action_token_handlers(sign_in, updates),
+        action_token_handlers(sign_in, updates, grants.sessions),
         services.directory,
         services.one_time_marks,
         services.authentication_sessions,

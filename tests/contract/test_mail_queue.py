@@ -42,6 +42,7 @@ _MAIL: Final = Mail(
     kind=MailKind.TEST,
     created_at=NOW,
     link="https://gateway.test/canary-of-a-link",
+    arguments=("300",),
 )
 _QUEUED: Final = QueuedMail(_MAIL, "alice-uuid")
 _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))

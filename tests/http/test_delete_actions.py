@@ -365,6 +365,7 @@ _PAGES: Final = {
     "TERMS_AND_CONDITIONS": "terms",
     "UPDATE_PASSWORD": "login-update-password",
     "UPDATE_PROFILE": "login-update-profile",
+    "VERIFY_EMAIL": "login-verify-email",
     "delete_account": "delete-account-confirm",
 }
 """Where an administrator requires an action of a user: its page."""
@@ -378,6 +379,7 @@ def test_every_action_that_is_listed_has_a_page_or_is_refused(deleting: SignInRe
     for alias in sorted(listed):
         _enable(deleting, alias)
         user = _add(deleting, f"has-{alias}".lower())
+        deleting.realm.change("PUT", user, {"email": f"has-{alias}@x.test"})
         _allow(deleting, user)
         deleting.realm.change("PUT", user, {"requiredActions": [alias]})
         page = deleting.browser().sign_in(f"has-{alias}".lower())

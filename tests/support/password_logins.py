@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Self
 
 from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
@@ -223,8 +224,14 @@ class Gateway:
         assert isinstance(step, SignedIn)
         return step.user
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
-        """Close connections and threads."""
+        """Close connections and threads; the process does not end while the threads wait."""
         self.hasher.close()
         await self.client.aclose()
 

@@ -1,6 +1,7 @@
 """`realmgate doctor` finds what is wrong, and says so in a sentence."""
 
 import base64
+import json
 import os
 import re
 import subprocess
@@ -179,3 +180,31 @@ def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path)
     code, said = examine(tmp_path, **trust)
     assert code == 0, said
     assert "The database answers, holds 1 realm, and the key decrypts it." in said
+
+
+@pytest.mark.parametrize(
+    ("days", "sentence"),
+    [
+        (7, "WRONG The password of the administrator admin expires on 20"),
+        (0, "WRONG The password of the administrator admin has expired on 20"),
+    ],
+)
+def test_the_password_of_an_administrator_expires_within_a_week(
+    tmp_path: Path, pki: Path, days: int, sentence: str
+) -> None:
+    rules = "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)"
+    policy = f"{rules} and forceExpiredPasswordChange({days})"
+    file = tmp_path / "master.json"
+    file.write_text(json.dumps({"realm": "master", "enabled": True, "passwordPolicy": policy}))
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (file,),
+    }
+    prepare(read_settings(**settings))
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **authorities)
+    assert (code, said.count("WRONG")) == (1, 1), said
+    assert sentence in said
+    assert "or run realmgate user set-password admin --realm master." in said

@@ -238,7 +238,8 @@ class SignInEngine:
 
     async def _outcome(self, sign_in: SignIn, checks: GuardedChecks, progress: Progress) -> Step:
         if sign_in.ended_with is not None:
-            return Ended(sign_in.next_session(), sign_in.ended_with, sign_in.account_changes)
+            locale, changes = sign_in.user.locale, sign_in.account_changes
+            return Ended(sign_in.next_session(), sign_in.ended_with, locale, changes)
         if progress is Progress.WAITING and sign_in.challenge is not None:
             return await self._challenged(sign_in, sign_in.challenge)
         if progress is not Progress.SUCCEEDED:

@@ -61,10 +61,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The sign-in is over, and the account is gone: a page shows the text of `message`."""
+    """The sign-in is over, and the account is gone: a page shows the text of `message`.
+
+    `locale` is the language of the user, empty where none is set.
+    """
 
     session: AuthenticationSession
     message: MessageKey
+    locale: str
     account_changes: AccountChanges = NO_CHANGES
 
 

@@ -3,6 +3,7 @@
 from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
+from gateway.authentication.email_updates import EmailUpdates
 from gateway.authentication.engine.required_action import RequiredActionProvider
 from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
@@ -15,6 +16,7 @@ from gateway.authentication.required_actions.configure_recovery_codes import (
 from gateway.authentication.required_actions.delete_account import DeleteAccount
 from gateway.authentication.required_actions.delete_credential import DeleteCredential
 from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
+from gateway.authentication.required_actions.update_email import UpdateEmail
 from gateway.authentication.required_actions.update_password import UpdatePassword
 from gateway.authentication.required_actions.update_profile import UpdateProfile
 from gateway.authentication.required_actions.verify_email import VerifyEmail
@@ -44,6 +46,7 @@ def required_actions(
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
         VerifyEmail(database, pauses),
+        UpdateEmail(EmailUpdates(updates), pauses),
         DeleteCredential(accounts, updates),
         DeleteAccount(directory, updates, removal),
     )

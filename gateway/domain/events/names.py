@@ -68,6 +68,7 @@ class EventError:
     CREDENTIAL_NOT_FOUND: Final = "credential_not_found"
     DELETE_CREDENTIAL_FAILED: Final = "delete_credential_failed"
     DIFFERENT_USER_AUTHENTICATED: Final = "different_user_authenticated"
+    EMAIL_IN_USE: Final = "email_in_use"
     EMAIL_SEND_FAILED: Final = "email_send_failed"
     EXPIRED_CODE: Final = "expired_code"
     EXPIRED_OAUTH2_DEVICE_CODE: Final = "expired_oauth2_device_code"

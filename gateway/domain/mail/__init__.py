@@ -9,6 +9,8 @@ from gateway.domain.mail.message import (
     MailServer,
     ascii_address,
     mail_server,
+    user_mail,
+    with_link,
 )
 from gateway.domain.mail.queue import (
     KEPT_AFTERWARDS,
@@ -19,4 +21,3 @@ from gateway.domain.mail.queue import (
     MailStatus,
     QueuedMail,
 )
-from gateway.domain.mail.user_mails import user_mail, with_link

@@ -4,14 +4,17 @@ Keycloak: 8.1
 """
 
 import re
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+from uuid import uuid4
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.realm import Smtp
+from gateway.domain.locale_selection import LocaleWishes, select_locale
+from gateway.domain.realm import Realm, Smtp
 from gateway.domain.secrets import Secret
+from gateway.domain.users import User
 
 _PORT: Final = 25
 _TLS_PORT: Final = 465
@@ -22,6 +25,7 @@ _ADDRESS: Final = re.compile(
 """Without quoted parts: a comma or a bracket could name another recipient."""
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_ADDRESS: Final = 254
+_SECOND: Final = timedelta(seconds=1)
 
 
 class MailKind(StrEnum):
@@ -94,6 +98,27 @@ class Mail:
     created_at: datetime
     arguments: tuple[str, ...] = ()
     link: str = field(default="", repr=False)
+
+
+def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datetime) -> Mail:
+    """Return a new mail to a user."""
+    return Mail(
+        id=str(uuid4()),
+        realm_id=realm.id,
+        realm_title=realm.display_name or realm.name,
+        recipient=address,
+        locale=select_locale(realm.localization, LocaleWishes(user=user.locale)),
+        kind=kind,
+        created_at=now,
+    )
+
+
+def with_link(mail: Mail, link: str, lifespan: timedelta, *arguments: str) -> Mail:
+    """Return the mail with a link, which lasts for `lifespan`.
+
+    The first argument of its texts is the lifespan in seconds; `arguments` follow.
+    """
+    return replace(mail, link=link, arguments=(str(lifespan // _SECOND), *arguments))
 
 
 def mail_server(smtp: Smtp) -> MailServer:

@@ -1,6 +1,5 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
-from gateway.domain.realm.action_tokens import user_action_lifespan
 from gateway.domain.realm.appearance import (
     ACCENT_COLOR,
     DARK_LOGO,

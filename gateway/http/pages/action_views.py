@@ -122,6 +122,18 @@ class VerifyEmailPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateEmailPage:
+    """Another address. Form `kc-update-email-form`: email, logout-sessions."""
+
+    action: str
+    email: str = field(default="", repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    wrong_field: str = ""
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TermsPage:
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 

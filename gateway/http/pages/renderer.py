@@ -19,6 +19,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -95,6 +96,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
     VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
     SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),

@@ -16,6 +16,7 @@ from gateway.http.pages.action_views import (
     ProfileInputKind,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -208,6 +209,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         email=_USER,
         client=_CLIENT,
         message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
+    ),
+    "update-email": UpdateEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("emailVerificationPending", (_USER,)), MessageKind.INFO),
+        may_cancel=True,
     ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "delete-credential": DeleteCredentialPage(

@@ -17,6 +17,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -291,6 +292,7 @@ View = (
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | UpdateEmailPage
     | DeleteCredentialPage
     | DeleteAccountPage
     | SelectAuthenticatorPage

@@ -14,6 +14,7 @@ from gateway.http.pages.action_views import (
     DeleteCredentialPage,
     RecoveryCodesPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -199,6 +200,17 @@ def _verify_email(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _update_email(challenge: Challenge, place: PagePlace) -> View:
+    return UpdateEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _terms(challenge: Challenge, place: PagePlace) -> View:
     del challenge
     return TermsPage(action=place.action, client=place.client)
@@ -251,6 +263,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
+    FormName.UPDATE_EMAIL: _update_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,

@@ -45,7 +45,6 @@ from gateway.protocol.browser_sign_in import (
     Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
 )
 from gateway.protocol.device_authorization import DeviceResult
@@ -71,10 +70,6 @@ class OutcomeReplies:
                 return await self._respond(request, outcome)
             case Expired():
                 return await self._expired(request, outcome)
-            case SignedOff():
-                shown = client_display(outcome.client)
-                info = InfoPage(message=Text(outcome.message), client=shown)
-                return await self._show(request, info, outcome.client, signed_out())
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
@@ -166,7 +161,8 @@ class OutcomeReplies:
             client=None if outcome.client is None else client_display(outcome.client),
         )
         request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
-        return await self._show(request, view, outcome.client)
+        cookies = signed_out() if outcome.signs_out else ()
+        return await self._show(request, view, outcome.client, cookies)
 
     async def _show(
         self,

@@ -6,7 +6,7 @@ Keycloak: ExecuteActionsActionTokenHandler
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.domain.action_tokens import ActionTokenKind
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.protocol.action_tokens.handler import (
     Confirmation,

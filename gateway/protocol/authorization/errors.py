@@ -45,6 +45,7 @@ class PageMessage(StrEnum):
         "The link you clicked is an old stale link and is no longer valid."
         " Maybe you have already verified your email."
     )
+    emailVerificationCancelled = "The change of the email address was cancelled."  # noqa: N815
     invalidTokenRequiredActions = (  # noqa: N815
         "Required actions included in the link are not valid."
     )

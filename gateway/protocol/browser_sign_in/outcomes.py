@@ -68,15 +68,6 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedOff:
-    """The user has deleted the account: the browser is signed out, and a page says so."""
-
-    message: str
-    """The key of a text."""
-    client: Client
-
-
-@dataclass(frozen=True, slots=True)
 class Expired:
     """The form belongs to another step: the user restarts, or continues where the sign-in is."""
 
@@ -86,7 +77,7 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Inform:
-    """The user has done what a link is for: a page says so, and nobody is signed in by it."""
+    """The user has done what a link or an action is for: a page says so, and signs nobody in."""
 
     message: str
     """The key of a text."""
@@ -98,6 +89,8 @@ class Inform:
     """Where a button leads to; it was verified to be an address of the client."""
     locale: str = ""
     """The language of the user; empty where none is set."""
+    signs_out: bool = False
+    """The account is gone, and with it what the browser had of its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +98,4 @@ class AlreadySignedIn:
     """The sign-in of this page has ended, and the browser has a signed-in user."""
 
 
-Outcome = AskUser | AskConsent | Respond | SignedOff | Stop | Expired | Inform | AlreadySignedIn
+Outcome = AskUser | AskConsent | Respond | Stop | Expired | Inform | AlreadySignedIn

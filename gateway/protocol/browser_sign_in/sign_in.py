@@ -35,9 +35,9 @@ from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
+    Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
@@ -299,7 +299,7 @@ class BrowserSignIn:
             case Ended():
                 await self._sign_ins.end(step.session)
                 visit.request.event.withdraw()
-                return SignedOff(step.message, visit.client)
+                return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
         return expired(visit, step.session)
 
     async def _note_changes(self, visit: Visit, step: Step) -> None:

@@ -42,7 +42,6 @@ _WAITING: Final[Mapping[str, str]] = {
     "pages": "displayNameHtml registrationAllowed resetPasswordAllowed"
     " accountTheme adminTheme emailTheme"
     " registrationFlow resetCredentialsFlow",
-    "mail": "actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
     "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
     + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
@@ -116,6 +115,8 @@ REALM_FIELD_ROWS: Final = (
             "tests/unit/http/pages/test_pages.py": "displayName",
             "tests/http/test_admin_user_profile.py": "internationalizationEnabled",
             "tests/http/test_admin_mail.py": "smtpServer",
+            "tests/http/test_action_tokens.py": "actionTokenGeneratedByAdminLifespan",
+            "tests/http/test_verify_email.py": "actionTokenGeneratedByUserLifespan",
         },
     ),
     *_REFUSED_FIELDS,
@@ -137,6 +138,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/unit/http/pages/test_pages.py": "darkMode",
             "tests/http/test_pushed_authorization_requests.py": "parRequestUriLifespan",
             "tests/http/test_browser_sessions.py": "acr.loa.map",
+            "tests/http/test_verify_email.py": "actionTokenGeneratedByUserLifespan.*",
         },
     ),
     *(
@@ -192,7 +194,6 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
-            "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
             "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
             "Waits for WebAuthn": "webAuthnPolicy*",
