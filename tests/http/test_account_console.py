@@ -286,6 +286,10 @@ def test_roles_of_the_client_account_say_what_a_user_may_do(own: SignInRealm) ->
     assert _send(browser, DEVICES, others="on").status == 403
     assert _send(browser, "applications", client="app").status == 403
 
+    assert "certificates-show" not in _show(browser, SIGNING_IN).html
+    page = _show(browser, "account-security/certificates")
+    assert "You have signed in with no certificate." in page.text
+
     _add(own, "manager", "manage-account")
     browser = _enter(own, "manager")
     assert _links(_show(browser)) == list(EVERY[:4])
