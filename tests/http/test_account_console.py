@@ -128,6 +128,16 @@ def test_a_sign_in_leads_to_the_page_that_was_wanted_without_a_code(
     assert "redirect_uri" not in event["details"]
 
 
+def test_a_form_that_is_sent_twice_leads_to_the_page_too(own: SignInRealm) -> None:
+    browser = own.browser()
+    page = browser.get(f"{ACCOUNT}{DEVICES}")
+    for _ in range(2):
+        done = browser.submit(page, username="anna", password=PASSWORD)
+        assert done.location == f"{PUBLIC_URL}{ACCOUNT}{DEVICES}"
+    page = browser.get(with_query(page.form.action, client_data="eyJhcCI6Ii8vZXZpbC5leGFtcGxlIn0"))
+    assert (page.status, page.id) == (400, "error")
+
+
 def test_who_is_signed_in_comes_in_after_what_is_left_to_do(own: SignInRealm) -> None:
     own.realm.change("POST", "users", _user("late"))
     browser = own.browser()
