@@ -320,6 +320,12 @@ ATTRIBUTES: Final = (
         ),
     ),
     (
+        "realmgate.webhook.secret",
+        "the key that signs requests to the webhook; it is never shown",
+        "Keycloak: 10.6",
+        "tests/http/test_event_listeners.py::test_the_secret_of_a_webhook_is_shown_nowhere_and_kept_by_its_mask",
+    ),
+    (
         "userProfileEnabled",
         '"false": the user profile has no rules for attributes',
         _REPRESENTATION,
