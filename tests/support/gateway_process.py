@@ -115,10 +115,6 @@ class Gateway:
         return self.process.wait(_DEADLINE)
 
 
-def _as_it_is() -> None:
-    """Change nothing of the program."""
-
-
 @contextmanager
 def start_gateway(
     tmp_path: Path,
@@ -128,7 +124,7 @@ def start_gateway(
     seed: Path | None = None,
     wait: bool = True,
     program: Sequence[str] = (),
-    prepare: Callable[[], None] = _as_it_is,
+    prepare: Callable[[], None] | None = None,
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.

@@ -4,8 +4,6 @@ import base64
 import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,23 +13,21 @@ from gateway.cli.nginx import NginxSite, render_nginx
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
+from tests.support.forked_gateway import run_command
 
 KEY = base64.b64encode(bytes(32)).decode()
 
 
 def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
     settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", "doctor", *options],
+    done = run_command(
+        ["doctor", *options],
         cwd=tmp_path,
         env={
             "PATH": os.environ["PATH"],
             **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
         },
-        capture_output=True,
-        text=True,
         timeout=30,
-        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 
