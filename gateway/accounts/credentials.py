@@ -18,19 +18,19 @@ from gateway.admin.access import (
     WireFamily,
 )
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
-from gateway.authentication.credential_removal import (
-    CredentialNotFound,
-    CredentialNotRemovable,
-    LevelTooLow,
-    find_removable,
-    held_credentials,
-)
 from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.recovery_code_check import codes_threshold
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.removal import (
+    CredentialNotFound,
+    CredentialNotRemovable,
+    LevelTooLow,
+    find_removable,
+    held_credentials,
+)
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import (

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -23,6 +22,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions import required_actions
 from gateway.authentication.web_authn import (
     PASSKEYS,

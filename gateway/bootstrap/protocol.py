@@ -1,9 +1,9 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services

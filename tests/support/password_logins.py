@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Self
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.steps import Refused
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
