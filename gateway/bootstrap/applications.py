@@ -145,7 +145,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
-    grants = grant_services(services, metrics)
+    grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
@@ -182,9 +182,10 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
         *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
         *build_account_api_routes(accounts, pages, context),
-        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM, FlowUse
+from gateway.domain.flows import (
+    CODE_FORM,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowUse,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
@@ -13,6 +19,7 @@ from gateway.http.pages.action_views import (
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -32,6 +39,7 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernameLabel,
@@ -89,6 +97,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -103,6 +112,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         remember_me=challenge.fields.get("rememberMe") == _ON,
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -115,6 +125,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         message=_message(challenge),
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -240,6 +251,32 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _security_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.assertion is None:
+        raise ValueError("a form for a key has what the key is asked for")
+    return SecurityKeyPage(
+        action=place.action,
+        request=challenge.assertion,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
+    )
+
+
+def _new_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.registration is None:
+        raise ValueError("a form for a new key has what the key is to be")
+    return RegisterKeyPage(
+        action=place.action,
+        request=challenge.registration,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
 def _verify_email(challenge: Challenge, place: PagePlace) -> View:
     return VerifyEmailPage(
         action=place.action,
@@ -300,7 +337,12 @@ def _way(execution: str, authenticator: str) -> SignInWay:
     return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
 
 
-_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
+_NAMES: Final[Mapping[str, str]] = {
+    PASSWORD_FORM: "password",
+    CODE_FORM: "otp",
+    SECURITY_KEY_FORM: "webauthn",
+    PASSKEY_FORM: "webauthn-passwordless",
+}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
@@ -316,6 +358,8 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.SECURITY_KEY: _security_key,
+    FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
     FormName.UPDATE_EMAIL: _update_email,

@@ -392,6 +392,7 @@ class BrowserSignIn:
     ) -> Outcome:
         if not visit.is_new:
             await self._sign_ins.end(step.session)
+        visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:
             response, session = await completed(visit, finished)

@@ -39,6 +39,7 @@ def challenged(visit: Visit, step: Challenged) -> AskUser:
         visit.request.event.withdraw()
     else:
         note_failure(visit, step.session, step.failure)
+        visit.request.event.details |= step.event_details
     return AskUser(step.session, visit.asked, step.challenge, step.challenge.locale)
 
 
