@@ -85,7 +85,9 @@ class Guarded:
         """Send a request, with `clear` to the plain HTTP listener."""
         nginx = self.stack.nginx
         base = f"http://localhost:{nginx.site.http_port}" if clear else nginx.https
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = how.pop("headers", {})
+        if token:
+            headers = {**headers, "Authorization": f"Bearer {token}"}
         return self.stack.http.request(method, base + path, headers=headers, **how)
 
 
@@ -144,7 +146,7 @@ def test_no_route_answers_in_clear_where_the_realm_requires_tls(guarded: Guarded
     for one in routes_of_a_realm():
         for method, url in requests(one, "strict"):
             for token in (guarded.master, None):
-                response = guarded.ask(method, url, token, clear=True)
+                response = guarded.ask(method, url, token, clear=True, headers=one.headers)
                 require_refusal(one, response, HTTPS_REQUIRED, "HTTPS required")
 
 
@@ -181,7 +183,7 @@ def test_a_disabled_realm_answers_with_its_public_metadata_alone(guarded: Guarde
     for one in routes_of_a_realm():
         is_exempt = any(e.check is RealmCheck.ENABLED for e in one.guarded.exempt)
         for method, url in requests(one, "closed"):
-            response = guarded.ask(method, url)
+            response = guarded.ask(method, url, headers=one.headers)
             if not is_exempt:
                 require_refusal(one, response, NOT_ENABLED, "Realm not enabled")
             elif url.startswith("/admin/") or url.endswith("/userinfo"):
