@@ -66,6 +66,8 @@ class SignIn:
     """What the next form says, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
     """What a required action has changed in the account."""
+    event_details: dict[str, str] = field(default_factory=dict)
+    """What the event of this request says of its form."""
     ended_with: MessageKey | None = None
     """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)

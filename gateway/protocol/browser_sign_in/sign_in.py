@@ -35,7 +35,6 @@ from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
-    Inform,
     Outcome,
     Respond,
     Stop,
@@ -43,6 +42,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
 from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
+    ended,
     expired,
     refused,
     unusable,
@@ -298,8 +298,7 @@ class BrowserSignIn:
                 return refused(visit, step.error)
             case Ended():
                 await self._sign_ins.end(step.session)
-                visit.request.event.withdraw()
-                return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
+                return ended(visit, step)
         return expired(visit, step.session)
 
     async def _note_changes(self, visit: Visit, step: Step) -> None:
@@ -320,6 +319,7 @@ class BrowserSignIn:
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
+        visit.request.event.details |= step.event_details
         if not is_hinted(asked, step.user.id):
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             raise visit.purpose.refusal("login_required", error)

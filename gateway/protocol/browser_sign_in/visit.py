@@ -1,5 +1,6 @@
 """One request of a browser for a sign-in: what the engine decides by, and what events record."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
@@ -147,11 +148,16 @@ def with_locale(session: AuthenticationSession, request: ProtocolRequest) -> Aut
     return replace(session, notes={**session.notes, **_locale_note(request)})
 
 
-def note_failure(visit: Visit, session: AuthenticationSession, failure: SignInRefused) -> None:
-    """Note the event of a form that was refused."""
+def note_failure(
+    visit: Visit,
+    session: AuthenticationSession,
+    failure: SignInRefused,
+    details: Mapping[str, str],
+) -> None:
+    """Note the event of a form that was refused; `details` are of the form."""
     event = visit.request.event
     note_refusal(event, failure)
-    event.details = {Detail.AUTH_TYPE: "code", **event_details(visit, session)}
+    event.details = {Detail.AUTH_TYPE: "code", **event_details(visit, session), **details}
     event.fail(failure.event_error)
 
 
