@@ -56,8 +56,6 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
 from gateway.http.sign_in.routes import build_sign_in_routes
-from gateway.listeners import LISTENERS
-from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
@@ -127,7 +125,6 @@ def _realm_context(
     metrics: Metrics,
     log: FilteringBoundLogger,
 ) -> RealmContext:
-    listeners = Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
@@ -135,7 +132,7 @@ def _realm_context(
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
-        events=EventRecording(services.events, listeners, metrics),
+        events=EventRecording(services.events, services.listeners, metrics),
     )
 
 
@@ -148,7 +145,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
-    grants = grant_services(services, metrics)
+    grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
@@ -165,7 +162,7 @@ def _routes(
         tokens,
         administered,
         context=context,
-        listeners=LISTENERS,
+        listeners=services.listeners.names,
         login_themes=designs.themes,
     )
     admin = AdminServices(

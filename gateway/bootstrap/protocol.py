@@ -22,7 +22,7 @@ from gateway.protocol.tokens import AccessTokens, RefreshTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 
-def grant_services(services: Services, metrics: Metrics) -> GrantServices:
+def grant_services(services: Services, metrics: Metrics, public_url: str) -> GrantServices:
     """Return what the grants share."""
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
@@ -41,8 +41,11 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             sessions=services.online_sessions,
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+            limiter=services.rate_limiter,
             marks=services.one_time_marks,
             removal=AccountRemoval(services.online_sessions, services.login_failures),
+            web_authn=services.web_authn,
+            public_url=public_url,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -27,6 +27,7 @@ def server(administered: AdministeredServer) -> Iterator[AdministeredServer]:
     """Return the server with a realm whose password grant asks for a certificate."""
     fields = {
         "enabled": True,
+        "eventsEnabled": True,
         "clients": [app("app")],
         "users": [user("alice"), user("device-1", enabled=False)],
         "authenticationFlows": [
@@ -75,6 +76,24 @@ def configured(server: AdministeredServer, **config: str) -> httpx2.Response:
     return server.ask(
         "PUT", f"/{REALM}/authentication/config/{step['authenticationConfig']}", document
     )
+
+
+def test_users_see_with_which_certificates_they_have_signed_in(server: AdministeredServer) -> None:
+    for _ in range(2):
+        status, answer = signed_in(server, "user")
+        assert status == 200, answer
+    with httpx2.Client(verify=ssl.create_default_context(cafile=str(server.authority))) as http:
+        headers = {"Authorization": f"Bearer {answer['access_token']}"}
+        headers["Accept"] = "application/json"
+        url = f"{server.url}/realms/{REALM}/account/certificates"
+        found = http.get(url, headers=headers)
+    assert found.status_code == 200, found.text
+    [seen] = found.json()
+    assert "CN=alice" in seen["subject"]
+    assert (seen["signIns"], seen["serialNumber"].isdecimal()) == (2, True)
+    [event] = server.get(f"/{REALM}/events?type=LOGIN&max=1")
+    assert event["details"]["x509_cert_subject_distinguished_name"] == seen["subject"]
+    assert event["details"]["x509_cert_issuer_distinguished_name"] == seen["issuer"]
 
 
 def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:

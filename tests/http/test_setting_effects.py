@@ -223,7 +223,6 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
     sent["smtpServer"] = {"host": "mail.test", "from": "a@mail.test"}
     sent["clientProfiles"] = {"profiles": [{"name": "p"}]}
     sent["requiredCredentials"] = ["otp"]
-    sent["webAuthnPolicyPasswordlessPasskeysEnabled"] = True
     sent["supportedLocales"] = ["de"]
     sent |= {"otpPolicyType": "hotp", "otpPolicyAlgorithm": "HmacSHA256", "otpPolicyDigits": 8}
     realm.done("PUT", "", sent)

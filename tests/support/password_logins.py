@@ -16,6 +16,7 @@ from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
+from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.authentication import session_of_one_request
 from gateway.domain.flows import (
     CODE,
@@ -38,6 +39,7 @@ from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -190,8 +192,11 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            limiter=RedisRateLimiter(self.client),
             marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
+            web_authn=Fido2WebAuthn(),
+            public_url="https://gateway.test",
         )
 
     async def sign_in(

@@ -1,5 +1,8 @@
 """The authenticators of flows, a file each."""
 
+from collections.abc import Sequence
+
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
 from gateway.authentication.authenticators.certificate_username import (
@@ -9,8 +12,18 @@ from gateway.authentication.authenticators.certificate_username import (
 from gateway.authentication.authenticators.cookie import Cookie
 from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
+from gateway.authentication.authenticators.passkey_form import PasskeyForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
+from gateway.authentication.authenticators.registration_page_form import (
+    RegistrationPageForm,
+)
+from gateway.authentication.authenticators.reset_choose_user import ResetChooseUser
+from gateway.authentication.authenticators.reset_credential_email import ResetCredentialEmail
+from gateway.authentication.authenticators.reset_links import ResetLinks
+from gateway.authentication.authenticators.reset_otp import ResetOtp
+from gateway.authentication.authenticators.reset_password import ResetPassword
+from gateway.authentication.authenticators.security_key_form import SecurityKeyForm
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -20,10 +33,13 @@ from gateway.authentication.authenticators.validate_one_time_password import (
 )
 from gateway.authentication.authenticators.validate_password import ValidatePassword
 from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck, Passkeys
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -33,15 +49,27 @@ def authenticators(
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
+    *,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
+    keys: KeyCheck,
 ) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts. `sessions` are the online ones."""
+    """Return every authenticator that acts.
+
+    `sessions` are the online ones, `actions` the parts of the form of registration.
+    """
+    passkeys = Passkeys(keys)
     return (
         Cookie(accounts),
-        UsernamePasswordForm(accounts, passwords),
-        UsernameForm(accounts),
-        PasswordForm(passwords),
+        UsernamePasswordForm(accounts, passwords, passkeys),
+        UsernameForm(accounts, passkeys),
+        PasswordForm(passwords, passkeys),
         OneTimeCodeForm(codes),
         RecoveryCodeForm(recovery_codes),
+        SecurityKeyForm(keys),
+        PasskeyForm(accounts, keys),
         ValidateUsername(accounts),
         ValidatePassword(passwords),
         ValidateOneTimePassword(codes),
@@ -49,4 +77,9 @@ def authenticators(
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),
+        RegistrationPageForm(actions, registrations),
+        ResetChooseUser(accounts),
+        ResetCredentialEmail(accounts, reset_links),
+        ResetPassword(),
+        ResetOtp(updates),
     )

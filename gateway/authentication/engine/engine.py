@@ -335,8 +335,9 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
 
 def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
     session = sign_in.next_session()
-    changes, details = sign_in.account_changes, sign_in.event_details
-    return Challenged(session, challenge, sign_in.failure, changes, details)
+    return Challenged(
+        session, challenge, sign_in.failure, sign_in.account_changes, sign_in.event_details
+    )
 
 
 def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:

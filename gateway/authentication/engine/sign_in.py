@@ -37,6 +37,8 @@ BROWSER_SESSION: Final = "browser-session"
 JOINED: Final = "single-sign-on"
 """The note of a sign-in for which the session of the browser was enough."""
 Form = Mapping[str, str]
+FORCED_SIGN_IN: Final = "forced-sign-in"
+"""The note of a flow that changes credentials, after which the user signs in with them."""
 UNKNOWN_USER: Final = "unknown-user"
 """The note of a sign-in whose user name no user has; it goes on as if there were one."""
 
@@ -66,11 +68,11 @@ class SignIn:
     """What the next form says, such as why the user signs in again."""
     account_changes: AccountChanges = NO_CHANGES
     """What a required action has changed in the account."""
-    event_details: dict[str, str] = field(default_factory=dict)
-    """What the event of this request says of its form."""
     ended_with: MessageKey | None = None
     """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
+    event_details: dict[str, str] = field(default_factory=dict)
+    """What the event of this request says besides."""
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
     required_action: str | None = field(init=False)
@@ -207,6 +209,8 @@ class Outcome(Enum):
     SUCCEEDED = auto()
     ATTEMPTED = auto()
     """It does not apply: another alternative is next, and a flow that requires it fails."""
+    NOT_SET_UP = auto()
+    """The user does not have what it asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ USERNAME_FORM: Final = "auth-username-form"
 PASSWORD_FORM: Final = "auth-password-form"  # noqa: S105 - the name of an authenticator
 CODE_FORM: Final = "auth-otp-form"
 RECOVERY_CODE_FORM: Final = "auth-recovery-authn-code-form"
+SECURITY_KEY_FORM: Final = "webauthn-authenticator"
+PASSKEY_FORM: Final = "webauthn-authenticator-passwordless"
 USERNAME: Final = "direct-grant-validate-username"
 PASSWORD: Final = "direct-grant-validate-password"  # noqa: S105 - the name of an authenticator
 CODE: Final = "direct-grant-validate-otp"
@@ -27,6 +29,7 @@ CERTIFICATE: Final = "direct-grant-auth-x509-username"
 ALLOW: Final = "allow-access-authenticator"
 DENY: Final = "deny-access-authenticator"
 SESSION_LIMITS: Final = "user-session-limits"
+REGISTRATION_FORM: Final = "registration-page-form"
 USER_CONFIGURED: Final = "conditional-user-configured"
 USER_ROLE: Final = "conditional-user-role"
 USER_ATTRIBUTE: Final = "conditional-user-attribute"
@@ -34,6 +37,15 @@ CLIENT_SCOPE: Final = "conditional-client-scope"
 SUB_FLOW_EXECUTED: Final = "conditional-sub-flow-executed"
 CREDENTIAL_USED: Final = "conditional-credential"
 LEVEL: Final = "conditional-level-of-authentication"
+USER_CREATION: Final = "registration-user-creation"
+REGISTRATION_PASSWORD: Final = "registration-password-action"  # noqa: S105 - a form action
+REGISTRATION_TERMS: Final = "registration-terms-and-conditions"
+RESET_CHOOSE_USER: Final = "reset-credentials-choose-user"
+RESET_EMAIL: Final = "reset-credential-email"
+RESET_PASSWORD: Final = "reset-password"  # noqa: S105 - the name of an authenticator
+RESET_OTP: Final = "reset-otp"
+FORM_ACTIONS: Final = frozenset({USER_CREATION, REGISTRATION_PASSWORD, REGISTRATION_TERMS})
+"""The actions of forms that act: parts of the page of registration."""
 _EXPECTED: Final = "attribute_expected_value"
 PATTERNS: Final = frozenset({PATTERN, _EXPECTED})
 """Settings of authenticators that are, or may be, patterns."""
@@ -62,13 +74,15 @@ class AuthenticatorKind:
     """An authenticator that acts; `id` is Keycloak's.
 
     `credential` is the type of the stored credential that it checks. `required_action` sets that
-    credential up for a user without one. `problem` says why it cannot act with a configuration.
+    credential up for a user without one. `names_user` says that its form may be the first: it asks
+    who the user is. `problem` says why it cannot act with a configuration.
     """
 
     id: str
     direct_grant: Place
     credential: str | None = None
     required_action: str | None = None
+    names_user: bool = False
     problem: Callable[[Config], str | None] = _no_problem
 
 
@@ -89,7 +103,7 @@ def _limits_problem(config: Config) -> str | None:
 
 AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(COOKIE, Place.NOWHERE),
-    AuthenticatorKind(USERNAME_PASSWORD_FORM, Place.NOWHERE, "password"),
+    AuthenticatorKind(USERNAME_PASSWORD_FORM, Place.NOWHERE, "password", names_user=True),
     AuthenticatorKind(USERNAME_FORM, Place.NOWHERE),
     AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password"),
     AuthenticatorKind(CODE_FORM, Place.NOWHERE, "otp", "CONFIGURE_TOTP"),
@@ -99,11 +113,24 @@ AUTHENTICATOR_KINDS: Final = (
         "recovery-authn-codes",
         "CONFIGURE_RECOVERY_AUTHN_CODES",
     ),
+    AuthenticatorKind(SECURITY_KEY_FORM, Place.NOWHERE, "webauthn", "webauthn-register"),
+    AuthenticatorKind(
+        PASSKEY_FORM,
+        Place.NOWHERE,
+        "webauthn-passwordless",
+        "webauthn-register-passwordless",
+        names_user=True,
+    ),
     AuthenticatorKind(USERNAME, Place.FIRST),
     AuthenticatorKind(PASSWORD, Place.FIRST, "password"),
     AuthenticatorKind(CERTIFICATE, Place.FIRST),
     AuthenticatorKind(CODE, Place.LATER, "otp"),
     AuthenticatorKind(ALLOW, Place.LATER),
+    AuthenticatorKind(REGISTRATION_FORM, Place.NOWHERE),
+    AuthenticatorKind(RESET_CHOOSE_USER, Place.NOWHERE),
+    AuthenticatorKind(RESET_EMAIL, Place.NOWHERE),
+    AuthenticatorKind(RESET_PASSWORD, Place.NOWHERE),
+    AuthenticatorKind(RESET_OTP, Place.NOWHERE, required_action="CONFIGURE_TOTP"),
     AuthenticatorKind(DENY, Place.LATER),
     AuthenticatorKind(SESSION_LIMITS, Place.LATER, problem=_limits_problem),
     AuthenticatorKind(USER_CONFIGURED, Place.CONDITION),
@@ -128,8 +155,6 @@ ACTING: Final = frozenset(KIND_OF)
 """The authenticators and conditions that act."""
 UNAVAILABLE_CREDENTIALS: Final[Mapping[str, str]] = {
     "auth-conditional-otp-form": "otp",
-    "webauthn-authenticator": "webauthn",
-    "webauthn-authenticator-passwordless": "webauthn-passwordless",
 }
 """Types of credentials of authenticators that do not act: a user with one has set them up."""
 NEVER_SET_UP: Final = frozenset({"organization"})

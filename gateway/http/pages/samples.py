@@ -6,6 +6,7 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.domain.authentication import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
@@ -15,6 +16,7 @@ from gateway.http.pages.action_views import (
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -22,6 +24,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -43,6 +51,7 @@ from gateway.http.pages.views import (
     PasswordPage,
     RecoveryCodePage,
     RequiredActionPage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernamePage,
@@ -65,6 +74,7 @@ _CLIENT: Final = ClientDisplay(
 _ACTION: Final = "/realms/demo/login-actions/authenticate?session_code=c&execution=e&tab_id=t"
 _RESTART: Final = "/realms/demo/login-actions/restart?tab_id=t"
 _USER: Final = "maria.schmidt@example.com"
+_PASSKEYS: Final = AssertionRequest(challenge="Y2hhbGxlbmdl", rp_id="login.example.com")
 
 SAMPLES: Final[Mapping[str, View]] = {
     "login": LoginPage(
@@ -80,6 +90,42 @@ SAMPLES: Final[Mapping[str, View]] = {
         registration_url=_RESTART,
     ),
     "login-username": UsernamePage(action=_ACTION, client=_CLIENT, offers_remember_me=True),
+    "login-passkeys": LoginPage(
+        action=_ACTION, client=_CLIENT, reset_password_url=_RESTART, passkeys=_PASSKEYS
+    ),
+    "webauthn-authenticate": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=AssertionRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            keys=(KeyChoice("aWQ", "YubiKey", ("usb",)), KeyChoice("aWQy")),
+            lists_keys=True,
+        ),
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        offers_other_ways=True,
+    ),
+    "webauthn-authenticate-passkey": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=_PASSKEYS,
+        restart_url=_RESTART,
+        message=Message(Text("webauthn-error-auth-verification")),
+    ),
+    "webauthn-register": RegisterKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=RegistrationRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            rp_name="Northwind",
+            user_id="dXNlcg",
+            username=_USER,
+            algorithms=(-7, -257),
+        ),
+        may_cancel=True,
+    ),
     "login-password": PasswordPage(
         action=_ACTION,
         client=_CLIENT,
@@ -187,6 +233,48 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         message=Message(Text("invalidProfileMessage")),
         may_cancel=True,
+    ),
+    "register": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(name="username", label="${username}", required=True),
+            ProfileInput(name="email", label="${email}", required=True),
+            ProfileInput(name="firstName", label="${firstName}", required=True),
+            ProfileInput(name="lastName", label="${lastName}", required=True),
+        ),
+    ),
+    "register-refused": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(
+                name="email",
+                label="${email}",
+                value=_USER,
+                required=True,
+                errors=(Text("emailExistsMessage"),),
+            ),
+            ProfileInput(name="lastName", label="${lastName}", value="Schmidt"),
+        ),
+        asks_terms=True,
+        message=Message(Text("invalidProfileMessage")),
+    ),
+    "login-reset-password": ResetPasswordPage(
+        action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER
+    ),
+    "login-reset-sent": ResetMailSentPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        message=Message(Text("emailSentMessage"), MessageKind.INFO),
+    ),
+    "login-reset-otp": ResetOtpPage(
+        action=_ACTION,
+        client=_CLIENT,
+        devices=(("1", "iPhone"), ("2", "")),
+        message=Message(Text("error-reset-otp-missing-id")),
     ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,

@@ -9,6 +9,7 @@ No view contains markup: the templates escape every value. Keycloak: 12.12, 12.6
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.authentication import AssertionRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
@@ -16,6 +17,7 @@ from gateway.http.pages.action_views import (
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -23,6 +25,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 
 
 class UsernameLabel(StrEnum):
@@ -55,6 +63,8 @@ class LoginPage:
     """Empty: no link."""
     offers_other_ways: bool = False
     """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
+    passkeys: AssertionRequest | None = None
+    """Passkeys are accepted too, by autofill and a button. Form `webauth`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +80,7 @@ class UsernamePage:
     remember_me: bool = False
     registration_url: str = ""
     offers_other_ways: bool = False
+    passkeys: AssertionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +95,7 @@ class PasswordPage:
     message: Message | None = None
     reset_password_url: str = ""
     offers_other_ways: bool = False
+    passkeys: AssertionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,23 @@ class OneTimeCodePage:
     devices: tuple[OneTimeCodeDevice, ...] = ()
     selected_device: str = ""
     """The id that is chosen already; empty: the first."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    offers_other_ways: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityKeyPage:
+    """A security key or passkey. Form `webauth`: credentialId, clientDataJSON, signature, ...
+
+    The ids of the user's keys are in the form `authn_select`: authn_use_chk.
+    """
+
+    action: str
+    request: AssertionRequest = field(repr=False)
+    restart_url: str
+    attempted_username: str = field(default="", repr=False)
+    """Empty: the key says who signs in."""
     client: ClientDisplay | None = None
     message: Message | None = None
     offers_other_ways: bool = False
@@ -285,9 +314,15 @@ View = (
     | UsernamePage
     | PasswordPage
     | OneTimeCodePage
+    | SecurityKeyPage
+    | RegisterKeyPage
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
+    | RegisterPage
+    | ResetPasswordPage
+    | ResetMailSentPage
+    | ResetOtpPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage

@@ -1,11 +1,17 @@
 """The page for each form that a sign-in asks for: one line of `_VIEWS` each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM
+from gateway.domain.flows import (
+    CODE_FORM,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowUse,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
@@ -13,6 +19,7 @@ from gateway.http.pages.action_views import (
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -20,12 +27,19 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     LoginPage,
     OneTimeCodeDevice,
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernameLabel,
@@ -45,6 +59,8 @@ class PagePlace:
     restart_url: str
     client: ClientDisplay
     login: LoginSettings
+    other_flows: Mapping[FlowUse, str] = field(default_factory=dict)
+    """The links to what the realm offers beside signing in."""
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
@@ -78,7 +94,10 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -91,7 +110,9 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -102,7 +123,9 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         attempted_username=challenge.fields.get("username", ""),
         client=place.client,
         message=_message(challenge),
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -164,6 +187,45 @@ def _profile(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _register(challenge: Challenge, place: PagePlace) -> View:
+    return RegisterPage(
+        action=place.action,
+        login_url=place.restart_url,
+        fields=tuple(map(profile_input, challenge.profile)),
+        asks_password=challenge.asks_password,
+        asks_terms=challenge.asks_terms,
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+    )
+
+
+def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
+    return ResetPasswordPage(
+        action=place.action,
+        login_url=place.restart_url,
+        username=challenge.fields.get("username", ""),
+        username_label=_label(place.login),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
+def _reset_mail_sent(challenge: Challenge, place: PagePlace) -> View:
+    return ResetMailSentPage(
+        login_url=place.restart_url, client=place.client, message=_message(challenge)
+    )
+
+
+def _reset_device(challenge: Challenge, place: PagePlace) -> View:
+    return ResetOtpPage(
+        action=place.action,
+        devices=tuple((each.id, each.label) for each in challenge.devices),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
 def _recovery_code(challenge: Challenge, place: PagePlace) -> View:
     return RecoveryCodePage(
         action=place.action,
@@ -185,6 +247,32 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
         codes=made.codes,
         generated_at=made.generated_at,
         client=place.client,
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _security_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.assertion is None:
+        raise ValueError("a form for a key has what the key is asked for")
+    return SecurityKeyPage(
+        action=place.action,
+        request=challenge.assertion,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
+    )
+
+
+def _new_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.registration is None:
+        raise ValueError("a form for a new key has what the key is to be")
+    return RegisterKeyPage(
+        action=place.action,
+        request=challenge.registration,
+        client=place.client,
+        message=_message(challenge),
         may_cancel=challenge.may_cancel,
     )
 
@@ -249,7 +337,12 @@ def _way(execution: str, authenticator: str) -> SignInWay:
     return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
 
 
-_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
+_NAMES: Final[Mapping[str, str]] = {
+    PASSWORD_FORM: "password",
+    CODE_FORM: "otp",
+    SECURITY_KEY_FORM: "webauthn",
+    PASSKEY_FORM: "webauthn-passwordless",
+}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
@@ -259,8 +352,14 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_PASSWORD: _new_password,
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
+    FormName.REGISTER: _register,
+    FormName.RESET_PASSWORD: _forgotten_password,
+    FormName.RESET_MAIL_SENT: _reset_mail_sent,
+    FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.SECURITY_KEY: _security_key,
+    FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
     FormName.UPDATE_EMAIL: _update_email,

@@ -5,8 +5,10 @@ leads back to the client, or begins the sign-in again. Keycloak: 12.11, 12.12
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.flows import FlowUse
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply
@@ -38,6 +40,15 @@ class LoginActions:
     async def authenticate(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take a form; without a `session_code` show the page that waits for the user."""
         return await self._act(request, exchange, self._authenticate)
+
+    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take the form of registration, or go on with it in this tab."""
+        return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
+
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take a form of the reset of credentials, or go on with it in this tab."""
+        use = FlowUse.RESET_CREDENTIALS
+        return await self._act(request, exchange, partial(self._switch, use=use))
 
     async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Begin the sign-in of a tab again."""
@@ -79,6 +90,18 @@ class LoginActions:
         if request.is_form:
             return await self._sign_in.submit(request.protocol, session, browser, request.form)
         return await self._sign_in.show(request.protocol, session, browser)
+
+    async def _switch(
+        self,
+        request: BrowserRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        *,
+        use: FlowUse,
+    ) -> Outcome:
+        if request.is_form:
+            return await self._sign_in.submit(request.protocol, session, browser, request.form)
+        return await self._sign_in.switch(request.protocol, session, browser, use)
 
     async def _restart(
         self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
