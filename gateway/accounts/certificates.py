@@ -17,6 +17,7 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
+from gateway.domain.flows import CERTIFICATE
 from gateway.domain.ports.events import EventLog
 from gateway.domain.ports.storage import Database
 
@@ -43,6 +44,12 @@ class AccountCertificates:
     def __init__(self, database: Database, log: EventLog) -> None:
         self._database = database
         self._log = log
+
+    @staticmethod
+    def are_used(caller: AccountCaller) -> bool:
+        """Tell whether a flow of the realm signs users in by a certificate."""
+        steps = caller.entry.sign_in.every_step()
+        return any(step.authenticator == CERTIFICATE for step in steps)
 
     async def list(self, caller: AccountCaller) -> tuple[SeenCertificate, ...]:
         """Return the certificates of the latest sign-ins, the one used last first."""

@@ -229,11 +229,10 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
 
 def _checked_types(rules: SignInRules) -> Iterator[str]:
     """Yield the types of credentials that the flows of the realm check."""
-    for flow in (rules.browser, rules.direct_grant, *rules.flows.values()):
-        for step in () if flow is None else flow.every_step():
-            kind = KIND_OF.get(step.authenticator)
-            if kind is not None and kind.credential is not None:
-                yield kind.credential
+    for step in rules.every_step():
+        kind = KIND_OF.get(step.authenticator)
+        if kind is not None and kind.credential is not None:
+            yield kind.credential
 
 
 def _place(kind: CredentialKind) -> tuple[int, str]:

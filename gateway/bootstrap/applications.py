@@ -182,9 +182,10 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
         *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
         *build_account_api_routes(accounts, pages, context),
-        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

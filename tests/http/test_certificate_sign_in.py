@@ -1,5 +1,6 @@
 """Users who sign in by a certificate alone, through nginx. Keycloak: 11.2, 15."""
 
+import re
 import ssl
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -8,7 +9,8 @@ import httpx2
 import pytest
 
 from tests.support.administered_server import AdministeredServer
-from tests.support.wire import app, user
+from tests.support.sign_in_browser import SignInBrowser
+from tests.support.wire import PASSWORD, app, user
 
 FLOW = "authentication/flows"
 X509 = "x509-cert-auth"
@@ -94,6 +96,20 @@ def test_users_see_with_which_certificates_they_have_signed_in(server: Administe
     [event] = server.get(f"/{REALM}/events?type=LOGIN&max=1")
     assert event["details"]["x509_cert_subject_distinguished_name"] == seen["subject"]
     assert event["details"]["x509_cert_issuer_distinguished_name"] == seen["issuer"]
+
+
+def test_users_find_their_certificates_in_the_account_console(server: AdministeredServer) -> None:
+    assert signed_in(server, "user")[0] == 200
+    context = ssl.create_default_context(cafile=str(server.authority))
+    with httpx2.Client(verify=context, base_url=server.url) as http:
+        browser = SignInBrowser(http, REALM, public_url=server.url)
+        page = browser.get(f"/realms/{REALM}/account/account-security/signing-in")
+        done = browser.submit(page, username="alice", password=PASSWORD)
+        page = browser.get(done.location)
+        page = browser.get(page.link("certificates-show"))
+    assert page.id == "account-certificates"
+    assert re.search(r"CN=alice.*Issuer CN=.*Serial number \d+ Last access", page.text)
+    assert "Signing in" in page.html.partition('aria-current="page"')[2].partition("</a>")[0]
 
 
 def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:

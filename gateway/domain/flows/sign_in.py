@@ -15,7 +15,7 @@ from gateway.domain.flows.client_flow import CLIENT_METHODS, client_methods
 from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
 from gateway.domain.flows.flows import Flow, FlowKind, Flows
 from gateway.domain.flows.registration import registration_flow
-from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow
+from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow
 from gateway.domain.realm import FlowBindings
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
@@ -120,6 +120,12 @@ class SignInRules:
     def resend_pause(self, alias: str) -> timedelta:
         """Return how long a user waits before the action sends another mail."""
         return self.resend_pauses.get(alias, _RESEND_PAUSE)
+
+    def every_step(self) -> Iterator[FlowStep]:
+        """Yield the steps of all flows that sign users in."""
+        for flow in (self.browser, self.direct_grant, *self.flows.values()):
+            if flow is not None:
+                yield from flow.every_step()
 
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""

@@ -29,11 +29,7 @@ from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
-from gateway.representations.realms.webhook import (
-    require_webhook_secret,
-    shown_attributes,
-    with_webhook_secret,
-)
+from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
@@ -144,7 +140,6 @@ def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
     """Check what only a new value must keep: what is stored already can be read and put back."""
     if before is None or realm.password_policy != before.password_policy:
         check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
-    require_webhook_secret(realm, path)
 
 
 def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
