@@ -22,6 +22,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -293,6 +294,7 @@ View = (
     | ConfigureOtpPage
     | UpdateProfilePage
     | RegisterPage
+    | RegisteredPage
     | ResetPasswordPage
     | ResetMailSentPage
     | ResetOtpPage
