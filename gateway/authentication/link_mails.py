@@ -51,6 +51,8 @@ class LinkMail:
     token: ActionToken
     tab_id: str | None = None
     arguments: tuple[str, ...] = ()
+    is_rehearsal: bool = False
+    """There is no user to send it to: the work is done for nothing."""
 
     async def queue(self, stores: Stores, now: datetime) -> NotSent | None:
         """Put the mail into the queue; raises as `action_link` does."""
@@ -62,7 +64,9 @@ class LinkMail:
         link = action_link(self.entry, self.issuer, token, tab_id=self.tab_id)
         plain = user_mail(realm, self.user, self.address, self.kind, now)
         mail = with_link(plain, link, token.expires_at - token.issued_at, *self.arguments)
-        if not await stores.mails.add(QueuedMail(mail, self.user.id)):
+        if not await stores.mails.add(
+            QueuedMail(mail, self.user.id, is_rehearsal=self.is_rehearsal)
+        ):
             return NotSent(MessageKey.MAIL_NOT_SENT)
         return None
 

@@ -17,13 +17,14 @@ from uuid import uuid4
 from gateway.domain.clock import Clock
 from gateway.domain.errors import Overloaded, RealmgateError
 from gateway.domain.flows import UPDATE_PASSWORD
+from gateway.domain.limits.password_hashing import MAX_PASSWORD_LENGTH
 from gateway.domain.ports.passwords import PasswordHasher, PasswordMaker
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import PasswordPolicy, Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 from gateway.policies import check_new_password
-from gateway.policies.candidate import NO_BLACKLISTS, Candidate, PasswordBlacklists
+from gateway.policies.candidate import NO_BLACKLISTS, Candidate, PasswordBlacklists, PasswordRefused
 from gateway.representations.users import PASSWORD
 
 FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a credential
@@ -201,6 +202,12 @@ class PasswordChanges:
             await stores.users.set_credential(realm.id, credential)
         for credential in prepared.change.removed:
             await stores.users.remove_credential(realm.id, credential)
+
+
+def require_hashable(password: Secret) -> None:
+    """Raise PasswordRefused for one that is too long to be hashed, whatever the policy says."""
+    if len(password.reveal()) > MAX_PASSWORD_LENGTH:
+        raise PasswordRefused("MaxLength", "maximum length {0}.", MAX_PASSWORD_LENGTH)
 
 
 def with_update_password(user: User, *, temporary: bool) -> User:

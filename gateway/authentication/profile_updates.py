@@ -89,12 +89,17 @@ class OwnProfile:
 
     entry: RealmEntry
     scopes: frozenset[str] = frozenset()
+    is_new: bool = False
+    """The user registers: what they may not set is not shown, and the user name is theirs."""
 
     def fields(
-        self, user: User, sent: Texts | None = None, violations: Sequence[Violation] = ()
+        self, user: User | None, sent: Texts | None = None, violations: Sequence[Violation] = ()
     ) -> tuple[ProfileField, ...]:
-        """Return the fields of a form; what was `sent` is shown in those that may be changed."""
-        known = values_of(user) | self._given(sent or {})
+        """Return the fields of a form; what was `sent` is shown in those that may be changed.
+
+        A user who registers is None.
+        """
+        known = ({} if user is None else values_of(user)) | self._given(sent or {})
         return tuple(
             ProfileField(
                 name=attribute.name,
@@ -156,14 +161,16 @@ class OwnProfile:
         made, violations = self._merged(before, sent, matches)
         if violations:
             raise ProfileRejected(violations)
-        return self._storable(before, with_values(before, made))
+        name = {USERNAME: made[EMAIL]} if self._follows_email else {}
+        return self._storable(before, with_values(before, {**made, **name}))
 
     def _merged(
         self, before: User, sent: Sent, matches: PatternMatches
     ) -> tuple[Values, tuple[Violation, ...]]:
         """Return the values after a change, and what is wrong with them."""
         known = values_of(before)
-        made = merged(self._rules, sent, known, self._locked, matches, viewer=Viewer.USER)
+        stored = None if self.is_new else known
+        made = merged(self._rules, sent, stored, self._locked, matches, viewer=Viewer.USER)
         matches.require_decided()
         missing = (
             Violation(attribute.name, _REQUIRED, (attribute.name,))
@@ -195,7 +202,14 @@ class OwnProfile:
 
     @property
     def _locked(self) -> frozenset[str]:
+        if self.is_new:
+            return frozenset({USERNAME}) if self._has_email_as_username else frozenset()
         return locked_names(self.entry.realm.login)
+
+    @property
+    def _follows_email(self) -> bool:
+        """Whether the user name of a user who registers is the address."""
+        return self.is_new and self._has_email_as_username
 
     @property
     def _has_email_as_username(self) -> bool:
@@ -204,11 +218,15 @@ class OwnProfile:
     def _shown(self) -> Iterator[ProfileAttribute]:
         for attribute in self._rules.attributes.values():
             follows = self._has_email_as_username and attribute.name == USERNAME
-            if attribute.is_shown_to(Viewer.USER) and not follows and attribute is not LANGUAGE:
+            shown = (
+                self._may_change(attribute) if self.is_new else attribute.is_shown_to(Viewer.USER)
+            )
+            if shown and not follows and attribute is not LANGUAGE:
                 yield attribute
 
     def _may_change(self, attribute: ProfileAttribute) -> bool:
-        return Viewer.USER in attribute.edit and attribute.name not in self._locked
+        may_set = Viewer.USER in attribute.edit or (self.is_new and attribute.name == USERNAME)
+        return may_set and attribute.name not in self._locked
 
     def _is_required(self, attribute: ProfileAttribute) -> bool:
         if not self._may_change(attribute):

@@ -1,22 +1,28 @@
 """The engine with every authenticator and condition that acts."""
 
-from gateway.authentication.account_removal import AccountRemoval
+from collections.abc import Sequence
+
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
+from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import SignInEngine
 from gateway.authentication.engine.flow_runner import FlowRunner
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.guarded_checks import PermanentLockouts
 from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.form_actions import form_actions
 from gateway.authentication.link_mails import MailPauses
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions import required_actions
 from gateway.authentication.web_authn import (
     PASSKEYS,
@@ -29,6 +35,7 @@ from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.web_authn import WebAuthn
@@ -43,9 +50,20 @@ def flow_runner(
     *,
     directory: Directory,
     sessions: SessionStore,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
 ) -> FlowRunner:
     """Return what runs flows. `sessions` are the online ones."""
-    found = authenticators(accounts, passwords, codes, recovery_codes, sessions, keys=keys)
+    found = authenticators(
+        *(accounts, passwords, codes, recovery_codes, sessions),
+        registrations=registrations,
+        actions=actions,
+        reset_links=reset_links,
+        updates=updates,
+        keys=keys,
+    )
     acting = {each.id: each for each in found}
 
     def find(name: str) -> Authenticator:
@@ -65,6 +83,7 @@ def sign_in_engine(
     sessions: SessionStore,
     invalidation: Invalidation,
     new_passwords: PasswordChanges,
+    limiter: RateLimiter,
     marks: OneTimeMarks,
     removal: AccountRemoval,
     web_authn: WebAuthn,
@@ -84,6 +103,10 @@ def sign_in_engine(
             KeyCheck(web_authn, accounts, database, party),
             directory=directory,
             sessions=sessions,
+            registrations=Registrations(database, limiter),
+            actions=form_actions(new_passwords),
+            reset_links=ResetLinks(database, limiter),
+            updates=updates,
         ),
         accounts=accounts,
         guard=guard,

@@ -5,6 +5,7 @@ from gateway.bootstrap.services import Services
 from gateway.bootstrap.sign_in import browser_cookies, browser_sign_in
 from gateway.http.account.actions import AccountActions
 from gateway.http.account.applications import Applications
+from gateway.http.account.certificates import Certificates
 from gateway.http.account.console import Console
 from gateway.http.account.device_activity import DeviceActivity
 from gateway.http.account.forms import FormTokens
@@ -53,7 +54,8 @@ def _page_handlers(accounts: AccountUseCases) -> tuple[PageHandler, ...]:
     """Return the pages in the order of the navigation."""
     return (
         PersonalInfo(accounts.profile),
-        SigningIn(accounts.credentials),
+        SigningIn(accounts.credentials, accounts.certificates),
+        Certificates(accounts.certificates),
         DeviceActivity(accounts.sessions),
         Applications(accounts.applications, accounts.consents),
         Groups(accounts.groups),

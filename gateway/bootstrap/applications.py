@@ -56,8 +56,6 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
 from gateway.http.sign_in.routes import build_sign_in_routes
-from gateway.listeners import LISTENERS
-from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
@@ -127,7 +125,6 @@ def _realm_context(
     metrics: Metrics,
     log: FilteringBoundLogger,
 ) -> RealmContext:
-    listeners = Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
@@ -135,7 +132,7 @@ def _realm_context(
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
-        events=EventRecording(services.events, listeners, metrics),
+        events=EventRecording(services.events, services.listeners, metrics),
     )
 
 
@@ -165,7 +162,7 @@ def _routes(
         tokens,
         administered,
         context=context,
-        listeners=LISTENERS,
+        listeners=services.listeners.names,
         login_themes=designs.themes,
     )
     admin = AdminServices(
@@ -185,9 +182,10 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
         *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
         *build_account_api_routes(accounts, pages, context),
-        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

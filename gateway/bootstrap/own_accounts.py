@@ -3,6 +3,7 @@
 from gateway.accounts import AccountUseCases
 from gateway.accounts.access import AccountAccess
 from gateway.accounts.applications import AccountApplications
+from gateway.accounts.certificates import AccountCertificates
 from gateway.accounts.consents import AccountConsents
 from gateway.accounts.credentials import AccountCredentials
 from gateway.accounts.groups import AccountGroups
@@ -30,4 +31,5 @@ def account_use_cases(
         applications=AccountApplications(database, own_sessions),
         consents=AccountConsents(database, online),
         groups=AccountGroups(database),
+        certificates=AccountCertificates(database, services.events),
     )

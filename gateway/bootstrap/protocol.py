@@ -1,9 +1,9 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
@@ -41,6 +41,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
             sessions=services.online_sessions,
             invalidation=services.invalidation,
             new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+            limiter=services.rate_limiter,
             marks=services.one_time_marks,
             removal=AccountRemoval(services.online_sessions, services.login_failures),
             web_authn=services.web_authn,

@@ -14,6 +14,7 @@ from gateway.bootstrap.encryption_keys import (
     encryption_keys_exist,
     open_encryption_keys,
 )
+from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
 from gateway.crypto.keys import (
     PyJwtKeyFactory,
@@ -28,11 +29,13 @@ from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.events import EventListeners
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.passwords import PasswordHasher
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
@@ -44,7 +47,12 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
-from gateway.outgoing import AddressPolicy, CachedDocuments, GuardedHttpClient
+from gateway.outgoing import (
+    AddressPolicy,
+    CachedDocuments,
+    ClientCredentialsTokens,
+    GuardedHttpClient,
+)
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
@@ -61,6 +69,7 @@ from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.pushed_requests import RedisPushedRequests
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase
 
@@ -93,11 +102,13 @@ class Services:
     web_authn: WebAuthn
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
+    rate_limiter: RateLimiter
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
     client_encryption: ClientEncrypters
     events: EventJournal
+    listeners: EventListeners
     mail: MailSender
 
 
@@ -139,7 +150,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         database = SqlDatabase(settings.database_url, secrets)
         stack.push_async_callback(database.dispose)
-        events = EventJournal(settings.state_dir / _EVENTS, database)
+        listeners = event_listeners(settings)
+        events = EventJournal(settings.state_dir / _EVENTS, database, listeners)
         stack.push_async_callback(events.close)
         invalidation = RedisInvalidation(redis_url(settings))
         stack.push_async_callback(invalidation.stop)
@@ -172,10 +184,12 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             web_authn=Fido2WebAuthn(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
+            rate_limiter=RedisRateLimiter(redis),
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
-            mail=mail_sender(settings, texts),
+            listeners=listeners,
+            mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
         )

@@ -72,7 +72,7 @@ def _links(
 ) -> ActionTokenEndpoint:
     updates = AccountUpdates(services.database, services.invalidation)
     return ActionTokenEndpoint(
-        action_token_handlers(sign_in, updates, grants.sessions),
+        action_token_handlers(sign_in, updates, grants.sessions, services.database),
         services.directory,
         services.one_time_marks,
         services.authentication_sessions,

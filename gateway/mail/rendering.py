@@ -12,7 +12,7 @@ from typing import Final
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from gateway.domain.mail import Mail
+from gateway.domain.mail import NOTIFICATIONS, Mail
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.texts import (
     Catalog,
@@ -51,7 +51,9 @@ class MailRenderer:
         own = await self._texts.find(mail.realm_id, fallbacks(mail.locale))
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
-        arguments = (title, *_arguments(mail, texts))
+        arguments = _arguments(mail, texts)
+        if mail.kind not in NOTIFICATIONS:
+            arguments = (title, *arguments)
         body = texts(f"{mail.kind}Body", *arguments)
         paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
         html = self._html().render(
@@ -82,7 +84,7 @@ class MailRenderer:
 
 def _arguments(mail: Mail, texts: Texts) -> tuple[str, ...]:
     """Return the arguments of the texts; the first one of a mail with a link is its lifespan."""
-    if not mail.link:
+    if not mail.link or not mail.arguments:
         return mail.arguments
     seconds, *others = mail.arguments
     return (_period(int(seconds), texts), *others)

@@ -75,10 +75,17 @@ class GuardedHttpClient:
         """Request the URL by GET."""
         return await self._in_time("GET", url, (), b"")
 
-    async def post(self, url: str, content: bytes, media_type: str) -> Response:
+    async def post(
+        self,
+        url: str,
+        content: bytes,
+        media_type: str,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> Response:
         """Request the URL by POST."""
-        headers = (("Content-Type", media_type), ("Content-Length", str(len(content))))
-        return await self._in_time("POST", url, headers, content)
+        length = str(len(content))
+        described = (("Content-Type", media_type), ("Content-Length", length), *headers)
+        return await self._in_time("POST", url, described, content)
 
     async def _in_time(
         self, method: str, url: str, headers: Sequence[tuple[str, str]], content: bytes

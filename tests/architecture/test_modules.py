@@ -16,10 +16,11 @@ LONGEST_MODULE, MEDIAN_MODULE = 400, 120
 MEDIAN_FUNCTION, MOST_FUNCTIONS = 10, 40
 LARGEST_FOLDER = 20
 LISTS_OF_PLUG_INS = {
+    "gateway/authentication/authenticators",
     "gateway/cli",
     "gateway/policies",
 }
-"""Folders of one module for each command and password rule."""
+"""Folders of one module for each command, password rule and authenticator."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}

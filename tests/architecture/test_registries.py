@@ -9,10 +9,15 @@ from typing import cast
 
 import pytest
 
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
+from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.form_actions import form_actions
+from gateway.authentication.new_accounts.registrations import Registrations
+from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
@@ -42,6 +47,10 @@ AUTHENTICATORS = {
         cast("OneTimePasswordCheck", None),
         cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
+        registrations=cast("Registrations", None),
+        actions=(),
+        reset_links=cast("ResetLinks", None),
+        updates=cast("AccountUpdates", None),
         keys=cast("KeyCheck", None),
     )
 }
@@ -87,6 +96,7 @@ _VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 
+_RESET = "tests/http/test_reset_credentials.py"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
@@ -228,12 +238,33 @@ REGISTRIES = {
             "auth-otp-form": f"{_PAGES}::test_a_user_with_a_device_is_asked_for_its_code",
             "auth-recovery-authn-code-form": "tests/http/test_recovery_codes.py"
             "::test_codes_are_asked_for_by_number_and_used_once",
+            "registration-page-form": "tests/http/test_registration.py"
+            "::test_a_user_registers_and_is_signed_in",
+            "reset-credentials-choose-user": f"{_RESET}::test_every_name_gets_the_same_answer",
+            "reset-credential-email": f"{_RESET}"
+            "::test_the_link_goes_on_in_the_browser_that_asked_for_it",
+            "reset-password": f"{_RESET}::test_a_link_is_void_once_the_password_was_changed",
+            "reset-otp": f"{_RESET}::test_a_device_is_set_up_anew",
             "webauthn-authenticator": f"{_KEYS}"
             "::test_a_security_key_is_stored_as_keycloak_stores_it_and_signs_in",
             "webauthn-authenticator-passwordless": f"{_KEYS}"
             "::test_a_passkey_signs_in_its_user_without_a_name",
         },
-        frozenset({"passwords", "codes", "username_fields", "unavailable", "key_pages"}),
+        frozenset(
+            {"passwords", "codes", "username_fields", "unavailable", "reset_links", "key_pages"}
+        ),
+    ),
+    "form actions": Registry(
+        "gateway.authentication.form_actions",
+        {each.id: each for each in form_actions(cast("PasswordChanges", None))},
+        {
+            "registration-user-creation": "tests/http/test_registration.py"
+            "::test_names_of_others_are_taken",
+            "registration-password-action": "tests/http/test_registration.py"
+            "::test_every_refusal_says_where_it_is_wrong_and_stores_nothing",
+            "registration-terms-and-conditions": "tests/http/test_registration.py"
+            "::test_the_terms_are_accepted_with_the_form",
+        },
     ),
     "conditions of flows": Registry(
         "gateway.authentication.conditions",
@@ -264,9 +295,15 @@ REGISTRIES = {
         LISTENERS,
         {
             "jboss-logging": "tests/unit/listeners/test_dispatch.py"
-            "::test_the_log_has_failures_as_warnings"
+            "::test_the_log_has_failures_as_warnings",
+            "email": "tests/http/test_event_listeners.py"
+            "::test_a_failed_sign_in_is_a_mail_in_the_language_of_the_user",
+            "webhook": "tests/http/test_event_listeners.py"
+            "::test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed",
+            "file": "tests/http/test_event_listeners.py"
+            "::test_every_event_is_a_line_of_a_file_that_may_be_renamed",
         },
-        frozenset({"dispatch"}),
+        frozenset({"dispatch", "listener", "event_json"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

@@ -51,6 +51,7 @@ OPERATIONS: Final = {
     ("PUT", "/applications/silent/consent"): {"manage-account", "manage-consent"},
     ("DELETE", "/applications/silent/consent"): {"manage-account", "manage-consent"},
     ("GET", "/groups"): {"manage-account", "view-groups"},
+    ("GET", "/certificates"): {"manage-account", "view-profile"},
     ("GET", "/linked-accounts"): {"manage-account", "view-profile"},
     ("GET", "/linked-accounts/x"): {"manage-account"},
     ("DELETE", "/linked-accounts/x"): {"manage-account"},

@@ -124,6 +124,12 @@ def test_a_session_ends_that_idles_and_one_in_use_does_not(lasting: Lasting) -> 
         assert lasting.stays(browser, after=199)
         assert lasting.refreshes(tokens, after=200)
     assert not lasting.refreshes(tokens, after=400)
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    refused = lasting.ask_for_token(**form).json()
+    assert refused["error_description"] == "Token is not active"
+    own = {"client_id": "app", "client_secret": SECRET}
+    url = browser.protocol("logout")
+    assert browser.http.post(url, data=own | form).status_code == httpx2.codes.NO_CONTENT
     assert not lasting.stays(browser, after=200 + _OVER)
 
 

@@ -254,6 +254,7 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
             fetch_networks="127.0.0.0/8",
             mail_networks="127.0.0.0/8",
             fetch_http="true",
+            events_file=folder / "events.jsonl",
             admin_password=ADMIN_PASSWORD,
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,

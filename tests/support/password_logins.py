@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Self
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.steps import Refused
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
@@ -39,6 +39,7 @@ from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -191,6 +192,7 @@ class Gateway:
             sessions=self.sessions,
             new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
             invalidation=self.invalidation,
+            limiter=RedisRateLimiter(self.client),
             marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
             web_authn=Fido2WebAuthn(),

@@ -232,7 +232,6 @@ REALMS = [
         offlineSessionMaxLifespanEnabled=True,
     ),
     _realm("idle-offline", offlineSessionIdleTimeout=606, offlineSessionMaxLifespanEnabled=True),
-    _realm("fleeting", ssoSessionIdleTimeout=3),
     {
         "realm": "master",
         "enabled": True,

@@ -78,7 +78,5 @@ from gateway.admin.access.role_index import (
     CREATE_REALM,
     RoleIndex,
     default_role,
-    default_role_ids,
-    expect_default_role,
     load_roles,
 )

@@ -22,17 +22,6 @@ def default_role(realm: Realm) -> RoleName:
     return RoleName(realm.default_role_name)
 
 
-async def default_role_ids(stores: Stores, realm: Realm) -> tuple[str, ...]:
-    """Return the ids of the roles that every new user of the realm has."""
-    role = await stores.roles.find(realm.id, default_role(realm).name)
-    return () if role is None else (role.id,)
-
-
-def expect_default_role(stores: Stores, realm: Realm) -> None:
-    """Read the default role together with the next statement of the transaction."""
-    stores.roles.expect_find(realm.id, default_role(realm).name)
-
-
 class RoleIndex:
     """The roles of one realm by name, within one transaction."""
 

@@ -13,7 +13,6 @@ from gateway.admin.access import (
     InvalidRequest,
     NotFound,
     WireFamily,
-    default_role_ids,
     duplicate_resource,
     require_changeable_clients,
     require_may_grant,
@@ -39,6 +38,7 @@ from gateway.admin.clients.sector_identifiers import SectorIdentifiers
 from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
+from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock

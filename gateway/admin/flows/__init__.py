@@ -6,7 +6,7 @@ from gateway.admin.flows.administration import FlowAdministration
 from gateway.admin.flows.authenticator_configs import AuthenticatorConfigs
 from gateway.admin.flows.executions import ExecutionAdministration
 from gateway.admin.flows.file_import import check_overrides, store_sign_in
-from gateway.admin.flows.required_actions import RequiredActions, default_actions, expect_actions
+from gateway.admin.flows.required_actions import RequiredActions
 from gateway.admin.flows.uses import require_bindable, require_existing_overrides
 
 

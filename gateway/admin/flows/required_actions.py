@@ -17,18 +17,18 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
+from gateway.authentication.new_accounts.new_users import realm_actions
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, RequiredAction
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,
     DEFAULT_ACTIONS,
     action_document,
-    actions_in,
     is_configurable,
     known_config,
     parse_action,
@@ -46,22 +46,6 @@ _LINE: Final = Text(most=255)
 _REGISTRATORS: Final = frozenset({CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP})
 _NOT_FOUND: Final = "Failed to find required action"
 _NOT_CONFIGURABLE: Final = "RequiredAction is not configurable"
-
-
-async def realm_actions(stores: Stores, realm_id: str) -> tuple[RequiredAction, ...]:
-    """Return the required actions of a realm, in their order."""
-    return actions_in(await stores.documents.list(realm_id, _KIND))
-
-
-def expect_actions(stores: Stores, realm_id: str) -> None:
-    """Read the required actions together with the next statement of the transaction."""
-    stores.documents.expect_list(realm_id, _KIND)
-
-
-async def default_actions(stores: Stores, realm_id: str) -> tuple[str, ...]:
-    """Return the aliases of the required actions of new users, in their order."""
-    actions = await realm_actions(stores, realm_id)
-    return tuple(each.alias for each in actions if each.enabled and each.is_default)
 
 
 class RequiredActions:

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.access import (
-    default_role_ids,
-)
 from gateway.admin.client_scopes import (
     read_scopes,
     scopes_of_clients,
@@ -40,6 +37,7 @@ from gateway.admin.realm_files.user_inputs import (
 )
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
 from gateway.admin.users import import_profile, store_new_user
+from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError

@@ -3,10 +3,11 @@
 Keycloak: KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD
 """
 
-from gateway.admin.access import ADMIN, default_role_ids
+from gateway.admin.access import ADMIN
 from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, ensure_keys, signing_algorithms
 from gateway.admin.realms.defaults import ensure_realm_defaults
 from gateway.admin.users import NewUser, store_new_user
+from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput

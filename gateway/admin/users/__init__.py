@@ -29,7 +29,7 @@ from gateway.admin.users.profiles import (
     import_profile,
     profile_components,
 )
-from gateway.admin.users.storing import NewUser, store_new_user, store_new_users
+from gateway.authentication.new_accounts.new_users import NewUser, store_new_user, store_new_users
 
 
 @dataclass(frozen=True, slots=True)

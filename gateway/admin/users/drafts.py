@@ -13,8 +13,8 @@ from uuid import uuid4
 from gateway.admin.access import (
     InvalidRequest,
 )
-from gateway.admin.flows import default_actions
 from gateway.authentication import permanent_lockout
+from gateway.authentication.new_accounts.new_users import default_actions
 from gateway.authentication.realm_profile import locked_names, profile_rules
 from gateway.domain.flows import REQUIRED_ACTIONS, UPDATE_PASSWORD
 from gateway.domain.limits.patterns import PatternMatches

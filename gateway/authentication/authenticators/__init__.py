@@ -1,5 +1,8 @@
 """The authenticators of flows, a file each."""
 
+from collections.abc import Sequence
+
+from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
 from gateway.authentication.authenticators.certificate_username import (
@@ -12,6 +15,14 @@ from gateway.authentication.authenticators.one_time_code_form import OneTimeCode
 from gateway.authentication.authenticators.passkey_form import PasskeyForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
+from gateway.authentication.authenticators.registration_page_form import (
+    RegistrationPageForm,
+)
+from gateway.authentication.authenticators.reset_choose_user import ResetChooseUser
+from gateway.authentication.authenticators.reset_credential_email import ResetCredentialEmail
+from gateway.authentication.authenticators.reset_links import ResetLinks
+from gateway.authentication.authenticators.reset_otp import ResetOtp
+from gateway.authentication.authenticators.reset_password import ResetPassword
 from gateway.authentication.authenticators.security_key_form import SecurityKeyForm
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
@@ -22,7 +33,9 @@ from gateway.authentication.authenticators.validate_one_time_password import (
 )
 from gateway.authentication.authenticators.validate_password import ValidatePassword
 from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
@@ -37,9 +50,16 @@ def authenticators(
     recovery_codes: RecoveryCodeCheck,
     sessions: SessionStore,
     *,
+    registrations: Registrations,
+    actions: Sequence[FormAction],
+    reset_links: ResetLinks,
+    updates: AccountUpdates,
     keys: KeyCheck,
 ) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts. `sessions` are the online ones."""
+    """Return every authenticator that acts.
+
+    `sessions` are the online ones, `actions` the parts of the form of registration.
+    """
     passkeys = Passkeys(keys)
     return (
         Cookie(accounts),
@@ -57,4 +77,9 @@ def authenticators(
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),
+        RegistrationPageForm(actions, registrations),
+        ResetChooseUser(accounts),
+        ResetCredentialEmail(accounts, reset_links),
+        ResetPassword(),
+        ResetOtp(updates),
     )

@@ -31,5 +31,11 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
     return current is None or session.notes.get(_NOTE) != _instant(current)
 
 
+def password_mark(account: Account) -> str:
+    """Return what tells this password of the user from the next one; empty without any."""
+    current = account.password
+    return "" if current is None else _instant(current)
+
+
 def _instant(credential: Credential) -> str:
     return str(round(credential.created_at.timestamp() * 1000))

@@ -37,6 +37,8 @@ BROWSER_SESSION: Final = "browser-session"
 JOINED: Final = "single-sign-on"
 """The note of a sign-in for which the session of the browser was enough."""
 Form = Mapping[str, str]
+FORCED_SIGN_IN: Final = "forced-sign-in"
+"""The note of a flow that changes credentials, after which the user signs in with them."""
 UNKNOWN_USER: Final = "unknown-user"
 """The note of a sign-in whose user name no user has; it goes on as if there were one."""
 

@@ -1,6 +1,5 @@
 """The required actions that users perform on pages: one file each, and a line here."""
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.email_updates import EmailUpdates
@@ -9,6 +8,7 @@ from gateway.authentication.link_mails import MailPauses
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.profile_updates import ProfileUpdates
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions.configure_otp import ConfigureOtp
 from gateway.authentication.required_actions.configure_recovery_codes import (
     ConfigureRecoveryCodes,

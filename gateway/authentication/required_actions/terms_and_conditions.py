@@ -5,6 +5,7 @@ The instant of the acceptance is kept in the user attribute `terms_and_condition
 """
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from gateway.authentication.account_updates import AccountUpdates
@@ -15,6 +16,7 @@ from gateway.authentication.errors import ActionDeclined
 from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.events import EventType
 from gateway.domain.flows import TERMS_AND_CONDITIONS
+from gateway.domain.users import User
 
 _ATTRIBUTE: Final = "terms_and_conditions"
 _DECLINED: Final = "termsAndConditionsDeclined"
@@ -40,9 +42,13 @@ class TermsAndConditions:
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         if "accept" not in form or "cancel" in form:
             raise ActionDeclined(sign_in.user.id, TERMS_AND_CONDITIONS, _DECLINED)
-        accepted_at = str(int(sign_in.now.timestamp()))
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            attributes = {**update.user.attributes, _ATTRIBUTE: (accepted_at,)}
-            accepted = replace(update.user, attributes=attributes)
+            accepted = with_accepted_terms(update.user, sign_in.now)
             await update.replace(accepted, performed=TERMS_AND_CONDITIONS)
         return Performed(AccountChanges((AccountChange(EventType.CUSTOM_REQUIRED_ACTION),)))
+
+
+def with_accepted_terms(user: User, now: datetime) -> User:
+    """Return the user, who has accepted the terms at this instant."""
+    accepted_at = str(int(now.timestamp()))
+    return replace(user, attributes={**user.attributes, _ATTRIBUTE: (accepted_at,)})

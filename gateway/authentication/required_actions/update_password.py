@@ -16,11 +16,10 @@ from gateway.authentication.engine.proven_password import (
 from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import InvalidUserCredentials
-from gateway.authentication.new_passwords import PasswordChanges, until_unchanged
+from gateway.authentication.new_passwords import PasswordChanges, require_hashable, until_unchanged
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import UPDATE_PASSWORD
-from gateway.domain.limits.password_hashing import MAX_PASSWORD_LENGTH
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
@@ -70,8 +69,7 @@ class UpdatePassword:
         Raises PasswordRefused, and InvalidUserCredentials where another browser was faster: this
         one has not proven the password that it would replace.
         """
-        if len(password.reveal()) > MAX_PASSWORD_LENGTH:  # whatever the policy says
-            raise PasswordRefused("MaxLength", "maximum length {0}.", MAX_PASSWORD_LENGTH)
+        require_hashable(password)
         realm, user = sign_in.realm, sign_in.user
         account = await self._accounts.reloaded(realm.id, user.id)
         if has_password(sign_in.begun) and is_former(sign_in.begun, account):

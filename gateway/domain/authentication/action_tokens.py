@@ -38,6 +38,8 @@ class ActionToken:
     email: str | None = field(default=None, repr=False)
     new_email: str | None = field(default=None, repr=False)
     """The address that takes the place of `email`. UPDATE_EMAIL"""
+    password: str | None = field(default=None, repr=False)
+    """What told the password of the user from the next one. RESET_CREDENTIALS"""
     sign_in: str | None = None
     actions: tuple[str, ...] = ()
     """Aliases of the required actions that the link begins. EXECUTE_ACTIONS"""

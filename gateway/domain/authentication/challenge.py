@@ -48,6 +48,14 @@ class FormName(StrEnum):
     """Button `accept`; the values `label` and `type` name the credential."""
     TERMS = "terms"
     """Buttons `accept` and `cancel`."""
+    REGISTER = "register"
+    """Fields as UPDATE_PROFILE, `password`, `password-confirm` and `termsAccepted` (`on`)."""
+    RESET_PASSWORD = "login-reset-password"  # noqa: S105 - the name of a page
+    """Field `username`."""
+    RESET_MAIL_SENT = "login-reset-sent"
+    """No field: the link of the mail goes on."""
+    RESET_OTP = "login-reset-otp"
+    """Field `selectedCredentialId`: one of `Challenge.devices`, which is removed."""
     SELECT_AUTHENTICATOR = "select-authenticator"
     """Field `authenticationExecution`: the id of one of `Challenge.other_ways`."""
 
@@ -73,6 +81,20 @@ class MessageKey(StrEnum):
     """Please specify password."""
     PASSWORDS_DIFFER = "notMatchPasswordMessage"
     """Passwords don't match."""
+    INVALID_PASSWORD_CONFIRM = "invalidPasswordConfirmMessage"  # noqa: S105 - a key of texts
+    """Password confirmation doesn't match."""
+    TERMS_REQUIRED = "termsAcceptanceRequired"
+    """You must agree to our terms and conditions."""
+    TOO_MANY_REGISTRATIONS = "tooManyRegistrationsMessage"
+    """Too many accounts were registered from this address."""
+    REGISTRATION_NOT_ALLOWED = "registrationNotAllowedMessage"
+    """Registration not allowed."""
+    RESET_MAIL_SENT = "emailSentMessage"
+    """You should receive an email shortly with further instructions."""
+    NO_DEVICE_SELECTED = "error-reset-otp-missing-id"
+    """Please choose an OTP configuration."""
+    RESET_NOT_ALLOWED = "resetCredentialNotAllowedMessage"
+    """Reset Credential not allowed."""
     UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts
     """You need to change your password to activate your account."""
     CONFIGURE_OTP = "configureTotpMessage"
@@ -216,7 +238,11 @@ class Challenge:
     enrollment: OtpEnrollment | None = None
     """That of CONFIGURE_OTP."""
     profile: tuple[ProfileField, ...] = ()
-    """That of UPDATE_PROFILE."""
+    """That of UPDATE_PROFILE and REGISTER."""
+    asks_password: bool = False
+    """Whether REGISTER has the fields of a password."""
+    asks_terms: bool = False
+    """Whether REGISTER asks to accept the terms."""
     recovery_codes: RecoveryCodeList | None = None
     """Those of CONFIGURE_RECOVERY_CODES."""
     registration: RegistrationRequest | None = None

@@ -29,6 +29,7 @@ CERTIFICATE: Final = "direct-grant-auth-x509-username"
 ALLOW: Final = "allow-access-authenticator"
 DENY: Final = "deny-access-authenticator"
 SESSION_LIMITS: Final = "user-session-limits"
+REGISTRATION_FORM: Final = "registration-page-form"
 USER_CONFIGURED: Final = "conditional-user-configured"
 USER_ROLE: Final = "conditional-user-role"
 USER_ATTRIBUTE: Final = "conditional-user-attribute"
@@ -36,6 +37,15 @@ CLIENT_SCOPE: Final = "conditional-client-scope"
 SUB_FLOW_EXECUTED: Final = "conditional-sub-flow-executed"
 CREDENTIAL_USED: Final = "conditional-credential"
 LEVEL: Final = "conditional-level-of-authentication"
+USER_CREATION: Final = "registration-user-creation"
+REGISTRATION_PASSWORD: Final = "registration-password-action"  # noqa: S105 - a form action
+REGISTRATION_TERMS: Final = "registration-terms-and-conditions"
+RESET_CHOOSE_USER: Final = "reset-credentials-choose-user"
+RESET_EMAIL: Final = "reset-credential-email"
+RESET_PASSWORD: Final = "reset-password"  # noqa: S105 - the name of an authenticator
+RESET_OTP: Final = "reset-otp"
+FORM_ACTIONS: Final = frozenset({USER_CREATION, REGISTRATION_PASSWORD, REGISTRATION_TERMS})
+"""The actions of forms that act: parts of the page of registration."""
 _EXPECTED: Final = "attribute_expected_value"
 PATTERNS: Final = frozenset({PATTERN, _EXPECTED})
 """Settings of authenticators that are, or may be, patterns."""
@@ -116,6 +126,11 @@ AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(CERTIFICATE, Place.FIRST),
     AuthenticatorKind(CODE, Place.LATER, "otp"),
     AuthenticatorKind(ALLOW, Place.LATER),
+    AuthenticatorKind(REGISTRATION_FORM, Place.NOWHERE),
+    AuthenticatorKind(RESET_CHOOSE_USER, Place.NOWHERE),
+    AuthenticatorKind(RESET_EMAIL, Place.NOWHERE),
+    AuthenticatorKind(RESET_PASSWORD, Place.NOWHERE),
+    AuthenticatorKind(RESET_OTP, Place.NOWHERE, required_action="CONFIGURE_TOTP"),
     AuthenticatorKind(DENY, Place.LATER),
     AuthenticatorKind(SESSION_LIMITS, Place.LATER, problem=_limits_problem),
     AuthenticatorKind(USER_CONFIGURED, Place.CONDITION),

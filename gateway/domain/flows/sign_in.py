@@ -4,16 +4,18 @@ Keycloak: the bound flows, required actions that are asked for by what is true o
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from typing import Final
 
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.flows.client_flow import CLIENT_METHODS, client_methods
 from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
 from gateway.domain.flows.flows import Flow, FlowKind, Flows
-from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow
+from gateway.domain.flows.registration import registration_flow
+from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow
 from gateway.domain.realm import FlowBindings
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
@@ -71,12 +73,22 @@ class RequiredAction:
     config: Mapping[str, str] = field(default_factory=dict)
 
 
+class FlowUse(StrEnum):
+    """What a flow in a browser begins with; the value is that of Keycloak's URL."""
+
+    SIGN_IN = "authenticate"
+    REGISTRATION = "registration"
+    RESET_CREDENTIALS = "reset-credentials"
+
+
 @dataclass(frozen=True, slots=True)
 class SignInRules:
     """The flows of a realm. A use without a flow refuses every sign-in: its flow is unusable."""
 
     direct_grant: SignInFlow | None = STANDARD_GRANT
     browser: SignInFlow | None = None
+    registration: SignInFlow | None = None
+    reset_credentials: SignInFlow | None = None
     flows: Mapping[str, SignInFlow] = field(default_factory=dict)
     """By id, for clients that have one of their own, and for sign-ins that go on."""
     direct_grants: frozenset[str] = frozenset()
@@ -109,15 +121,42 @@ class SignInRules:
         """Return how long a user waits before the action sends another mail."""
         return self.resend_pauses.get(alias, _RESEND_PAUSE)
 
+    def every_step(self) -> Iterator[FlowStep]:
+        """Yield the steps of all flows that sign users in."""
+        for flow in (self.browser, self.direct_grant, *self.flows.values()):
+            if flow is not None:
+                yield from flow.every_step()
+
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""
-        for bound in (self.browser, self.direct_grant):
+        for bound in (
+            self.browser,
+            self.direct_grant,
+            self.registration,
+            self.reset_credentials,
+        ):
             if bound is not None and bound.id == flow_id:
                 return bound
         return self.flows.get(flow_id)
 
-    def browser_flow(self, overrides: Mapping[str, str]) -> SignInFlow | None:
-        """Return the flow of a client's page; None refuses the sign-in."""
+    def use_of(self, flow_id: str) -> FlowUse:
+        """Return what a sign-in that runs the flow has begun with."""
+        for use, bound in (
+            (FlowUse.REGISTRATION, self.registration),
+            (FlowUse.RESET_CREDENTIALS, self.reset_credentials),
+        ):
+            if bound is not None and bound.id == flow_id:
+                return use
+        return FlowUse.SIGN_IN
+
+    def browser_flow(
+        self, overrides: Mapping[str, str], use: FlowUse = FlowUse.SIGN_IN
+    ) -> SignInFlow | None:
+        """Return the flow of a client's page; None where it is not possible."""
+        if use is FlowUse.REGISTRATION:
+            return self.registration
+        if use is FlowUse.RESET_CREDENTIALS:
+            return self.reset_credentials
         own = overrides.get(BROWSER)
         return self.browser if own is None else self.flows.get(own)
 
@@ -153,6 +192,8 @@ def sign_in_rules(
     return SignInRules(
         direct_grant=usable[grant.id] if grant is not None and grant.id in grants else None,
         browser=None if browser is None else usable.get(browser.id),
+        registration=_bound(flows, bindings.registration, registration_flow),
+        reset_credentials=_bound(flows, bindings.reset_credentials, sign_in_flow),
         flows=usable,
         direct_grants=grants,
         client_methods=frozenset() if clients is None else _methods(flows, clients),
@@ -196,6 +237,19 @@ def _may_sign_in(flow: Flow, bindings: FlowBindings) -> bool:
         return False
     bound = flow.alias in {bindings.browser, bindings.direct_grant}
     return bound or not flow.built_in or flow.alias in _BUILT_IN
+
+
+def _bound(
+    flows: Flows, alias: str | None, read: Callable[[Flows, Flow], SignInFlow]
+) -> SignInFlow | None:
+    """Return the flow that is bound to a use; None where it cannot be used."""
+    flow = flows.named(alias)
+    if flow is None:
+        return None
+    try:
+        return read(flows, flow)
+    except UnusableSetting:
+        return None
 
 
 def _usable(flows: Flows, flow: Flow) -> SignInFlow | None:

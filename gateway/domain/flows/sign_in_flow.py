@@ -32,6 +32,8 @@ class FlowStep:
     config: Mapping[str, str] = field(default_factory=dict)
     flow: "SignInFlow | None" = None
     id: str = field(default="", compare=False)
+    actions: "tuple[FlowStep, ...]" = ()
+    """The enabled actions of an authenticator that is a form of several parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,8 @@ def _content(step: FlowStep) -> Sequence[object]:
     """Return what a sign-in is run by; a sub-flow's own steps follow it in the text."""
     inner = None if step.flow is None else len(tuple(step.flow.every_step()))
     config = sorted(step.config.items())
-    return step.id, step.requirement, step.authenticator, config, inner
+    actions = [_content(action) for action in step.actions]
+    return step.id, step.requirement, step.authenticator, config, inner, actions
 
 
 class _Reading:
@@ -126,4 +129,6 @@ class _Reading:
     def _authenticator(self, execution: Execution) -> FlowStep:
         config = self._flows.config_of(execution)
         name = execution.authenticator or ""
-        return FlowStep(execution.requirement, name, config, id=execution.id)
+        form = self._flows.find(execution.flow)
+        actions = () if form is None else tuple(map(self._authenticator, form.effective))
+        return FlowStep(execution.requirement, name, config, actions=actions, id=execution.id)

@@ -29,3 +29,14 @@ from gateway.domain.realm.sign_in import (
 )
 from gateway.domain.realm.smtp import Smtp
 from gateway.domain.realm.web_authn import NOT_SPECIFIED, PasskeyPolicy, WebAuthnPolicy, option
+from gateway.domain.realm.webhook import (
+    LONGEST_WEBHOOK_SECRET,
+    SHORTEST_WEBHOOK_SECRET,
+    WEBHOOK_EVENTS,
+    WEBHOOK_SECRET,
+    WEBHOOK_URL,
+    Webhook,
+    are_event_names,
+    is_webhook_url,
+    webhook_of,
+)

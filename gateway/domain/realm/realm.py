@@ -16,6 +16,7 @@ from gateway.domain.realm.security_headers import SecurityHeaders
 from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
 from gateway.domain.realm.smtp import Smtp
 from gateway.domain.realm.web_authn import PasskeyPolicy, WebAuthnPolicy
+from gateway.domain.secrets import Secret
 
 
 class SslRequired(StrEnum):
@@ -119,6 +120,8 @@ class Realm:
     flows: FlowBindings = field(default_factory=FlowBindings)
     attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
     """`attributes`: free strings, order kept."""
+    webhook_secret: Secret | None = None
+    """The attribute `realmgate.webhook.secret`, which is never among `attributes`."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
     """Settings without a rule of their own (themes, unknown ones), by JSON name.
 

@@ -34,6 +34,12 @@ from gateway.http.pages.page_kind import PageKind
 from gateway.http.pages.page_kind import fixed_title as _fixed
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.views import (
     AlreadySignedInPage,
@@ -91,6 +97,10 @@ PAGES: Final[Mapping[type, PageKind]] = {
     UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
     ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
+    RegisterPage: _SIGN_IN("register", _fixed("registerTitle")),
+    ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
+    ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
+    ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("doLogIn")),
     RecoveryCodePage: _SIGN_IN(
         "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
     ),

@@ -24,6 +24,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -227,6 +233,48 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         message=Message(Text("invalidProfileMessage")),
         may_cancel=True,
+    ),
+    "register": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(name="username", label="${username}", required=True),
+            ProfileInput(name="email", label="${email}", required=True),
+            ProfileInput(name="firstName", label="${firstName}", required=True),
+            ProfileInput(name="lastName", label="${lastName}", required=True),
+        ),
+    ),
+    "register-refused": RegisterPage(
+        action=_ACTION,
+        login_url=_RESTART,
+        client=_CLIENT,
+        fields=(
+            ProfileInput(
+                name="email",
+                label="${email}",
+                value=_USER,
+                required=True,
+                errors=(Text("emailExistsMessage"),),
+            ),
+            ProfileInput(name="lastName", label="${lastName}", value="Schmidt"),
+        ),
+        asks_terms=True,
+        message=Message(Text("invalidProfileMessage")),
+    ),
+    "login-reset-password": ResetPasswordPage(
+        action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER
+    ),
+    "login-reset-sent": ResetMailSentPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        message=Message(Text("emailSentMessage"), MessageKind.INFO),
+    ),
+    "login-reset-otp": ResetOtpPage(
+        action=_ACTION,
+        client=_CLIENT,
+        devices=(("1", "iPhone"), ("2", "")),
+        message=Message(Text("error-reset-otp-missing-id")),
     ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,

@@ -25,6 +25,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 
 
 class UsernameLabel(StrEnum):
@@ -313,6 +319,10 @@ View = (
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
+    | RegisterPage
+    | ResetPasswordPage
+    | ResetMailSentPage
+    | ResetOtpPage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage

@@ -8,12 +8,15 @@ from urllib.parse import urlencode
 import orjson
 
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.flows import FlowUse
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 ACTION_TOKEN: Final = "action-token"  # noqa: S105 - a part of a URL
-AUTHENTICATE: Final = "authenticate"
+AUTHENTICATE: Final = FlowUse.SIGN_IN.value
 CONSENT: Final = "consent"
 REQUIRED_ACTION: Final = "required-action"
+REGISTRATION: Final = FlowUse.REGISTRATION.value
+RESET_CREDENTIALS: Final = FlowUse.RESET_CREDENTIALS.value
 RESTART: Final = "restart"
 _LONGEST: Final = 8 * 1024
 
@@ -25,11 +28,15 @@ def action_url(
     session: AuthenticationSession,
     *,
     with_code: bool = True,
+    with_execution: bool = True,
 ) -> str:
-    """Return the URL of an action of a sign-in; a link that changes nothing is without its code."""
+    """Return the URL of an action of a sign-in; a link that changes nothing is without its code.
+
+    A link to another flow is without the execution, which belongs to this one.
+    """
     pairs = {
         "session_code": session.session_code if with_code else None,
-        "execution": session.waits_for,
+        "execution": session.waits_for if with_execution else None,
         "client_id": asked.client.client.client_id,
         "tab_id": session.tab_id,
         "client_data": write_client_data(asked),
@@ -43,6 +50,7 @@ _CLIENT_DATA: Final = {
     "rt": "response_type",
     "rm": "response_mode",
     "st": "state",
+    "ap": "account_page",
 }
 """Keycloak's names of what a form keeps of the request, and the names of parameters."""
 

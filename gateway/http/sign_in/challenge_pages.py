@@ -1,11 +1,17 @@
 """The page for each form that a sign-in asks for: one line of `_VIEWS` each."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName
-from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM
+from gateway.domain.flows import (
+    CODE_FORM,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowUse,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
@@ -21,6 +27,12 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.registration_views import (
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
+)
 from gateway.http.pages.views import (
     LoginPage,
     OneTimeCodeDevice,
@@ -47,6 +59,8 @@ class PagePlace:
     restart_url: str
     client: ClientDisplay
     login: LoginSettings
+    other_flows: Mapping[FlowUse, str] = field(default_factory=dict)
+    """The links to what the realm offers beside signing in."""
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:
@@ -80,6 +94,8 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
         passkeys=challenge.assertion,
     )
@@ -94,6 +110,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         username_label=_label(place.login),
         offers_remember_me=challenge.remember_me_offered,
         remember_me=challenge.fields.get("rememberMe") == _ON,
+        registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
         passkeys=challenge.assertion,
     )
@@ -106,6 +123,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         attempted_username=challenge.fields.get("username", ""),
         client=place.client,
         message=_message(challenge),
+        reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
         passkeys=challenge.assertion,
     )
@@ -166,6 +184,45 @@ def _profile(challenge: Challenge, place: PagePlace) -> View:
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
+    )
+
+
+def _register(challenge: Challenge, place: PagePlace) -> View:
+    return RegisterPage(
+        action=place.action,
+        login_url=place.restart_url,
+        fields=tuple(map(profile_input, challenge.profile)),
+        asks_password=challenge.asks_password,
+        asks_terms=challenge.asks_terms,
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
+    )
+
+
+def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
+    return ResetPasswordPage(
+        action=place.action,
+        login_url=place.restart_url,
+        username=challenge.fields.get("username", ""),
+        username_label=_label(place.login),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
+def _reset_mail_sent(challenge: Challenge, place: PagePlace) -> View:
+    return ResetMailSentPage(
+        login_url=place.restart_url, client=place.client, message=_message(challenge)
+    )
+
+
+def _reset_device(challenge: Challenge, place: PagePlace) -> View:
+    return ResetOtpPage(
+        action=place.action,
+        devices=tuple((each.id, each.label) for each in challenge.devices),
+        client=place.client,
+        message=_message(challenge),
     )
 
 
@@ -295,6 +352,10 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_PASSWORD: _new_password,
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
+    FormName.REGISTER: _register,
+    FormName.RESET_PASSWORD: _forgotten_password,
+    FormName.RESET_MAIL_SENT: _reset_mail_sent,
+    FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
     FormName.SECURITY_KEY: _security_key,

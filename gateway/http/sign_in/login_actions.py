@@ -5,8 +5,10 @@ leads back to the client, or begins the sign-in again. Keycloak: 12.11, 12.12
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.flows import FlowUse
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply
@@ -14,8 +16,9 @@ from gateway.http.sign_in.action_urls import read_client_data
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
+from gateway.protocol.account_console import account_result
 from gateway.protocol.authorization import RedirectError
-from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome
+from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Respond
 
 _Action = Callable[[BrowserRequest, AuthenticationSession, Browser], Awaitable[Outcome]]
 
@@ -38,6 +41,15 @@ class LoginActions:
     async def authenticate(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Take a form; without a `session_code` show the page that waits for the user."""
         return await self._act(request, exchange, self._authenticate)
+
+    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take the form of registration, or go on with it in this tab."""
+        return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
+
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take a form of the reset of credentials, or go on with it in this tab."""
+        use = FlowUse.RESET_CREDENTIALS
+        return await self._act(request, exchange, partial(self._switch, use=use))
 
     async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         """Begin the sign-in of a tab again."""
@@ -71,6 +83,9 @@ class LoginActions:
 
     async def _without_session(self, request: BrowserRequest, browser: Browser) -> Outcome:
         data = read_client_data(request.protocol.parameters.get("client_data"))
+        result = account_result(data)
+        if result is not None and browser.identity is not None:
+            return Respond(result)
         return await self._sign_in.after_end(request.protocol, browser, data)
 
     async def _authenticate(
@@ -79,6 +94,18 @@ class LoginActions:
         if request.is_form:
             return await self._sign_in.submit(request.protocol, session, browser, request.form)
         return await self._sign_in.show(request.protocol, session, browser)
+
+    async def _switch(
+        self,
+        request: BrowserRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        *,
+        use: FlowUse,
+    ) -> Outcome:
+        if request.is_form:
+            return await self._sign_in.submit(request.protocol, session, browser, request.form)
+        return await self._sign_in.switch(request.protocol, session, browser, use)
 
     async def _restart(
         self, request: BrowserRequest, session: AuthenticationSession, browser: Browser

@@ -1,6 +1,7 @@
 """The response for each outcome of a request for a sign-in: a page, or the client's response."""
 
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 
 from gateway.domain.authentication import LOCALE, AuthenticationSession
@@ -23,7 +24,6 @@ from gateway.http.pages.views import (
 from gateway.http.replies import NOT_KEPT, Reply
 from gateway.http.sign_in.account_urls import result_url
 from gateway.http.sign_in.action_urls import (
-    AUTHENTICATE,
     CONSENT,
     REQUIRED_ACTION,
     RESTART,
@@ -46,6 +46,7 @@ from gateway.protocol.browser_sign_in import (
     Outcome,
     Respond,
     Stop,
+    offered_flows,
 )
 from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse, Redirect, deliver
@@ -104,7 +105,8 @@ class OutcomeReplies:
     async def _ask(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> Reply:
         protocol, session, asked = request.protocol, outcome.session, outcome.asked
         cookies = self._cookies.began(protocol, asked, session.id)
-        shown = action_url(protocol.issuer, _action(session), asked, session, with_code=False)
+        action = _action(request, session)
+        shown = action_url(protocol.issuer, action, asked, session, with_code=False)
         view = self._view(request, outcome)
         request = replace(request, wishes=_wishes(request.wishes, session, outcome.locale))
         return await self._show(request, view, asked.client.client, cookies, url=shown)
@@ -119,11 +121,16 @@ class OutcomeReplies:
                 client=client,
                 scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
             )
+        link = partial(action_url, issuer, asked=asked, session=session, with_code=False)
         place = PagePlace(
-            action=action_url(issuer, _action(session), asked, session),
-            restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
+            action=action_url(issuer, _action(request, session), asked, session),
+            restart_url=link(RESTART),
             client=client,
             login=request.protocol.realm.realm.login,
+            other_flows={
+                use: link(use.value, with_execution=False)
+                for use in offered_flows(request.protocol.realm)
+            },
         )
         return challenge_view(outcome.challenge, place)
 
@@ -148,7 +155,9 @@ class OutcomeReplies:
         issuer, asked, session = request.protocol.issuer, outcome.asked, outcome.session
         view = PageExpiredPage(
             restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
-            continue_url=action_url(issuer, _action(session), asked, session, with_code=False),
+            continue_url=action_url(
+                issuer, _action(request, session), asked, session, with_code=False
+            ),
             client=client_display(asked.client.client),
         )
         return await self._show(request, view, asked.client.client)
@@ -200,8 +209,10 @@ def _stopped(outcome: Stop, exchange: Exchange) -> View:
     return ErrorPage(message=message, error_id=exchange.request_id, client=client)
 
 
-def _action(session: AuthenticationSession) -> str:
-    return AUTHENTICATE if session.required_action is None else REQUIRED_ACTION
+def _action(request: BrowserRequest, session: AuthenticationSession) -> str:
+    if session.required_action is not None:
+        return REQUIRED_ACTION
+    return request.protocol.realm.sign_in.use_of(session.flow).value
 
 
 def _redirect(request: BrowserRequest, url: str, cookies: tuple[Cookie, ...]) -> Reply:

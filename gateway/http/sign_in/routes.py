@@ -12,7 +12,9 @@ from gateway.http.sign_in.action_urls import (
     ACTION_TOKEN,
     AUTHENTICATE,
     CONSENT,
+    REGISTRATION,
     REQUIRED_ACTION,
+    RESET_CREDENTIALS,
     RESTART,
 )
 from gateway.http.sign_in.authorization import AuthorizationHandler
@@ -45,6 +47,8 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         (AUTHENTICATE, actions.authenticate, _FORM),
         (REQUIRED_ACTION, actions.authenticate, _FORM),
         (CONSENT, actions.consent, _FORM),
+        (REGISTRATION, actions.register, _FORM),
+        (RESET_CREDENTIALS, actions.reset_credentials, _FORM),
         (RESTART, actions.restart, _GET),
     )
     own = [
@@ -56,6 +60,12 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
         _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
         _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
     ]
+    begin = handlers.authorization
+    begins: tuple[tuple[str, BrowserHandler], ...] = (
+        ("auth", begin),
+        ("registrations", begin.register),
+        ("forgot-credentials", begin.reset_credentials),
+    )
     own.append(
         _route(
             f"{_REALM}/login-actions/{ACTION_TOKEN}",
@@ -66,11 +76,18 @@ def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> lis
             event=EventType.EXECUTE_ACTION_TOKEN,
         )
     )
-    path = f"{_REALM}/protocol/openid-connect/auth"
+    return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
+
+
+def _beginning(
+    name: str, handler: BrowserHandler, handlers: SignInHandlers, context: RealmContext
+) -> Route:
+    """Return an endpoint for requests of clients."""
+    path = f"{_REALM}/protocol/openid-connect/{name}"
     endpoint = BrowserEndpoint(
-        path, handlers.authorization, context, handlers.pages, methods=_FORM, has_own_forms=False
+        path, handler, context, handlers.pages, methods=_FORM, has_own_forms=False
     )
-    return [Route(path, endpoint), *own]
+    return Route(path, endpoint)
 
 
 def _route(

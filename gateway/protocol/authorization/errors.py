@@ -49,6 +49,7 @@ class PageMessage(StrEnum):
     invalidTokenRequiredActions = (  # noqa: N815
         "Required actions included in the link are not valid."
     )
+    resetCredentialNotAllowedMessage = "Reset Credential not allowed"  # noqa: N815
     linkNotValidMessage = (  # noqa: N815
         "This link is not valid. Open the whole link of the mail, or ask for a new one."
     )

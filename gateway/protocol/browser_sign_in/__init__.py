@@ -14,3 +14,4 @@ from gateway.protocol.browser_sign_in.outcomes import (
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.sign_in import BrowserSignIn
+from gateway.protocol.browser_sign_in.visit import offered_flows

@@ -2,16 +2,87 @@
 
 from dataclasses import replace
 
-from gateway.authentication.engine import SignedIn
+from gateway.authentication.engine import PageExpired, SignedIn, Step
+from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import UserSession
-from gateway.protocol.browser_sign_in.outcomes import SignInResponse
-from gateway.protocol.browser_sign_in.visit import Visit
+from gateway.protocol.authorization import Prompt
+from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
+from gateway.protocol.browser_sign_in.visit import Visit, note_changes
 from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.sign_in_results.consents import (
+    ConsentDetail,
+    ConsentItem,
+    Consents,
+    requested,
+)
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionEnded
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
-def action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
+async def note_account_changes(sessions: Sessions, visit: Visit, step: Step) -> None:
+    """Note what the user has changed in the account, and end other sessions on request."""
+    if isinstance(step, PageExpired):
+        return
+    noted, session = step.account_changes, step.session
+    if not noted.changes:
+        return
+    note_changes(visit, session, noted.changes)
+    if noted.ends_other_sessions and session.user_id is not None:
+        await sessions.log_out_others(
+            visit.request.realm.realm,
+            session.user_id,
+            keep=visit.browser.user_session,
+            now=visit.request.now,
+        )
+
+
+async def consent_items(
+    consents: Consents, visit: Visit, user: UserEntry
+) -> tuple[ConsentItem, ...]:
+    """Return what the user is asked for; nothing where no consent is required."""
+    asked, client = visit.asked, visit.client
+    if visit.purpose.is_always_confirmed:
+        itself = ConsentItem(client.client_id, client.display.name)
+        return requested(user, asked.scopes) or (itself,)
+    again = Prompt.CONSENT in asked.prompt
+    return await consents.missing(client, user, asked.scopes, ask_again=again)
+
+
+def finished_sign_in(
+    visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
+) -> FinishedSignIn:
+    """Return what the response is made of."""
+    return FinishedSignIn(
+        user=user,
+        joins=None if step.is_fresh else step.joins,
+        current=visit.browser.user_session,
+        level=step.level,
+        remember_me=step.session.remember_me,
+        notes=step.session_notes,
+        consent=consent,
+        action=_action_parameters(visit, step),
+    )
+
+
+def with_new_session(
+    visit: Visit,
+    step: SignedIn,
+    response: SignInResponse,
+    session: UserSession,
+) -> Respond:
+    """Return the response with what the browser keeps of a new session."""
+    remembered = step.user.username if step.session.remember_me else ""
+    offered = visit.request.realm.realm.login.remember_me
+    return Respond(
+        response,
+        session,
+        browser_id=None if visit.is_new else step.session.id,
+        remember=remembered if offered else None,
+    )
+
+
+def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
     """Return the result of the action that the client asked for. Keycloak: 12.10."""
     if visit.asked.action is None or step.action_status is None:
         return {}

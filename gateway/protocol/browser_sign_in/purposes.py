@@ -243,6 +243,13 @@ class Purposes:
             return self.of_link(restore_link(stored, request.realm, client))
         return self.of_client(await self._endpoint.resume(request, stored))
 
+    async def sent_back(
+        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
+    ) -> Purpose:
+        """Return what the browser says was asked for: the redirect URI is verified, no more."""
+        stored = {"scope": "", **client_data, "client_id": client_id}
+        return await self.resume(request, stored)
+
 
 def _failure(event_error: str | None) -> EventFailure | None:
     return None if event_error is None else EventFailure(event_error)

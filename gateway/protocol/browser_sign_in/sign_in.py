@@ -7,14 +7,15 @@ of the browser everything is in the authentication session. Keycloak: 12.10 to 1
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gateway.authentication.authenticators.reset_links import proven_by_link
 from gateway.authentication.engine import (
     Challenged,
     Ended,
-    PageExpired,
     Refused,
     SignedIn,
     Step,
 )
+from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined
 from gateway.authentication.resumable_sign_in import ResumableSignIn
 from gateway.domain.authentication import (
@@ -23,6 +24,7 @@ from gateway.domain.authentication import (
     Stage,
 )
 from gateway.domain.events import EventError, EventType
+from gateway.domain.flows import FlowUse
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import (
@@ -30,7 +32,14 @@ from gateway.protocol.authorization import (
     Prompt,
 )
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.finishing import action_parameters, completed, is_hinted
+from gateway.protocol.browser_sign_in.finishing import (
+    completed,
+    consent_items,
+    finished_sign_in,
+    is_hinted,
+    note_account_changes,
+    with_new_session,
+)
 from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
@@ -40,9 +49,11 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
-from gateway.protocol.browser_sign_in.purposes import Purpose, Purposes
+from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
+    closed,
+    different_user,
     expired,
     refused,
     unusable,
@@ -51,7 +62,6 @@ from gateway.protocol.browser_sign_in.step_outcomes import (
 from gateway.protocol.browser_sign_in.visit import (
     Visit,
     event_details,
-    note_changes,
     note_declined,
     with_locale,
 )
@@ -60,13 +70,10 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
-    ConsentItem,
     Consents,
-    requested,
 )
 from gateway.protocol.sign_in_results.session_joining import (
     DifferentUser,
-    FinishedSignIn,
     SessionEnded,
 )
 
@@ -93,12 +100,15 @@ class BrowserSignIn:
         self._sessions = sessions
 
     async def begin(
-        self, request: ProtocolRequest, asked: AuthorizationRequest, browser: Browser
+        self,
+        request: ProtocolRequest,
+        asked: AuthorizationRequest,
+        browser: Browser,
+        use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
-        """Begin the sign-in that a client asks for."""
-        return await self._begin(
-            Visit(request, self._purposes.of_client(asked), browser, is_new=True)
-        )
+        """Begin the sign-in that a client asks for; `use` is what it begins with."""
+        purpose = self._purposes.of_client(asked)
+        return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
 
     async def begin_for_device(
         self, request: ProtocolRequest, device: DeviceConnection, browser: Browser
@@ -135,10 +145,36 @@ class BrowserSignIn:
         session = visit.proven_session(flow, user_id, actions)
         return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
 
-    async def _begin(self, visit: Visit) -> Outcome:
+    async def begin_reset(
+        self,
+        request: ProtocolRequest,
+        link: FollowedLink,
+        browser: Browser,
+        *,
+        user_id: str,
+        waiting: AuthenticationSession | None,
+    ) -> Outcome:
+        """Let the user of a link reset the credentials; the link has proven the user.
+
+        What this browser asked for follows where its sign-in is `waiting` for the link.
+        """
+        purpose = self._purposes.of_link(link)
+        if waiting is not None:
+            purpose = await self._purposes.resume(request, waiting.request)
+            await self._sign_ins.end(waiting)
+        visit = Visit(request, purpose, browser, is_new=True, use=FlowUse.RESET_CREDENTIALS)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
+        request.event.begin(EventType.LOGIN)
+        request.event.client_id = visit.client.client_id
+        session = proven_by_link(visit.new_session(flow), user_id)
+        return await self._after(visit, await self._sign_ins.begin(visit.context, session))
+
+    async def _begin(self, visit: Visit) -> Outcome:
+        flow, stop = visit.flow, closed(visit)
+        if flow is None or stop is not None:
+            return stop or unusable(visit)
         may_ask = Prompt.NONE not in visit.asked.prompt
         session = visit.new_session(flow)
         step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
@@ -155,6 +191,8 @@ class BrowserSignIn:
         visit = await self._visit(request, session, browser)
         if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
+        if session.stage is Stage.FLOW and (stop := closed(visit)) is not None:
+            return stop
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
         step = await self._sign_ins.submit(visit.context, session, execution, form, code)
@@ -184,11 +222,24 @@ class BrowserSignIn:
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
-        """Begin the flow again in the same tab."""
+        """Begin to sign in again in the same tab."""
         visit = await self._visit(request, session, browser)
         if not visit.purpose.has_flow:
             return await self._after(visit, await self._sign_ins.show(visit.context, session))
         return await self._restart(visit, session)
+
+    async def switch(
+        self,
+        request: ProtocolRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        use: FlowUse,
+    ) -> Outcome:
+        """Go on in the same tab with something else, such as registration, or show its page."""
+        visit = await self._visit(request, session, browser)
+        if visit.use is use or not visit.purpose.has_flow:
+            return await self.show(request, session, browser)
+        return await self._restart(visit, session, use)
 
     async def decide(
         self,
@@ -242,7 +293,7 @@ class BrowserSignIn:
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         request.event.begin(EventType.LOGIN)
         if browser.identity is not None and client_id is not None and client_data:
-            purpose = await self._sent_back(request, client_id, client_data)
+            purpose = await self._purposes.sent_back(request, client_id, client_data)
             error, text = "temporarily_unavailable", "authentication_expired"
             raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
         if browser.identity is not None:
@@ -251,13 +302,6 @@ class BrowserSignIn:
         request.event.fail(EventError.COOKIE_NOT_FOUND)
         return Stop(MessageKey.COOKIE_NOT_FOUND)
 
-    async def _sent_back(
-        self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]
-    ) -> Purpose:
-        """Return what the browser says was asked for: the redirect URI is verified, no more."""
-        stored = {"scope": "", **client_data, "client_id": client_id}
-        return await self._purposes.resume(request, stored)
-
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Visit:
@@ -265,13 +309,20 @@ class BrowserSignIn:
         purpose = await self._purposes.resume(request, session.request)
         request.event.begin(EventType.LOGIN)
         request.event.client_id = purpose.asked.client.client.client_id
-        return Visit(request, purpose, browser)
+        use = request.realm.sign_in.use_of(session.flow)
+        return Visit(request, purpose, browser, use=use)
 
-    async def _restart(self, visit: Visit, session: AuthenticationSession) -> Outcome:
+    async def _restart(
+        self,
+        visit: Visit,
+        session: AuthenticationSession,
+        use: FlowUse = FlowUse.SIGN_IN,
+    ) -> Outcome:
         """Run the flow that the client has now from its beginning."""
-        flow = visit.flow
-        if flow is None:
-            return unusable(visit)
+        visit = replace(visit, use=use)
+        flow, stop = visit.flow, closed(visit)
+        if flow is None or stop is not None:
+            return stop or unusable(visit)
         moved = replace(session, flow=flow.id, flow_version=flow.version)
         return await self._after(visit, await self._sign_ins.restart(visit.context, moved))
 
@@ -281,10 +332,11 @@ class BrowserSignIn:
         """Start over where the client's flow is no longer the one that the sign-in began with."""
         if not visit.purpose.has_flow or visit.follows_flow_of(session):
             return None
-        return with_message(await self._restart(visit, session), MessageKey.LOGIN_TIMEOUT)
+        again = await self._restart(visit, session, visit.use)
+        return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
     async def _after(self, visit: Visit, step: Step) -> Outcome:
-        await self._note_changes(visit, step)
+        await note_account_changes(self._sessions, visit, step)
         match step:
             case Challenged():
                 return challenged(visit, step)
@@ -302,22 +354,6 @@ class BrowserSignIn:
                 return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
         return expired(visit, step.session)
 
-    async def _note_changes(self, visit: Visit, step: Step) -> None:
-        """Note what the user has changed in the account, and end other sessions on request."""
-        if isinstance(step, PageExpired):
-            return
-        noted, session = step.account_changes, step.session
-        if not noted.changes or session.user_id is None:
-            return
-        note_changes(visit, session, noted.changes)
-        if noted.ends_other_sessions:
-            await self._sessions.log_out_others(
-                visit.request.realm.realm,
-                session.user_id,
-                keep=visit.browser.user_session,
-                now=visit.request.now,
-            )
-
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
         if not is_hinted(asked, step.user.id):
@@ -328,25 +364,20 @@ class BrowserSignIn:
             await self._sign_ins.end(step.session)
             visit.request.event.withdraw()
             return page
+        if FORCED_SIGN_IN in step.session.notes:
+            await self._sign_ins.end(step.session)
+            again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
+            return with_message(await self._begin(again), MessageKey.ACCOUNT_UPDATED)
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)
-        items = await self._consent_items(visit, user)
+        items = await consent_items(self._consents, visit, user)
         if items:
             return await self._ask_consent(
                 visit, AskConsent(step.session, asked, items, user.user.locale)
             )
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
-
-    async def _consent_items(self, visit: Visit, user: UserEntry) -> tuple[ConsentItem, ...]:
-        """Return what the user is asked for; nothing where no consent is required."""
-        asked, client = visit.asked, visit.client
-        if visit.purpose.is_always_confirmed:
-            itself = ConsentItem(client.client_id, client.display.name)
-            return requested(user, asked.scopes) or (itself,)
-        again = Prompt.CONSENT in asked.prompt
-        return await self._consents.missing(client, user, asked.scopes, ask_again=again)
 
     async def _ask_consent(self, visit: Visit, ask: AskConsent) -> Outcome:
         if Prompt.NONE in visit.asked.prompt:
@@ -362,16 +393,7 @@ class BrowserSignIn:
         if not visit.is_new:
             await self._sign_ins.end(step.session)
         visit.request.event.details |= step.event_details
-        finished = FinishedSignIn(
-            user=user,
-            joins=None if step.is_fresh else step.joins,
-            current=visit.browser.user_session,
-            level=step.level,
-            remember_me=step.session.remember_me,
-            notes=step.session_notes,
-            consent=consent,
-            action=action_parameters(visit, step),
-        )
+        finished = finished_sign_in(visit, step, user, consent)
         try:
             response, session = await completed(visit, finished)
         except SessionEnded:
@@ -379,18 +401,10 @@ class BrowserSignIn:
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)
             return with_message(await self._begin(signed_out), MessageKey.LOGIN_TIMEOUT)
         except DifferentUser:
-            visit.request.event.fail(EventError.DIFFERENT_USER_AUTHENTICATED)
-            return Stop(MessageKey.DIFFERENT_USER, visit.client, (user.user.username,))
+            return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        remembered = user.user.username if step.session.remember_me else ""
-        offered = visit.request.realm.realm.login.remember_me
-        return Respond(
-            response,
-            session,
-            browser_id=None if visit.is_new else step.session.id,
-            remember=remembered if offered else None,
-        )
+        return with_new_session(visit, step, response, session)
 
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""

@@ -2,16 +2,33 @@
 
 from dataclasses import replace
 from http import HTTPStatus
+from typing import Final
 
 from gateway.authentication.engine import Challenged
 from gateway.authentication.errors import AccountNotSetUp, ActionForbidden, SignInRefused
 from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
-from gateway.domain.events import EventError
+from gateway.domain.events import EventError, EventType
+from gateway.domain.flows import FlowUse
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.outcomes import AskUser, Expired, Outcome, Stop
 from gateway.protocol.browser_sign_in.visit import Visit, note_failure
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
+
+_NO_FLOW: Final = (EventType.LOGIN, EventError.NOT_ALLOWED, MessageKey.UNEXPECTED_ERROR)
+_UNUSABLE: Final = {
+    FlowUse.REGISTRATION: (
+        EventType.REGISTER,
+        EventError.REGISTRATION_DISABLED,
+        MessageKey.REGISTRATION_NOT_ALLOWED,
+    ),
+    FlowUse.RESET_CREDENTIALS: (
+        EventType.RESET_PASSWORD,
+        EventError.NOT_ALLOWED,
+        MessageKey.RESET_NOT_ALLOWED,
+    ),
+}
+"""Event, error and text by what the sign-in should have begun with."""
 
 
 def challenged(visit: Visit, step: Challenged) -> AskUser:
@@ -44,9 +61,31 @@ def with_message(outcome: Outcome, message: MessageKey) -> Outcome:
 
 
 def unusable(visit: Visit) -> Stop:
-    """Return the page of a sign-in whose flow or user was removed."""
-    visit.request.event.fail(EventError.NOT_ALLOWED)
-    return Stop(MessageKey.UNEXPECTED_ERROR, visit.client)
+    """Return the page of a sign-in whose flow or user was removed, or is not permitted."""
+    kind, error, message = _UNUSABLE.get(visit.use, _NO_FLOW)
+    visit.request.event.begin(kind)
+    visit.request.event.fail(error)
+    return Stop(message, visit.client)
+
+
+def different_user(visit: Visit, username: str) -> Stop:
+    """Return the page of a sign-in in a browser in which another user is signed in."""
+    visit.request.event.fail(EventError.DIFFERENT_USER_AUTHENTICATED)
+    return Stop(MessageKey.DIFFERENT_USER, visit.client, (username,))
+
+
+def closed(visit: Visit) -> Stop | None:
+    """Return the page of a flow that cannot begin here; None where all is well.
+
+    A user who is signed in does not register another one: Keycloak says so once the account
+    exists, which then remains without a use.
+    """
+    if visit.flow is None:
+        return unusable(visit)
+    identity = visit.browser.identity
+    if visit.use is not FlowUse.REGISTRATION or identity is None:
+        return None
+    return different_user(visit, identity.user.username)
 
 
 def refused(visit: Visit, error: SignInRefused) -> Stop:

@@ -21,7 +21,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
-from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, SignInFlow
+from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, FlowUse, SignInFlow
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
@@ -40,12 +40,16 @@ _LONGEST_LOCALE: Final = 35
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request of a browser for a sign-in; `is_new` before anything of it was stored."""
+    """One request of a browser for a sign-in; `is_new` before anything of it was stored.
+
+    `use` says what the sign-in begins with: signing in, or registration.
+    """
 
     request: ProtocolRequest
     purpose: Purpose
     browser: Browser
     is_new: bool = False
+    use: FlowUse = FlowUse.SIGN_IN
 
     @property
     def asked(self) -> SignInRequest:
@@ -87,8 +91,11 @@ class Visit:
 
     @property
     def flow(self) -> SignInFlow | None:
-        """The client's flow as it is now; None where no sign-in can use it."""
-        return self.request.realm.sign_in.browser_flow(self.client.flow_overrides)
+        """The flow as it is now; None where it cannot be used, or the realm does not permit it."""
+        entry = self.request.realm
+        if not is_permitted(entry, self.use):
+            return None
+        return entry.sign_in.browser_flow(self.client.flow_overrides, self.use)
 
     def follows_flow_of(self, session: AuthenticationSession) -> bool:
         """Tell whether the client's flow is the one that a sign-in began with, unchanged."""
@@ -121,6 +128,27 @@ class Visit:
             session, stage=Stage.AUTHENTICATED, user_id=user_id, used=frozenset({_LINK})
         )
         return required_by(proven, actions)
+
+
+def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:
+    """Tell whether the realm lets a browser begin with this."""
+    login = entry.realm.login
+    match use:
+        case FlowUse.REGISTRATION:
+            return login.registration_allowed
+        case FlowUse.RESET_CREDENTIALS:
+            return login.reset_password_allowed
+    return True
+
+
+def offered_flows(entry: RealmEntry) -> tuple[FlowUse, ...]:
+    """Return what the page of a sign-in links to."""
+    uses = (FlowUse.REGISTRATION, FlowUse.RESET_CREDENTIALS)
+    return tuple(
+        use
+        for use in uses
+        if is_permitted(entry, use) and entry.sign_in.browser_flow({}, use) is not None
+    )
 
 
 def _maximum_age(entry: RealmEntry, asked: SignInRequest) -> timedelta | None:

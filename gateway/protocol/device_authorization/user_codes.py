@@ -4,7 +4,6 @@ An address may try a few codes that do not exist, and has to wait then.
 Spec: RFC 8628 §3.3, §5.1; Keycloak: 12.9
 """
 
-import ipaddress
 from collections.abc import Mapping
 from enum import StrEnum
 from http import HTTPStatus
@@ -12,6 +11,7 @@ from typing import Final
 
 from gateway.domain.device_authorizations import DeviceStatus, GuessLimit, parse_user_code
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.protocol.authorization import CheckServices, PageError, PageMessage
 from gateway.protocol.authorization.checks import client as client_check
@@ -25,8 +25,6 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import still_granted
 
 _LIMIT: Final = GuessLimit()
-_PREFIX: Final = 64
-"""Bits of an IPv6 address that one subscriber has for itself at least."""
 
 
 class UserCodeMessage(StrEnum):
@@ -73,7 +71,7 @@ class UserCodes:
         request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
         # A text that cannot be a code counts as a guess too.
         code = parse_user_code(typed) or ""
-        guesser = _network(request.remote_address)
+        guesser = caller_of(request.remote_address)
         realm_id = request.realm.realm.id
         found = await self._devices.find(realm_id, code, guesser, _LIMIT)
         if found.authorization is None:
@@ -109,16 +107,3 @@ def note_verified(request: ProtocolRequest, device: DeviceConnection) -> None:
     request.event.begin(EventType.OAUTH2_DEVICE_VERIFY_USER_CODE)
     request.event.client_id = device.client.client.client_id
     request.event.details[Detail.SCOPE] = device.scopes.text
-
-
-def _network(address: str) -> str:
-    """Return whose guesses count together: an IPv4 address, or the network of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.ip_network((parsed.packed, _PREFIX), strict=False))

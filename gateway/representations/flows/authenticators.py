@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET
-from gateway.domain.flows import ACTING, FlowKind, Requirement
+from gateway.domain.flows import ACTING, FORM_ACTIONS, FlowKind, Requirement
 from gateway.representations.flows.authenticator_properties import PROPERTIES
 from gateway.representations.provider_properties import Property
 
@@ -55,7 +55,7 @@ class Authenticator:
     @property
     def acts(self) -> bool:
         """Tell whether it acts in a sign-in of this version."""
-        return self.id in ACTING
+        return self.id in ACTING or self.id in FORM_ACTIONS
 
     def listed(self) -> dict[str, Any]:
         members = {"displayName": self.name, "description": self.help, "id": self.id}

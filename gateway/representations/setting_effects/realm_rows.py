@@ -6,7 +6,17 @@ A test compares the fields that wait for something with what the rules read.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.domain.realm import ACCENT_COLOR, DARK_LOGO, LOGO, is_color, is_image
+from gateway.domain.realm import (
+    ACCENT_COLOR,
+    DARK_LOGO,
+    LOGO,
+    WEBHOOK_EVENTS,
+    WEBHOOK_URL,
+    are_event_names,
+    is_color,
+    is_image,
+    is_webhook_url,
+)
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
 from gateway.representations.setting_effects.realm_settings import REALM_ATTRIBUTES, REALM_SETTINGS
 from gateway.representations.setting_effects.rows import (
@@ -34,8 +44,7 @@ _POLICY: Final[Mapping[str, Any]] = {
     ]
 }
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "registrationAllowed resetPasswordAllowed accountTheme emailTheme"
-    " registrationFlow resetCredentialsFlow",
+    "pages": "accountTheme emailTheme",
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
     "nothing: it is not part of this product": "adminTheme requiredCredentials"
@@ -133,6 +142,18 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             allowed="an https URL, a path of this origin, data:image/...;base64 or nothing",
         )
         for name in (LOGO, DARK_LOGO)
+    ),
+    refused(
+        *(_ATTRIBUTE, WEBHOOK_URL, "the gateway could not send a request to it"),
+        refuses=lambda value: bool(value) and not is_webhook_url(str(value)),
+        sample="ftp://example.com",
+        allowed="an https URL without user and fragment, or nothing",
+    ),
+    refused(
+        *(_ATTRIBUTE, WEBHOOK_EVENTS, "no event has that name"),
+        refuses=lambda value: not are_event_names(str(value)),
+        sample="LOGIN,SIGN_IN",
+        allowed="names of events with commas between them, or nothing",
     ),
     *stored(
         _ATTRIBUTE,

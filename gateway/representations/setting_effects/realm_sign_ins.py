@@ -194,6 +194,36 @@ SIGN_INS: Final = (
         f"{_FLOWS}::test_an_unconfirmed_address_keeps_out_while_that_action_is_on",
     ),
     (
+        "registrationAllowed",
+        "whether users may register themselves",
+        _REPRESENTATION,
+        (
+            "tests/http/test_registration.py"
+            "::test_a_realm_that_does_not_permit_it_shows_no_page_and_no_link"
+        ),
+    ),
+    (
+        "registrationFlow",
+        "flow of registrations",
+        _REPRESENTATION,
+        (
+            "tests/http/test_registration.py"
+            "::test_a_flow_with_an_action_that_cannot_act_closes_the_registration"
+        ),
+    ),
+    (
+        "resetPasswordAllowed",
+        "whether users may reset a password that they have forgotten",
+        _REPRESENTATION,
+        "tests/http/test_reset_credentials.py::test_a_realm_that_does_not_permit_it_shows_no_link",
+    ),
+    (
+        "resetCredentialsFlow",
+        "flow of resets",
+        _REPRESENTATION,
+        "tests/http/test_reset_credentials.py::test_a_device_is_set_up_anew",
+    ),
+    (
         "browserFlow",
         "flow of sign-ins in a browser",
         _REPRESENTATION,
@@ -288,6 +318,12 @@ ATTRIBUTES: Final = (
             "tests/http/test_browser_sessions.py"
             "::test_the_level_of_a_sign_in_has_the_name_of_client_or_realm"
         ),
+    ),
+    (
+        "realmgate.webhook.secret",
+        "the key that signs requests to the webhook; it is never shown",
+        "Keycloak: 10.6",
+        "tests/http/test_event_listeners.py::test_the_secret_of_a_webhook_is_shown_nowhere_and_kept_by_its_mask",
     ),
     (
         "userProfileEnabled",

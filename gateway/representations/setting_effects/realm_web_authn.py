@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _TESTS: Final = "tests/http/test_passkeys.py"
-_SOURCE: Final = "Keycloak: 16.3"
+_SOURCE: Final = "Keycloak: 16.4"
 _SHOWN: Final = "test_the_browser_is_told_what_the_policy_says"
 _MADE: Final = "test_a_key_that_was_not_made_as_asked_is_refused"
 _MODELS: Final = "test_acceptable_models_are_those_that_their_maker_attests"

@@ -1,0 +1,113 @@
+"""The link by which users reset their credentials: its mail, and what it proves.
+
+For a name without an account the same work is done, and no mail is sent: neither the page nor the
+time tells whether there is one. A link is void once the password was changed.
+Keycloak: ResetCredentialEmail; attacks: D10, D11
+"""
+
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+from gateway.authentication.accounts import Account
+from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
+from gateway.authentication.engine.account_changes import AccountChange
+from gateway.authentication.engine.proven_password import password_mark
+from gateway.authentication.engine.sign_in import SignIn
+from gateway.authentication.link_mails import LinkMail
+from gateway.domain.authentication import AuthenticationSession, new_browser_id
+from gateway.domain.authentication.action_tokens import ActionTokenKind
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.limits.rate_limits import RESETS, caller_of
+from gateway.domain.mail import MailKind, MailNotSent, mail_server
+from gateway.domain.ports.rate_limiter import RateLimiter
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.users import User
+
+_OPENED: Final = "reset-link"
+"""The note with the id of the user who has opened the link."""
+_KIND: Final = ActionTokenKind.RESET_CREDENTIALS
+_NO_ADDRESS: Final = "nobody@localhost"
+
+
+def proven_by_link(session: AuthenticationSession, user_id: str) -> AuthenticationSession:
+    """Return a new session of the user who has opened the link.
+
+    Its id is new: an id that someone has planted in the browser must not be worth the link.
+    """
+    opened = replace(session, id=new_browser_id(), user_id=user_id)
+    return opened.with_note(_OPENED, user_id)
+
+
+def is_proven_by_link(sign_in: SignIn) -> bool:
+    """Tell whether the user has opened the link in this sign-in."""
+    return sign_in.user_id is not None and sign_in.notes.get(_OPENED) == sign_in.user_id
+
+
+def can_send_mails(realm: Realm) -> bool:
+    """Tell whether the realm has a usable mail server."""
+    try:
+        mail_server(realm.smtp)
+    except MailNotSent:
+        return False
+    return True
+
+
+class ResetLinks:
+    """Sends the links."""
+
+    def __init__(self, database: Database, limiter: RateLimiter) -> None:
+        self._database = database
+        self._limiter = limiter
+
+    async def send(self, sign_in: SignIn, account: Account) -> None:
+        """Queue the mail, or do the same work for nothing; raises StoreUnavailable.
+
+        Nothing says so where a limit is reached: it is one of an account.
+        """
+        realm = sign_in.realm
+        caller = caller_of(sign_in.context.address)
+        if not await self._limiter.admit(realm.id, caller, RESETS):
+            _record(sign_in, account, EventError.SLOW_DOWN)
+            return
+        mail = _mail(sign_in, account)
+        async with self._database.write() as stores:
+            failure = await mail.queue(stores, sign_in.now)
+        if not mail.is_rehearsal:
+            _record(sign_in, account, None if failure is None else EventError.EMAIL_SEND_FAILED)
+
+
+def _mail(sign_in: SignIn, account: Account) -> LinkMail:
+    realm, user = sign_in.realm, account.user
+    address = None if user is None else user.email
+    rehearsed = user is None or address is None
+    if user is None:
+        user = User(str(uuid4()), realm.id, "", enabled=False, created_at=sign_in.now)
+    token = new_action_token(
+        _KIND,
+        user.id,
+        sign_in.client.client_id,
+        sign_in.now,
+        user_action_lifespan(realm, _KIND),
+        email=address or _NO_ADDRESS,
+        sign_in=sign_in.begun.tab_id,
+        password=password_mark(account),
+    )
+    return LinkMail(
+        sign_in.context.realm,
+        sign_in.context.issuer,
+        user,
+        address or _NO_ADDRESS,
+        MailKind.PASSWORD_RESET,
+        token,
+        sign_in.begun.tab_id,
+        is_rehearsal=rehearsed,
+    )
+
+
+def _record(sign_in: SignIn, account: Account, error: str | None) -> None:
+    details = {Detail.USERNAME: sign_in.attempted_username or ""}
+    if account.user is not None and account.user.email:
+        details[Detail.EMAIL] = account.user.email
+    sign_in.record(AccountChange(EventType.SEND_RESET_PASSWORD, details, error))

@@ -1,0 +1,1 @@
+"""New accounts: what each of them gets, and those of users who register themselves."""

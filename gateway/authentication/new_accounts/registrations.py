@@ -1,0 +1,67 @@
+"""New accounts of users who register themselves: bounded in number, and stored at once.
+
+The user gets what every new user gets: the default role, default groups and default actions.
+Keycloak: RegistrationUserCreation (26.7)
+"""
+
+from dataclasses import replace
+
+from gateway.authentication.accounts import Account
+from gateway.authentication.engine.form_action import FormRejected, NewAccount
+from gateway.authentication.new_accounts.new_users import (
+    NewUser,
+    default_actions,
+    default_role_ids,
+    store_new_users,
+)
+from gateway.authentication.unique_names import require_free_names
+from gateway.domain.authentication import MessageKey
+from gateway.domain.events import EventError
+from gateway.domain.limits.rate_limits import REGISTRATIONS, caller_of
+from gateway.domain.ports.rate_limiter import RateLimiter
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import PRIORITY_STEP, Credential
+
+
+class Registrations:
+    """Stores new accounts."""
+
+    def __init__(self, database: Database, limiter: RateLimiter) -> None:
+        self._database = database
+        self._limiter = limiter
+
+    async def admit(self, realm_id: str, address: str) -> None:
+        """Count a registration; raises FormRejected beyond the limit, and StoreUnavailable.
+
+        Forms that break a rule are not counted: people correct them.
+        """
+        caller = caller_of(address)
+        if not await self._limiter.admit(realm_id, caller, REGISTRATIONS):
+            message, error = MessageKey.TOO_MANY_REGISTRATIONS, EventError.SLOW_DOWN
+            raise FormRejected(message, event_error=error)
+
+    async def store(self, realm: Realm, draft: NewAccount) -> Account:
+        """Store the account; raises NameTaken and StoreUnavailable."""
+        async with self._database.write() as stores:
+            await require_free_names(stores, realm, draft.user)
+            new = await _new_user(stores, realm, draft)
+            await store_new_users(stores, [new])
+        return Account(new.user, new.credentials, new.user.id)
+
+
+async def _new_user(stores: Stores, realm: Realm, draft: NewAccount) -> NewUser:
+    due = await default_actions(stores, realm.id)
+    actions = tuple(alias for alias in due if alias not in draft.performed)
+    return NewUser(
+        replace(draft.user, required_actions=actions),
+        _credentials(draft),
+        await default_role_ids(stores, realm),
+        tuple(await stores.groups.default(realm.id)),
+    )
+
+
+def _credentials(draft: NewAccount) -> tuple[Credential, ...]:
+    if draft.password is None:
+        return ()
+    return (replace(draft.password.change.current, priority=PRIORITY_STEP),)
