@@ -36,6 +36,8 @@ FLAGS: Final = (
 )
 _VARIANTS: Final = (("light", "en"), ("dark", "en"), ("light", "ar"))
 _SIZES: Final = ((1280, 844), (390, 844))
+_SCRIPTED: Final = {name for name in SAMPLES if name.startswith("webauthn-")} | {"login-passkeys"}
+"""Pages that are of no use without their script; others would leave at once with theirs."""
 _CROPPED: Final = 680
 """Pixels around the middle of a wide page of a sign-in: the rest is empty."""
 _CONSOLE: Final = "account-"
@@ -177,9 +179,10 @@ def main(
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         plain = browser.new_page(java_script_enabled=False)
-        drawing = browser.new_page()
+        scripted, drawing = browser.new_page(), browser.new_page()
         for name in names or SAMPLES:
-            shots = list(_shots(plain, server.url, name, variants))
+            page = scripted if name in _SCRIPTED else plain
+            shots = list(_shots(page, server.url, name, variants))
             _place(folder, name, kind).write_bytes(_sheet(drawing, shots, scale, kind))
         browser.close()
     server.close()

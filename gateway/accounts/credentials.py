@@ -18,19 +18,19 @@ from gateway.admin.access import (
     WireFamily,
 )
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
-from gateway.authentication.credential_removal import (
-    CredentialNotFound,
-    CredentialNotRemovable,
-    LevelTooLow,
-    find_removable,
-    held_credentials,
-)
 from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.recovery_code_check import codes_threshold
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.removal import (
+    CredentialNotFound,
+    CredentialNotRemovable,
+    LevelTooLow,
+    find_removable,
+    held_credentials,
+)
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import (
@@ -229,11 +229,10 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
 
 def _checked_types(rules: SignInRules) -> Iterator[str]:
     """Yield the types of credentials that the flows of the realm check."""
-    for flow in (rules.browser, rules.direct_grant, *rules.flows.values()):
-        for step in () if flow is None else flow.every_step():
-            kind = KIND_OF.get(step.authenticator)
-            if kind is not None and kind.credential is not None:
-                yield kind.credential
+    for step in rules.every_step():
+        kind = KIND_OF.get(step.authenticator)
+        if kind is not None and kind.credential is not None:
+            yield kind.credential
 
 
 def _place(kind: CredentialKind) -> tuple[int, str]:

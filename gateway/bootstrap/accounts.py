@@ -15,8 +15,8 @@ from gateway.admin.users import (
     UserProfiles,
     UserUseCases,
 )
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
+from gateway.authentication.removal import AccountRemoval
 from gateway.bootstrap.services import Services
 
 

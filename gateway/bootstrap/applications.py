@@ -17,12 +17,11 @@ from gateway import __version__
 from gateway.admin.access import AccountControl
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.account_console import account_handlers
+from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.own_accounts import account_use_cases
 from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import (
     check_services,
@@ -145,7 +144,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
-    grants = grant_services(services, metrics)
+    grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
@@ -182,9 +181,10 @@ def _routes(
         *build_routes(context, endpoints, metrics),
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
+        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
         *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
         *build_account_api_routes(accounts, pages, context),
-        *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

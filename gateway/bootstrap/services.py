@@ -24,6 +24,7 @@ from gateway.crypto.keys import (
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
@@ -44,6 +45,7 @@ from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizati
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
+from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
 from gateway.outgoing import (
     AddressPolicy,
@@ -97,6 +99,7 @@ class Services:
     device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
+    web_authn: WebAuthn
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
     rate_limiter: RateLimiter
@@ -178,6 +181,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             device_authorizations=RedisDeviceAuthorizations(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
+            web_authn=Fido2WebAuthn(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             rate_limiter=RedisRateLimiter(redis),

@@ -84,7 +84,7 @@ class MailRenderer:
 
 def _arguments(mail: Mail, texts: Texts) -> tuple[str, ...]:
     """Return the arguments of the texts; the first one of a mail with a link is its lifespan."""
-    if not mail.link:
+    if not mail.link or not mail.arguments:
         return mail.arguments
     seconds, *others = mail.arguments
     return (_period(int(seconds), texts), *others)

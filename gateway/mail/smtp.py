@@ -57,8 +57,8 @@ class SmtpMailSender:
 
     async def send(self, server: MailServer, mail: Mail) -> None:
         recipient = ascii_address(mail.recipient)
-        rendered = await self._renderer.render(mail)
         try:
+            rendered = await self._renderer.render(mail)
             content = message_bytes(server, mail, rendered)
         except ValueError as error:
             raise MailNotSent("the mail has a text that cannot be sent", is_final=True) from error

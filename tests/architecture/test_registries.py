@@ -16,11 +16,13 @@ from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
+from gateway.authentication.new_accounts.confirmations import Confirmations
 from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -47,9 +49,11 @@ AUTHENTICATORS = {
         cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
         registrations=cast("Registrations", None),
+        confirmations=cast("Confirmations", None),
         actions=(),
         reset_links=cast("ResetLinks", None),
         updates=cast("AccountUpdates", None),
+        keys=cast("KeyCheck", None),
     )
 }
 CONDITIONS = {
@@ -98,6 +102,7 @@ _RESET = "tests/http/test_reset_credentials.py"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
+_KEYS = "tests/http/test_passkeys.py"
 
 REGISTRIES = {
     "grants": Registry(
@@ -242,8 +247,14 @@ REGISTRIES = {
             "::test_the_link_goes_on_in_the_browser_that_asked_for_it",
             "reset-password": f"{_RESET}::test_a_link_is_void_once_the_password_was_changed",
             "reset-otp": f"{_RESET}::test_a_device_is_set_up_anew",
+            "webauthn-authenticator": f"{_KEYS}"
+            "::test_a_security_key_is_stored_as_keycloak_stores_it_and_signs_in",
+            "webauthn-authenticator-passwordless": f"{_KEYS}"
+            "::test_a_passkey_signs_in_its_user_without_a_name",
         },
-        frozenset({"passwords", "codes", "username_fields", "unavailable", "reset_links"}),
+        frozenset(
+            {"passwords", "codes", "username_fields", "unavailable", "reset_links", "key_pages"}
+        ),
     ),
     "form actions": Registry(
         "gateway.authentication.form_actions",

@@ -44,7 +44,7 @@ def own(administration: Administration) -> Iterator[SignInRealm]:
         "groups": [{"name": "Sales", "subGroups": [{"name": MARKUP}]}],
         "clients": [
             web_client("app", name=f"Portal {MARKUP}", baseUrl="javascript:alert(1)"),
-            web_client("asks", name="Asking", consentRequired=True),
+            web_client("asks", name="Asking", description="Answers", consentRequired=True),
         ],
         "users": [
             _user("anna"),
@@ -126,6 +126,16 @@ def test_a_sign_in_leads_to_the_page_that_was_wanted_without_a_code(
     (event,) = own.events()
     assert (event["type"], event["clientId"]) == ("LOGIN", "account-console")
     assert "redirect_uri" not in event["details"]
+
+
+def test_a_form_that_is_sent_twice_leads_to_the_page_too(own: SignInRealm) -> None:
+    browser = own.browser()
+    page = browser.get(f"{ACCOUNT}{DEVICES}")
+    for _ in range(2):
+        done = browser.submit(page, username="anna", password=PASSWORD)
+        assert done.location == f"{PUBLIC_URL}{ACCOUNT}{DEVICES}"
+    page = browser.get(with_query(page.form.action, client_data="eyJhcCI6Ii8vZXZpbC5leGFtcGxlIn0"))
+    assert (page.status, page.id) == (400, "error")
 
 
 def test_who_is_signed_in_comes_in_after_what_is_left_to_do(own: SignInRealm) -> None:
@@ -239,7 +249,7 @@ def test_access_that_was_given_is_removed(own: SignInRealm) -> None:
     asked = browser.open("asks", scope="openid email profile")
     browser.post(asked.form.action, {**asked.form.fields, "accept": "on"})
     page = _show(browser, "applications")
-    assert "Asking In use" in page.text
+    assert "Asking In use Answers" in page.text
     assert "Access that you have given Given on" in page.text
     assert "Email address User profile" in page.text
     own.events()
@@ -285,6 +295,10 @@ def test_roles_of_the_client_account_say_what_a_user_may_do(own: SignInRealm) ->
     assert _send(browser, "", firstName="Other").status == 403
     assert _send(browser, DEVICES, others="on").status == 403
     assert _send(browser, "applications", client="app").status == 403
+
+    assert "certificates-show" not in _show(browser, SIGNING_IN).html
+    page = _show(browser, "account-security/certificates")
+    assert "You have signed in with no certificate." in page.text
 
     _add(own, "manager", "manage-account")
     browser = _enter(own, "manager")
@@ -369,5 +383,8 @@ def test_requests_that_name_json_are_not_for_the_pages(own: SignInRealm) -> None
     browser = _enter(own, "anna")
     browser.headers = {"accept": "application/json"}
     assert "html" not in browser.get(ACCOUNT).response.headers["content-type"]
+    asked = {"origin": "https://app.example.test", "access-control-request-method": "GET"}
+    preflight = browser.http.options(ACCOUNT, headers=asked)
+    assert preflight.headers["access-control-allow-origin"] == asked["origin"]
     browser.headers = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
     assert _show(browser).status == 200

@@ -112,7 +112,10 @@ def test_a_link_that_no_gateway_of_the_realm_made_is_refused(mailed: MailedRealm
     user = mailed.add("forged")
     _ask(mailed, user)
     key = key_of(mailed.link("forged@example.org"))
-    tokens = mailed.realm.administration.signed_in("mallory")
+    browser = mailed.browser()
+    mailed.add("tokened")
+    tokens = browser.redeem(browser.sign_in("tokened").answer["code"]).json()
+    mailed.events()
     wrong = [
         key[:-1],
         key[:40],
@@ -179,7 +182,13 @@ def test_a_link_ends_with_what_it_was_sent_for(mailed: MailedRealm) -> None:
     mailed.realm.change("PUT", users["moved"], {"email": "other@example.org"})
     mailed.realm.change("PUT", users["closed"], {"enabled": False})
     mailed.realm.change("DELETE", users["removed"])
-    mailed.realm.change("POST", f"{users['logged-out']}/logout")
+
+    def is_ended() -> bool:
+        """Log the user out: it counts from the second after that of the link."""
+        mailed.realm.change("POST", f"{users['logged-out']}/logout")
+        return mailed.browser().get(links["logged-out"]).status == 400
+
+    until(is_ended, "a logout does not end the link")
     mailed.realm.change("DELETE", f"clients/{client}")
     action = mailed.realm.get("authentication/required-actions/UPDATE_PROFILE")
     path = "authentication/required-actions/UPDATE_PROFILE"
@@ -189,6 +198,7 @@ def test_a_link_ends_with_what_it_was_sent_for(mailed: MailedRealm) -> None:
         "moved": "an old stale link",
         "closed": "Account is disabled",
         "removed": _INVALID,
+        "logged-out": "Action expired.",
         "clientless": "Client not found.",
         "listed": "Required actions included in the link are not valid.",
     }
@@ -199,8 +209,8 @@ def test_a_link_ends_with_what_it_was_sent_for(mailed: MailedRealm) -> None:
     assert _types(mailed.events())[::2] == [
         ("EXECUTE_ACTION_TOKEN_ERROR", error)
         for error in (
-            *("invalid_email", "user_disabled", "user_not_found", "client_not_found"),
-            "resolve_required_actions",
+            *("invalid_email", "user_disabled", "user_not_found", "expired_code"),
+            *("client_not_found", "resolve_required_actions"),
         )
     ]
 
@@ -239,3 +249,17 @@ def test_the_page_of_a_link_is_shown_in_the_language_of_choice(mailed: MailedRea
     link = mailed.link("polyglot@example.org")
     page = mailed.browser().get(with_query(link, kc_locale="de"))
     assert "Bestätigen Sie, dass die E-Mail-Adresse polyglot@example.org gültig ist." in page.text
+
+
+def test_a_planted_cookie_is_not_worth_the_link(mailed: MailedRealm) -> None:
+    user = mailed.add("planted")
+    mailed.realm.change("PUT", f"{user}/reset-password-email")
+    attacker = mailed.browser()
+    attacker.open()
+    victim = mailed.browser()
+    victim.cookies.update(attacker.cookies)
+    page = follow(victim, mailed.link("planted@example.org"))
+    assert page.id == "login-update-password"
+    new = {"password-new": "another-Passw0rd", "password-confirm": "another-Passw0rd"}
+    assert attacker.submit(page, **new).id != "info"
+    assert victim.submit(page, **new).id == "info"

@@ -363,14 +363,15 @@ _PAGES: Final = {
     "CONFIGURE_RECOVERY_AUTHN_CODES": "login-recovery-authn-code-config",
     "CONFIGURE_TOTP": "login-config-totp",
     "TERMS_AND_CONDITIONS": "terms",
+    "UPDATE_EMAIL": "update-email",
     "UPDATE_PASSWORD": "login-update-password",
     "UPDATE_PROFILE": "login-update-profile",
     "VERIFY_EMAIL": "login-verify-email",
     "delete_account": "delete-account-confirm",
 }
 """Where an administrator requires an action of a user: its page."""
-_WITHOUT_PAGE: Final = {"VERIFY_EMAIL", "VERIFY_PROFILE", "delete_credential"}
-"""Nothing is left to do: address and profile are in order, and no credential is named."""
+_WITHOUT_PAGE: Final = {"VERIFY_PROFILE", "delete_credential"}
+"""Nothing is left to do: the profile is complete, and no credential is named."""
 
 
 def test_every_action_that_is_listed_has_a_page_or_is_refused(deleting: SignInRealm) -> None:

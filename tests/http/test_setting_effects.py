@@ -144,7 +144,6 @@ STORED_FIELDS: Mapping[str, Any] = {
     "description": "d",
     "type": "t",
     "adminUrl": "https://a.test/admin",
-    "alwaysDisplayInConsole": True,
     "surrogateAuthRequired": True,
     "authorizationServicesEnabled": True,
     "nodeReRegistrationTimeout": 9,
@@ -223,7 +222,6 @@ def test_each_stored_field_of_a_realm_comes_back_unchanged(realm: Administered) 
     sent["smtpServer"] = {"host": "mail.test", "from": "a@mail.test"}
     sent["clientProfiles"] = {"profiles": [{"name": "p"}]}
     sent["requiredCredentials"] = ["otp"]
-    sent["webAuthnPolicyPasswordlessPasskeysEnabled"] = True
     sent["supportedLocales"] = ["de"]
     sent |= {"otpPolicyType": "hotp", "otpPolicyAlgorithm": "HmacSHA256", "otpPolicyDigits": 8}
     realm.done("PUT", "", sent)

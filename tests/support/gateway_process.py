@@ -213,7 +213,7 @@ def is_running(pid: int) -> bool:
     """Tell whether the process exists and is no zombie."""
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while it was read
         return False
 
 
@@ -221,7 +221,7 @@ def descendants(pid: int) -> list[int]:
     """Return the processes below `pid`."""
     try:
         tasks = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
     children = [int(child) for child in tasks.split()]
     return children + [below for child in children for below in descendants(child)]

@@ -266,7 +266,7 @@ class SignInEngine:
         if not isinstance(step, Challenged):
             return Refused(step.session, failure)
         said = replace(step.challenge, message=challenge.message, is_error=True)
-        return Challenged(step.session, said, failure)
+        return Challenged(step.session, said, failure, event_details=sign_in.event_details)
 
     async def _completed(self, sign_in: SignIn, checks: GuardedChecks) -> Step:
         user = sign_in.user
@@ -294,6 +294,7 @@ class SignInEngine:
             session_notes={} if levels is None else {LEVELS_NOTE: levels},
             action_status=sign_in.notes.get(ACTION_STATUS),
             account_changes=sign_in.account_changes,
+            event_details=sign_in.event_details,
         )
 
 
@@ -334,7 +335,9 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
 
 def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
     session = sign_in.next_session()
-    return Challenged(session, challenge, sign_in.failure, sign_in.account_changes)
+    return Challenged(
+        session, challenge, sign_in.failure, sign_in.account_changes, sign_in.event_details
+    )
 
 
 def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:

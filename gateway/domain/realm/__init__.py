@@ -28,6 +28,7 @@ from gateway.domain.realm.sign_in import (
     OtpType,
 )
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.web_authn import NOT_SPECIFIED, PasskeyPolicy, WebAuthnPolicy, option
 from gateway.domain.realm.webhook import (
     LONGEST_WEBHOOK_SECRET,
     SHORTEST_WEBHOOK_SECRET,

@@ -15,6 +15,7 @@ from gateway.domain.realm.password_policy import PasswordPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
 from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.web_authn import PasskeyPolicy, WebAuthnPolicy
 from gateway.domain.secrets import Secret
 
 
@@ -105,6 +106,8 @@ class Realm:
     login: LoginSettings = field(default_factory=LoginSettings)
     brute_force: BruteForce = field(default_factory=BruteForce)
     otp_policy: OtpPolicy = field(default_factory=OtpPolicy)
+    web_authn: WebAuthnPolicy = field(default_factory=WebAuthnPolicy)
+    web_authn_passwordless: PasskeyPolicy = field(default_factory=PasskeyPolicy)
     password_policy: PasswordPolicy = field(default_factory=PasswordPolicy)
     security_headers: SecurityHeaders = field(default_factory=SecurityHeaders)
     smtp: Smtp = field(default_factory=Smtp)
@@ -120,7 +123,7 @@ class Realm:
     webhook_secret: Secret | None = None
     """The attribute `realmgate.webhook.secret`, which is never among `attributes`."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
-    """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
+    """Settings without a rule of their own (themes, unknown ones), by JSON name.
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """

@@ -80,7 +80,8 @@ class Console:
         await self._refresh(request, identity, client)
         if request.is_form and not self._forms.holds(request, identity):
             return self.see_other(request, handler.page, Notice.FORM_EXPIRED)
-        frame = self._frame(request, identity, caller, handler.page)
+        current = handler.within or handler.page
+        frame = self._frame(request, identity, caller, current)
         visitor = Visitor(caller, frame, request.form)
         result: Notice | AccountView | None = None
         if request.is_form:
@@ -163,7 +164,7 @@ class Console:
                 handler.page is current,
             )
             for handler in self.handlers
-            if caller.has(*handler.roles)
+            if handler.within is None and caller.has(*handler.roles)
         )
         return AccountFrame(
             username=user.username,

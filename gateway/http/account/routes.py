@@ -23,6 +23,8 @@ from gateway.protocol.account_console import AccountPage
 _ACCOUNT: Final = "/realms/{realm}/account"
 _NEGOTIATED: Final = {b"accept", b"content-type"}
 _JSON: Final = b"application/json"
+_METHODS: Final = ("GET", "HEAD", "POST")
+"""Those of pages; preflights of browsers are for the API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,10 @@ class AccountHandlers:
 
 
 class PageRoute(Route):
-    """A route for requests that do not name JSON: others go on to the routes behind it."""
+    """A route of pages: requests that are not for pages go on to the routes behind it."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] == "http" and _names_json(scope):
+        if scope["type"] == "http" and (scope["method"] not in _METHODS or _names_json(scope)):
             return Match.NONE, {}
         return super().matches(scope)
 
@@ -49,11 +51,10 @@ def build_account_routes(handlers: AccountHandlers, context: RealmContext) -> li
     routes: list[BaseRoute] = []
     for handler in console.handlers:
         answer = partial(console.page, handler)
-        form = ("GET", "HEAD", "POST")
         paths = [f"{_ACCOUNT}/{handler.page.value}"]
         if handler.page is AccountPage.PERSONAL_INFO:
             paths.append(_ACCOUNT)
-        routes += [_route(path, answer, handlers, context, form) for path in paths]
+        routes += [_route(path, answer, handlers, context, _METHODS) for path in paths]
     begin, sign_out = f"{_ACCOUNT}/{ACTION}", f"{_ACCOUNT}/{SIGN_OUT}"
     return [
         *routes,

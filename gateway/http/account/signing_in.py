@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from gateway.accounts.access import AccountRole
+from gateway.accounts.certificates import AccountCertificates
 from gateway.accounts.credentials import AccountCredentials, OwnCredential, OwnCredentialType
 from gateway.domain.texts import Text
 from gateway.http.account.visitor import PageHandler, Visitor
@@ -60,6 +61,7 @@ class SigningIn(PageHandler):
     """Lists the credentials."""
 
     credentials: AccountCredentials
+    certificates: AccountCertificates
     page: ClassVar = AccountPage.SIGNING_IN
     name: ClassVar = "accountSigningIn"
     icon: ClassVar = AccountIcon.KEY
@@ -70,6 +72,9 @@ class SigningIn(PageHandler):
         return SigningInPage(
             frame=visitor.frame,
             sections=tuple(self._section(visitor, one) for one in found if one.kind.type in _SHOWN),
+            certificates_url=visitor.url(AccountPage.CERTIFICATES)
+            if self.certificates.are_used(visitor.caller)
+            else "",
             message=message,
         )
 

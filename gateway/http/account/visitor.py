@@ -37,6 +37,8 @@ class PageHandler(ABC):
     name: ClassVar[str]
     """The key of its text in the navigation."""
     icon: ClassVar[AccountIcon]
+    within: ClassVar[AccountPage | None] = None
+    """The page that leads to this one, which has no link in the navigation."""
     roles: ClassVar[tuple[AccountRole, ...]]
     """The user needs one of them."""
 

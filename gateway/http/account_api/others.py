@@ -1,14 +1,15 @@
 """Groups, and what Keycloak answers where a realm has no identity providers and no such features.
 
-Keycloak: 17.6
+The certificates of the user are our addition. Keycloak: 17.6
 """
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from gateway.accounts import AccountUseCases
 from gateway.accounts.access import AccountRole
+from gateway.accounts.certificates import AccountCertificates, SeenCertificate
 from gateway.accounts.groups import AccountGroups
 from gateway.admin.access import InvalidRequest, MissingPart, NotFound
 from gateway.domain.roles import EffectiveRoles
@@ -34,6 +35,27 @@ class _Groups:
 
 def _details(roles: Mapping[str, EffectiveRoles], group: str, *, brief: bool) -> GroupDetails:
     return GroupDetails(roles=None if brief else roles.get(group, EffectiveRoles()))
+
+
+class _Certificates:
+    def __init__(self, certificates: AccountCertificates) -> None:
+        self._certificates = certificates
+
+    async def list(self, request: AccountRequest) -> Reply:
+        found = await self._certificates.list(request.caller)
+        return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
+
+
+def _certificate(seen: SeenCertificate) -> dict[str, Any]:
+    return {
+        "serialNumber": seen.serial,
+        "subject": seen.subject,
+        "issuer": seen.issuer,
+        "firstSeen": int(seen.first_seen.timestamp()),
+        "lastSeen": int(seen.last_seen.timestamp()),
+        "ipAddress": seen.last_address,
+        "signIns": seen.sign_ins,
+    }
 
 
 async def _linked_accounts(request: AccountRequest) -> Reply:
@@ -68,7 +90,9 @@ async def _verifiable_credentials(request: AccountRequest) -> Reply:  # noqa: AR
 def other_operations(use_cases: AccountUseCases) -> tuple[AccountOperation, ...]:
     """Return the rows."""
     groups = _Groups(use_cases.groups)
+    certificates = _Certificates(use_cases.certificates)
     return (
+        AccountOperation("GET", "certificates", certificates.list),
         AccountOperation("GET", "groups", groups.list),
         AccountOperation("GET", "linked-accounts", _linked_accounts),
         AccountOperation("GET", "linked-accounts/{alias}", _link),

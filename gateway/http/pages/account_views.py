@@ -95,10 +95,14 @@ class CredentialSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningInPage:
-    """The credentials of the user, each with links that begin an action."""
+    """The credentials of the user, each with links that begin an action.
+
+    `certificates_url` leads to the page of client certificates; empty: no link.
+    """
 
     frame: AccountFrame
     sections: tuple[CredentialSection, ...]
+    certificates_url: str = ""
     message: Message | None = None
 
 
@@ -183,8 +187,9 @@ class CertificateRow:
     subject: str = field(repr=False)
     issuer: str = ""
     serial_number: str = ""
-    expires_at: datetime | None = None
-    seen_at: datetime | None = None
+    address: str = ""
+    first_seen_at: datetime
+    last_seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

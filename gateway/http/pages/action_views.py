@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.authentication import RegistrationRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.page_values import ClientDisplay, Message
 
@@ -58,6 +59,21 @@ class RecoveryCodesPage:
     codes: tuple[str, ...] = field(repr=False)
     generated_at: int
     """Milliseconds since 1970."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterKeyPage:
+    """A new security key or passkey. Form `register`: clientDataJSON, attestationObject, ...
+
+    Fields `publicKeyCredentialId`, `transports`, `authenticatorAttachment`, `authenticatorLabel`,
+    `error` and `logout-sessions` besides.
+    """
+
+    action: str
+    request: RegistrationRequest = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
     may_cancel: bool = False

@@ -18,6 +18,7 @@ from gateway.http.pages.action_views import (
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -34,6 +35,7 @@ from gateway.http.pages.page_kind import fixed_title as _fixed
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -59,6 +61,7 @@ from gateway.http.pages.views import (
     PasswordPage,
     RecoveryCodePage,
     RequiredActionPage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     UsernamePage,
     View,
@@ -96,6 +99,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
     RegisterPage: _SIGN_IN("register", _fixed("registerTitle")),
+    RegisteredPage: PageKind("register-confirm", _fixed("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
     ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("doLogIn")),
@@ -104,6 +108,12 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ),
     RecoveryCodesPage: _SIGN_IN(
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
+    ),
+    SecurityKeyPage: _SIGN_IN(
+        "webauthn-authenticate", _fixed("webauthn-login-title"), runs_script=True
+    ),
+    RegisterKeyPage: _SIGN_IN(
+        "webauthn-register", _fixed("webauthn-registration-title"), runs_script=True
     ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
     UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
@@ -220,7 +230,7 @@ class PageRenderer:
         page = self._page(view, frame, texts, look, design)
         template = design.environment.get_template(f"{kind.name}.html")
         body = template.render(view=view, page=page, t=texts).encode()
-        sources = _sources(kind, page)
+        sources = _sources(kind, page, view)
         headers = (
             _HTML,
             *_NOT_KEPT,
@@ -352,10 +362,10 @@ def _credential_name(view: View, texts: Texts) -> str:
     return view.label or known
 
 
-def _sources(kind: PageKind, page: ShownPage) -> PageSources:
+def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
     return PageSources(
-        runs_script=kind.runs_script,
+        runs_script=kind.runs_script or getattr(view, "passkeys", None) is not None,
         sends_form=kind.sends_form,
         images=tuple(origin for url in images if (origin := origin_of(url))),
         frames=tuple(origin for frame in page.frames if (origin := origin_of(frame.url))),

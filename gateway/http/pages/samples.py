@@ -6,6 +6,7 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.domain.authentication import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
@@ -15,6 +16,7 @@ from gateway.http.pages.action_views import (
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -23,6 +25,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -49,6 +52,7 @@ from gateway.http.pages.views import (
     PasswordPage,
     RecoveryCodePage,
     RequiredActionPage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernamePage,
@@ -71,6 +75,7 @@ _CLIENT: Final = ClientDisplay(
 _ACTION: Final = "/realms/demo/login-actions/authenticate?session_code=c&execution=e&tab_id=t"
 _RESTART: Final = "/realms/demo/login-actions/restart?tab_id=t"
 _USER: Final = "maria.schmidt@example.com"
+_PASSKEYS: Final = AssertionRequest(challenge="Y2hhbGxlbmdl", rp_id="login.example.com")
 
 SAMPLES: Final[Mapping[str, View]] = {
     "login": LoginPage(
@@ -86,6 +91,42 @@ SAMPLES: Final[Mapping[str, View]] = {
         registration_url=_RESTART,
     ),
     "login-username": UsernamePage(action=_ACTION, client=_CLIENT, offers_remember_me=True),
+    "login-passkeys": LoginPage(
+        action=_ACTION, client=_CLIENT, reset_password_url=_RESTART, passkeys=_PASSKEYS
+    ),
+    "webauthn-authenticate": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=AssertionRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            keys=(KeyChoice("aWQ", "YubiKey", ("usb",)), KeyChoice("aWQy")),
+            lists_keys=True,
+        ),
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        offers_other_ways=True,
+    ),
+    "webauthn-authenticate-passkey": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=_PASSKEYS,
+        restart_url=_RESTART,
+        message=Message(Text("webauthn-error-auth-verification")),
+    ),
+    "webauthn-register": RegisterKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=RegistrationRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            rp_name="Northwind",
+            user_id="dXNlcg",
+            username=_USER,
+            algorithms=(-7, -257),
+        ),
+        may_cancel=True,
+    ),
     "login-password": PasswordPage(
         action=_ACTION,
         client=_CLIENT,
@@ -221,6 +262,12 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         asks_terms=True,
         message=Message(Text("invalidProfileMessage")),
+    ),
+    "register-confirm": RegisteredPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        email=_USER,
+        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
     "login-reset-password": ResetPasswordPage(
         action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER

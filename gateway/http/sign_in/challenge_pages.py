@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.authentication import Challenge, FormName
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM, FlowUse
+from gateway.domain.flows import (
+    CODE_FORM,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowUse,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
 from gateway.http.pages.action_views import (
@@ -13,6 +19,7 @@ from gateway.http.pages.action_views import (
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
     UpdateEmailPage,
     UpdatePasswordPage,
@@ -21,6 +28,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -32,6 +40,7 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernameLabel,
@@ -89,6 +98,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -103,6 +113,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         remember_me=challenge.fields.get("rememberMe") == _ON,
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -115,6 +126,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         message=_message(challenge),
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -189,6 +201,15 @@ def _register(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _registered(challenge: Challenge, place: PagePlace) -> View:
+    return RegisteredPage(
+        login_url=place.restart_url,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
 def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
     return ResetPasswordPage(
         action=place.action,
@@ -236,6 +257,32 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
         codes=made.codes,
         generated_at=made.generated_at,
         client=place.client,
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _security_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.assertion is None:
+        raise ValueError("a form for a key has what the key is asked for")
+    return SecurityKeyPage(
+        action=place.action,
+        request=challenge.assertion,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
+    )
+
+
+def _new_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.registration is None:
+        raise ValueError("a form for a new key has what the key is to be")
+    return RegisterKeyPage(
+        action=place.action,
+        request=challenge.registration,
+        client=place.client,
+        message=_message(challenge),
         may_cancel=challenge.may_cancel,
     )
 
@@ -300,7 +347,12 @@ def _way(execution: str, authenticator: str) -> SignInWay:
     return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
 
 
-_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
+_NAMES: Final[Mapping[str, str]] = {
+    PASSWORD_FORM: "password",
+    CODE_FORM: "otp",
+    SECURITY_KEY_FORM: "webauthn",
+    PASSKEY_FORM: "webauthn-passwordless",
+}
 """Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
@@ -311,11 +363,14 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
     FormName.REGISTER: _register,
+    FormName.REGISTERED: _registered,
     FormName.RESET_PASSWORD: _forgotten_password,
     FormName.RESET_MAIL_SENT: _reset_mail_sent,
     FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.SECURITY_KEY: _security_key,
+    FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
     FormName.UPDATE_EMAIL: _update_email,

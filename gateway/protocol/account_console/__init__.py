@@ -5,6 +5,7 @@ from gateway.protocol.account_console.pages import AccountPage, account_page
 from gateway.protocol.account_console.visit import (
     AccountResult,
     AccountVisit,
+    account_result,
     account_visit,
     names_account_page,
 )

@@ -13,7 +13,7 @@ from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.protocol.account_console.visit import AccountVisit, restored_visit
-from gateway.protocol.authorization import PageError, PageMessage
+from gateway.protocol.authorization import PageError, PageMessage, StoredRequestUnusable
 from gateway.protocol.requests import ProtocolRequest
 
 _ACCOUNT: Final = "account"
@@ -38,11 +38,15 @@ class ConsoleClients:
         return console
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> AccountVisit:
-        """Return the visit that a sign-in has stored.
-
-        Raises PageError, StoredRequestUnusable and StoreUnavailable.
-        """
-        return restored_visit(stored, request.realm, await self.find(request))
+        """Return the visit that a sign-in has stored; raises PageError and StoreUnavailable."""
+        client = await self.find(request)
+        try:
+            return restored_visit(stored, request.realm, client)
+        except StoredRequestUnusable as error:
+            message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
+            raise PageError(
+                message, event_error=failure, reason=str(error), client=client.client
+            ) from error
 
 
 def _is_usable(client: Client) -> bool:

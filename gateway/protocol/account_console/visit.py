@@ -58,6 +58,12 @@ class AccountResult:
     """`kc_action_status`: success, cancelled or error."""
 
 
+def account_result(stored: Mapping[str, str]) -> AccountResult | None:
+    """Return where a stored visit leads, None for other requests and unknown pages."""
+    page = account_page(stored.get(_PAGE))
+    return None if page is None else AccountResult(page)
+
+
 def names_account_page(stored: Mapping[str, str]) -> bool:
     """Tell whether a stored request is a visit to the console."""
     return _PAGE in stored

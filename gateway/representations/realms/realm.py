@@ -15,7 +15,7 @@ from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.component_files import carries_unread_components
-from gateway.representations.field_table import FieldTable, Given, StoredOnly, parse_fields
+from gateway.representations.field_table import FieldTable, Given, parse_fields
 from gateway.representations.realms.fields import (
     COMPUTED,
     IMPORTED,
@@ -29,11 +29,7 @@ from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
-from gateway.representations.realms.webhook import (
-    require_webhook_secret,
-    shown_attributes,
-    with_webhook_secret,
-)
+from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
@@ -144,7 +140,6 @@ def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
     """Check what only a new value must keep: what is stored already can be read and put back."""
     if before is None or realm.password_policy != before.password_policy:
         check_hash_cost(realm.password_policy, join(path, "passwordPolicy"))
-    require_webhook_secret(realm, path)
 
 
 def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
@@ -218,16 +213,14 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, "", [])
-    defaults = {
-        entry.name: entry.default for entry in REALM_FIELDS if isinstance(entry, StoredOnly)
-    }
+    defaults = _answer(Realm(id="", name=""))
     wanted = dict(document)
     for names in WEB_AUTHN_POLICIES:
         if names[0] in given:
-            wanted |= {name: defaults[name] for name in names if name not in given}
+            wanted |= {name: defaults.get(name) for name in names if name not in given}
         else:
             ignored = {name: given[name] for name in names if name in given}
-            REALM_TABLE.read_kept(ignored, {}, errors)
+            REALM_TABLE.read_settings(ignored, errors)
             for at, _ in ignored.values():
                 del wanted[at]
     raise_all(errors)

@@ -9,12 +9,11 @@ from gateway.domain.realm import (
     LONGEST_WEBHOOK_SECRET,
     SHORTEST_WEBHOOK_SECRET,
     WEBHOOK_SECRET,
-    WEBHOOK_URL,
     Realm,
 )
 from gateway.domain.secrets import Secret
 from gateway.representations.masking import MASK
-from gateway.representations.refusals import join, refused, refused_secret
+from gateway.representations.refusals import join, refused_secret
 
 
 def with_webhook_secret(realm: Realm, before: Realm, *, is_sent: bool) -> Realm:
@@ -31,12 +30,6 @@ def with_webhook_secret(realm: Realm, before: Realm, *, is_sent: bool) -> Realm:
     if secret is not None and not _is_long_enough(secret):
         raise refused_secret(join("attributes", WEBHOOK_SECRET), _ALLOWED)
     return replace(realm, attributes=attributes, webhook_secret=secret)
-
-
-def require_webhook_secret(realm: Realm, path: str) -> None:
-    """Raise InvalidInput for a webhook whose requests nothing would sign."""
-    if realm.attributes.get(WEBHOOK_URL) and realm.webhook_secret is None:
-        raise refused(join(join(path, "attributes"), WEBHOOK_SECRET), None, _ALLOWED)
 
 
 def shown_attributes(realm: Realm, *, masked: bool = True) -> dict[str, str]:

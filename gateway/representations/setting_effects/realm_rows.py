@@ -43,15 +43,8 @@ _POLICY: Final[Mapping[str, Any]] = {
         }
     ]
 }
-_WEB_AUTHN: Final = (
-    "RpEntityName SignatureAlgorithms RpId AttestationConveyancePreference"
-    " AuthenticatorAttachment RequireResidentKey ResidentKey UserVerificationRequirement"
-    " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
-)
 _WAITING: Final[Mapping[str, str]] = {
     "pages": "accountTheme emailTheme",
-    "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
-    + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
     "nothing: it is not part of this product": "adminTheme requiredCredentials"
@@ -172,7 +165,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
-            "Waits for WebAuthn": "webAuthnPolicy*",
+            "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",
             "There is no endpoint of verifiable credentials": (

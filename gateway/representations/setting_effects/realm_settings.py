@@ -7,7 +7,11 @@ rows, and leaves the list of those that wait for something, in realm_rows.py.
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.representations.setting_effects import realm_lifetimes, realm_sign_ins
+from gateway.representations.setting_effects import (
+    realm_lifetimes,
+    realm_sign_ins,
+    realm_web_authn,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ REALM_SETTINGS: Final = {
         "Sessions": realm_lifetimes.SESSIONS,
         "Lock-outs": realm_lifetimes.GUARDED,
         "Passwords and one-time passwords": realm_sign_ins.CREDENTIALS,
+        "Security keys": realm_web_authn.SECURITY_KEYS,
+        "Passkeys": realm_web_authn.PASSKEYS,
         "Events": realm_sign_ins.EVENTS,
         "Sign-ins": realm_sign_ins.SIGN_INS,
         "Pages and mails": realm_sign_ins.SHOWN,
