@@ -147,7 +147,6 @@ STORED_FIELDS: Mapping[str, Any] = {
     "description": "d",
     "type": "t",
     "adminUrl": "https://a.test/admin",
-    "alwaysDisplayInConsole": True,
     "surrogateAuthRequired": True,
     "authorizationServicesEnabled": True,
     "nodeReRegistrationTimeout": 9,

@@ -7,6 +7,7 @@ over `acme`; `nobody` has none, `root` is the administrator of all realms, later
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -247,7 +248,7 @@ def _token_url(realm: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Administration]:
+def administration(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Iterator[Administration]:
     """Run one gateway for all tests of the admin API."""
     folder = tmp_path_factory.mktemp("administration")
     realms = folder / "realms.json"
@@ -262,6 +263,7 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
             public_url="https://gateway.test",
             fetch_networks="127.0.0.0/8",
             mail_networks="127.0.0.0/8",
+            mail_ca_file=pki / "ca.crt",
             fetch_http="true",
             events_file=folder / "events.jsonl",
             themes=folder / "themes",

@@ -36,6 +36,7 @@ class MailKind(StrEnum):
     EMAIL_VERIFICATION = "emailVerification"
     EMAIL_UPDATE_CONFIRMATION = "emailUpdateConfirmation"
     EXECUTE_ACTIONS = "executeActions"
+    REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key

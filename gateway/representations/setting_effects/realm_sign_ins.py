@@ -146,7 +146,10 @@ EVENTS: Final = (
         "eventsListeners",
         "listeners that receive events",
         _SPECIFIED,
-        "tests/http/test_admin_events.py::test_the_configuration_is_changed",
+        (
+            "tests/http/test_event_listeners.py"
+            "::test_a_listener_receives_events_while_the_realm_names_it"
+        ),
     ),
     (
         "adminEventsEnabled",
