@@ -14,6 +14,7 @@ from bench.machine import describe, lone_share
 from bench.processes import BenchError
 from bench.report import write_report
 from bench.rows import (
+    accounts,
     administration,
     crowd,
     earlier,
@@ -53,6 +54,7 @@ ROWS = {
     "introspection": introspection,
     "logins": logins,
     "sign-ins": sign_ins,
+    "accounts": accounts,
     "guard": guard,
     "refreshes": refreshes,
     "redis outage": redis_outage,

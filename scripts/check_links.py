@@ -44,10 +44,11 @@ def _reason(page: Path, target: str) -> str | None:
 
 @cache
 def _anchors(page: Path) -> frozenset[str]:
-    return frozenset(_anchor(heading) for heading in HEADING.findall(_prose(page)))
+    return frozenset(anchor_of(heading) for heading in HEADING.findall(_prose(page)))
 
 
-def _anchor(heading: str) -> str:
+def anchor_of(heading: str) -> str:
+    """Return what a link names a heading by, as GitHub makes it."""
     words = re.sub(r"[^\w\- ]", "", heading.lower())
     return words.replace(" ", "-")
 

@@ -1,6 +1,7 @@
-"""Takes the pictures of docs/sign-in-pages.md, by `python -m scripts.sign_in_pages`.
+"""Takes the pictures of the pages in the documentation, by `python -m scripts.sign_in_pages`.
 
-Each page at 390 and 1280 pixels, light and dark, and in Arabic, beside each other on one sheet.
+Those of docs/sign-in-pages.md and of docs/account.md. Each page at 390 and 1280 pixels, light and
+dark, and in Arabic, beside each other on one sheet.
 Needs Chromium, Debian's package of that name.
 """
 
@@ -24,7 +25,7 @@ from gateway.http.pages.renderer import PageFrame, PageRenderer
 from gateway.http.pages.resources import Resources, ResourceUrls
 from gateway.http.pages.samples import SAMPLES
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "docs/pictures/sign-in"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "docs/pictures"
 LOCALES: Final = ("en", "de", "fr", "es", "ja", "ar")
 FLAGS: Final = (
     "--no-sandbox",
@@ -35,8 +36,12 @@ FLAGS: Final = (
 )
 _VARIANTS: Final = (("light", "en"), ("dark", "en"), ("light", "ar"))
 _SIZES: Final = ((1280, 844), (390, 844))
+_SCRIPTED: Final = {name for name in SAMPLES if name.startswith("webauthn-")} | {"login-passkeys"}
+"""Pages that are of no use without their script; others would leave at once with theirs."""
 _CROPPED: Final = 680
-"""Pixels around the middle of a wide page: the rest is empty."""
+"""Pixels around the middle of a wide page of a sign-in: the rest is empty."""
+_CONSOLE: Final = "account-"
+"""Before the names of the pages of the account console, which are as wide as the window."""
 _DRAW: Final = """async ([pictures, scale, kind]) => {
   const images = await Promise.all(pictures.map((source) => new Promise((done) => {
     const image = new Image();
@@ -136,14 +141,16 @@ def chromium() -> str:
     return found
 
 
-def _shots(page: Page, url: str, name: str) -> Iterator[bytes]:
-    for scheme, locale in _VARIANTS:
+def _shots(
+    page: Page, url: str, name: str, variants: tuple[tuple[str, str], ...]
+) -> Iterator[bytes]:
+    for scheme, locale in variants:
         page.emulate_media(color_scheme=cast("Any", scheme), reduced_motion="reduce")
         for width, height in _SIZES:
             page.set_viewport_size({"width": width, "height": height})
             page.goto(f"{url}/{name}?locale={locale}")
-            left = (width - _CROPPED) // 2 if width > _CROPPED else 0
-            clip = {"x": left, "y": 0, "width": min(width, _CROPPED), "height": height}
+            shown = width if name.startswith(_CONSOLE) else min(width, _CROPPED)
+            clip = {"x": (width - shown) // 2, "y": 0, "width": shown, "height": height}
             yield page.screenshot(clip=cast("Any", clip))
 
 
@@ -154,17 +161,29 @@ def _sheet(page: Page, shots: list[bytes], scale: float, kind: str) -> bytes:
     return b64decode(encoded.partition(",")[2])
 
 
-def main(folder: Path, scale: float, kind: str, names: list[str]) -> None:
+def _place(folder: Path, name: str, kind: str) -> Path:
+    place = folder / ("account" if name.startswith(_CONSOLE) else "sign-in") / f"{name}.{kind}"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def main(
+    folder: Path,
+    scale: float,
+    kind: str,
+    names: list[str],
+    variants: tuple[tuple[str, str], ...] = _VARIANTS,
+) -> None:
     """Take the pictures of the samples with these names, of all without any."""
-    folder.mkdir(parents=True, exist_ok=True)
     server = serve_samples(demo_realm())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
         plain = browser.new_page(java_script_enabled=False)
-        drawing = browser.new_page()
+        scripted, drawing = browser.new_page(), browser.new_page()
         for name in names or SAMPLES:
-            sheet = _sheet(drawing, list(_shots(plain, server.url, name)), scale, kind)
-            (folder / f"{name}.{kind}").write_bytes(sheet)
+            page = scripted if name in _SCRIPTED else plain
+            shots = list(_shots(page, server.url, name, variants))
+            _place(folder, name, kind).write_bytes(_sheet(drawing, shots, scale, kind))
         browser.close()
     server.close()
 
@@ -175,5 +194,13 @@ if __name__ == "__main__":
     parser.add_argument("--scale", type=float, default=0.5)
     parser.add_argument("--kind", choices=("webp", "png"), default="webp")
     parser.add_argument("names", nargs="*", help="samples; all without any")
+    parser.add_argument(
+        "--variant",
+        nargs=2,
+        action="append",
+        metavar=("SCHEME", "LOCALE"),
+        help="light or dark, and a language; may be repeated",
+    )
     arguments = parser.parse_args()
-    main(arguments.folder, arguments.scale, arguments.kind, arguments.names)
+    chosen = tuple(map(tuple, arguments.variant or _VARIANTS))
+    main(arguments.folder, arguments.scale, arguments.kind, arguments.names, chosen)

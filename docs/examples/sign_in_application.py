@@ -131,6 +131,11 @@ class Provider:
             }
         )
 
+    @property
+    def account_url(self) -> str:
+        """Where users manage their accounts."""
+        return f"{self._issuer}/account/"
+
     def sign_out_url(self, user: SignedIn, home: str) -> str:
         """Return where the browser goes to sign out of all applications."""
         asked = {"id_token_hint": user.id_token, "post_logout_redirect_uri": home}
@@ -193,7 +198,7 @@ def application(provider: Provider, home: str) -> Starlette:
 
     async def start(request: Request) -> Response:
         user: SignedIn | None = users.find(request)
-        return _page(_WELCOME if user is None else _claims_page(user))
+        return _page(_WELCOME if user is None else _claims_page(user, provider.account_url))
 
     async def sign_in(_: Request) -> Response:
         started = Started(*(secrets.token_urlsafe(48) for _ in range(3)))
@@ -235,12 +240,15 @@ def _page(content: str, status: int = 200) -> Response:
     return HTMLResponse(_FRAME.format(content=content), status, HEADERS)
 
 
-def _claims_page(user: SignedIn) -> str:
+def _claims_page(user: SignedIn, account_url: str) -> str:
     name = user.claims.get("name") or user.claims.get("preferred_username") or "stranger"
     of_user = {claim: user.claims[claim] for claim in OF_USERS if claim in user.claims}
     others = {claim: value for claim, value in user.claims.items() if claim not in of_user}
     return _SIGNED_IN.format(
-        name=escape(str(name)), of_user=_listed(of_user), others=_listed(others)
+        name=escape(str(name)),
+        account=escape(account_url),
+        of_user=_listed(of_user),
+        others=_listed(others),
     )
 
 
@@ -280,7 +288,7 @@ password.</p>
 <form method="post" action="/sign-in"><button>Sign in</button></form></section>"""
 _SIGNED_IN = """<section><div class="greeting"><h1>Hello, {name}</h1>
 <form method="post" action="/sign-out"><button class="quiet">Sign out</button></form></div>
-<p>These are the claims of your ID token.</p>
+<p>These are the claims of your ID token. <a href="{account}">Manage your account</a></p>
 <h2>About you</h2><dl>{of_user}</dl>
 <h2>About this sign-in</h2><dl>{others}</dl></section>"""
 _FAILED = """<section><h1>You are not signed in</h1><p role="alert">{reason}</p>
@@ -289,7 +297,7 @@ _STYLE = """:root{color-scheme:light dark;--line:light-dark(#dfe2e8,#2b313b);
 --muted:light-dark(#575f6d,#a5adba);--accent:light-dark(#1d4fbf,#93b4ff);
 --accent-strong:light-dark(#17419f,#abc5ff);--surface:light-dark(#fff,#171b22);
 font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
-*{box-sizing:border-box}
+*{box-sizing:border-box}a{color:var(--accent)}
 body{margin:0;background:light-dark(#f4f5f7,#0e1116);color:light-dark(#171a21,#e9ebef)}
 main{max-width:46rem;margin:auto;padding:3.5rem 1rem;overflow-wrap:anywhere}
 header{display:flex;align-items:center;gap:.625rem;margin-bottom:1.25rem}

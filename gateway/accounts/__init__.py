@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gateway.accounts.access import AccountAccess
 from gateway.accounts.applications import AccountApplications
+from gateway.accounts.certificates import AccountCertificates
 from gateway.accounts.consents import AccountConsents
 from gateway.accounts.credentials import AccountCredentials
 from gateway.accounts.groups import AccountGroups
@@ -22,3 +23,4 @@ class AccountUseCases:
     applications: AccountApplications
     consents: AccountConsents
     groups: AccountGroups
+    certificates: AccountCertificates

@@ -96,12 +96,14 @@ class AccountAccess:
         self._directory = directory
         self._failures = failures
 
-    async def by_token(self, request: ProtocolRequest, token: str) -> AccountCaller:
+    async def by_token(self, request: ProtocolRequest, token: str | None) -> AccountCaller:
         """Return the bearer of an access token of this realm for the audience `account`.
 
         Raises OriginRefused for a page that the client of the token does not list.
         """
         await self._require_offered(request)
+        if token is None:
+            raise NotAuthenticated("no bearer token")
         try:
             active = await self._access_tokens.active(request, token)
             require_binding(active.claims, request.certificate)

@@ -3,33 +3,53 @@
 A type is listed where a flow of the realm checks it. Keycloak: 17.4
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
 from gateway.accounts.access import AccountCaller, AccountRole
-from gateway.admin.access import NotAuthenticated, NotFound
-from gateway.authentication.account_updates import AccountUpdates
+from gateway.admin.access import (
+    InsufficientLevel,
+    InvalidRequest,
+    NotAuthenticated,
+    NotFound,
+    WireFamily,
+)
+from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
+from gateway.authentication.engine import AccountChange
+from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.recovery_code_check import codes_threshold
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.removal import (
+    CredentialNotFound,
+    CredentialNotRemovable,
+    LevelTooLow,
+    find_removable,
+    held_credentials,
+)
 from gateway.domain.errors import SecretUnreadable
+from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import (
     CONFIGURE_RECOVERY_CODES,
     CONFIGURE_TOTP,
+    DELETE_CREDENTIAL,
     KIND_OF,
     UPDATE_PASSWORD,
     SignInRules,
 )
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import Credential
+from gateway.protocol.authorization.levels import level_of, levels_of
 from gateway.representations.users import PASSWORD
 
 _NO_CREDENTIAL: Final = "Credential not found"
-_DELETE: Final = "delete_credential"
-"""The required action without which no credential is deleted."""
+_NOT_REMOVABLE: Final = "Credential type cannot be removed"
+_UNKNOWN_LEVEL: Final = NO_LEVEL - 1
+"""Of a token that says nothing of its sign-in: it deletes no credential."""
 
 
 class Category(IntEnum):
@@ -140,25 +160,79 @@ class AccountCredentials:
     async def label(self, caller: AccountCaller, credential_id: str, label: str | None) -> None:
         """Store what the user calls a credential, None for nothing; raises NotFound."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
+        async with self._update(caller) as update:
+            held = await held_credentials(update)
+            found = next((one for one in held if one.id == credential_id), None)
+            if found is None:
+                raise NotFound(_NO_CREDENTIAL)
+            named = replace(found, label=label)
+            await update.stores.users.set_credential(caller.realm.id, named)
+
+    async def remove(self, caller: AccountCaller, credential_id: str) -> None:
+        """Delete a credential.
+
+        Raises NotFound, InvalidRequest for a type that is not deleted, and InsufficientLevel for a
+        sign-in of a lower level than the credential is of.
+        """
+        caller.require(AccountRole.MANAGE_ACCOUNT)
+        async with self._update(caller) as update:
+            held = await held_credentials(update)
+            found = _removable(caller, held, credential_id)
+            await update.stores.users.remove_credential(caller.realm.id, found)
+        _note_removal(caller, found)
+
+    @asynccontextmanager
+    async def _update(self, caller: AccountCaller) -> AsyncIterator[AccountUpdate]:
         try:
             async with self._updates.begin(caller.realm.id, caller.user_id) as update:
-                users = update.stores.users
-                held = await users.credentials(caller.realm.id, caller.user_id)
-                found = next((one for one in held if one.id == credential_id), None)
-                if found is None:
-                    raise NotFound(_NO_CREDENTIAL)
-                await users.set_credential(caller.realm.id, replace(found, label=label))
+                yield update
         except (InvalidUserCredentials, AccountDisabled) as refusal:
             raise NotAuthenticated("the user is gone or disabled") from refusal
 
 
+def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id: str) -> Credential:
+    rules = caller.entry.sign_in
+    if DELETE_CREDENTIAL in rules.off and any(one.id == credential_id for one in held):
+        raise InvalidRequest(_NOT_REMOVABLE, WireFamily.PROSE)
+    try:
+        return find_removable(rules, held, credential_id, _level(caller))
+    except CredentialNotFound as refusal:
+        raise NotFound(_NO_CREDENTIAL) from refusal
+    except CredentialNotRemovable as refusal:
+        raise InvalidRequest(_NOT_REMOVABLE, WireFamily.PROSE) from refusal
+    except LevelTooLow as refusal:
+        raise InsufficientLevel(str(refusal)) from refusal
+
+
+def _level(caller: AccountCaller) -> int:
+    """Return the level that the `acr` of the token stands for; one below all where it says none."""
+    if caller.acr is None or caller.client is None:
+        return _UNKNOWN_LEVEL
+    names = levels_of(caller.realm, caller.client.client)
+    level = level_of(caller.acr, names)
+    return _UNKNOWN_LEVEL if level is None else level
+
+
+def _note_removal(caller: AccountCaller, credential: Credential) -> None:
+    """Note the event; Keycloak records a second one for a one-time password."""
+    event = caller.request.event
+    event.begin(EventType.REMOVE_CREDENTIAL)
+    event.details |= {
+        Detail.CREDENTIAL_TYPE: credential.type,
+        Detail.SELECTED_CREDENTIAL_ID: credential.id,
+    }
+    if credential.label is not None:
+        event.details[Detail.CREDENTIAL_USER_LABEL] = credential.label
+    if credential.type == OTP:
+        event.changes = (AccountChange(EventType.REMOVE_TOTP, dict(event.details)),)
+
+
 def _checked_types(rules: SignInRules) -> Iterator[str]:
     """Yield the types of credentials that the flows of the realm check."""
-    for flow in (rules.browser, rules.direct_grant, *rules.flows.values()):
-        for step in () if flow is None else flow.every_step():
-            kind = KIND_OF.get(step.authenticator)
-            if kind is not None and kind.credential is not None:
-                yield kind.credential
+    for step in rules.every_step():
+        kind = KIND_OF.get(step.authenticator)
+        if kind is not None and kind.credential is not None:
+            yield kind.credential
 
 
 def _place(kind: CredentialKind) -> tuple[int, str]:
@@ -177,7 +251,7 @@ def _type(
         own,
         create_action=None if updates else action,
         update_action=action if updates else None,
-        removable=kind.removable and _DELETE not in rules.off,
+        removable=kind.removable and DELETE_CREDENTIAL not in rules.off,
     )
 
 

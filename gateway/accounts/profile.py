@@ -1,14 +1,20 @@
 """The own profile: what users see and change of it. Keycloak: 17.2."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.accounts.access import AccountCaller, AccountRole
 from gateway.admin.access import NotAuthenticated
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
-from gateway.authentication.profile_updates import OwnProfile, ProfileChange, ProfileUpdates
+from gateway.authentication.profile_updates import (
+    OwnProfile,
+    ProfileChange,
+    ProfileRejected,
+    ProfileUpdates,
+)
 from gateway.authentication.realm_profile import profile_document, requested_profile
+from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.ports.storage import Database
 from gateway.domain.user_profile.profile import UserProfile, Values, Viewer
@@ -59,14 +65,36 @@ class AccountProfile:
         meanwhile.
         """
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        try:
-            change = await self._updates.replace(OwnProfile(caller.entry), caller.user_id, sent)
-        except (InvalidUserCredentials, AccountDisabled) as refusal:
-            raise NotAuthenticated("the user is gone or disabled") from refusal
-        event = caller.request.event
-        event.begin(EventType.UPDATE_PROFILE)
-        event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
-        return change
+        profile = OwnProfile(caller.entry)
+        return await _noted(caller, self._updates.replace(profile, caller.user_id, sent))
+
+    def fields(
+        self,
+        caller: AccountCaller,
+        sent: Mapping[str, str] | None = None,
+        rejected: ProfileRejected | None = None,
+    ) -> tuple[ProfileField, ...]:
+        """Return the fields of a form: what is stored, or what was sent and what is wrong."""
+        violations = () if rejected is None else rejected.violations
+        return OwnProfile(caller.entry).fields(caller.user.user, sent, violations)
+
+    async def store(self, caller: AccountCaller, sent: Mapping[str, str]) -> ProfileChange:
+        """Store the values of a form: what it leaves out stays; raises as `replace` does."""
+        caller.require(AccountRole.MANAGE_ACCOUNT)
+        profile = OwnProfile(caller.entry)
+        return await _noted(caller, self._updates.store(profile, caller.user_id, sent))
+
+
+async def _noted(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
+    """Note the change in the event of the request."""
+    try:
+        change = await changing
+    except (InvalidUserCredentials, AccountDisabled) as refusal:
+        raise NotAuthenticated("the user is gone or disabled") from refusal
+    event = caller.request.event
+    event.begin(EventType.UPDATE_PROFILE)
+    event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}
+    return change
 
 
 def rules_for(caller: AccountCaller) -> UserProfile:

@@ -4,17 +4,22 @@ A token is a JWT under the realm's secret key, which only gateways can make. Wha
 do is checked where the link is opened. Keycloak: DefaultActionToken, Urls.actionTokenBuilder
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from gateway.domain.action_tokens import LONGEST_ACTION_TOKEN, ActionToken, ActionTokenKind
+from gateway.domain.authentication.action_tokens import (
+    LONGEST_ACTION_TOKEN,
+    ActionToken,
+    ActionTokenKind,
+)
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.realm import Realm
 
-_KINDS: Final = frozenset(ActionTokenKind)
 _TEXTS: Final = {
     "email": "eml",
     "new_email": "newEmail",
@@ -23,8 +28,21 @@ _TEXTS: Final = {
     "redirect_uri": "reduri",
 }
 """Fields that may be absent, and their claims."""
+_LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
+_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
 _ACTIONS: Final = "rqac"
 _ENDS_SESSIONS: Final = "logoutSessions"
+
+
+def user_action_lifespan(realm: Realm, kind: ActionTokenKind) -> timedelta:
+    """Return how long a link lasts that a user asked for.
+
+    The realm attribute of its kind says it in seconds, otherwise the setting for all of them.
+    """
+    text = realm.attributes.get(f"{_LIFESPAN_OF_KIND}{kind}", "")
+    if _NUMBER.fullmatch(text) is None or not int(text):
+        return realm.token_lifespans.action_token_by_user
+    return timedelta(seconds=int(text))
 
 
 def new_action_token(
@@ -81,14 +99,12 @@ def read_action_token(entry: RealmEntry, issuer: str, text: str, now: datetime) 
     if len(text) > LONGEST_ACTION_TOKEN:
         raise InvalidToken("longer than any action token")
     claims = entry.key_ring.verify_of_ourselves(text, now)
-    if claims.get("typ") not in _KINDS:
-        raise InvalidToken("a token of another type")
     if claims.get("iss") != issuer:
         raise InvalidToken("a token of another realm")
     try:
         return _token(claims)
     except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
-        raise InvalidToken("malformed") from error
+        raise InvalidToken("of another type, or malformed") from error
 
 
 def _token(claims: Mapping[str, Any]) -> ActionToken:

@@ -10,8 +10,8 @@ from math import ceil
 from typing import Final
 
 from gateway.authentication.action_tokens import action_link
-from gateway.domain.action_tokens import ActionToken
 from gateway.domain.authentication import MessageKey
+from gateway.domain.authentication.action_tokens import ActionToken
 from gateway.domain.mail import (
     MailKind,
     MailNotSent,

@@ -10,7 +10,7 @@ from typing import Final
 
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.realm_profile import profile_violations
-from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
+from gateway.domain.flows import UPDATE_EMAIL, UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -54,7 +54,7 @@ class PendingActions:
         if has_pages:
             known = rules.action_order.keys() - rules.off
             actions = tuple(alias for alias in actions if alias in known)
-            if not _has_address_to_verify(user):
+            if UPDATE_EMAIL in actions or not _has_address_to_verify(user):
                 actions = tuple(alias for alias in actions if alias != VERIFY_EMAIL)
         if actions:
             return min(actions, key=lambda alias: (rules.action_order.get(alias, _LAST), alias))

@@ -140,7 +140,34 @@ class OwnProfile:
             name: values for name, values in values_of(user).items() if self._is_shown(rules, name)
         }
 
+    @property
+    def may_change_email(self) -> bool:
+        """Whether the user may change the address."""
+        attribute = self._rules.attributes.get(EMAIL)
+        return attribute is not None and Viewer.USER in attribute.edit
+
+    def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
+        """Return the user with another address, and with nothing else changed.
+
+        Raises ProfileRejected for what is wrong with the address, and MatchesPending.
+        """
+        made, violations = self._merged(before, Sent(self._given({EMAIL: address})), matches)
+        rejected = [violation for violation in violations if violation.field == EMAIL]
+        if rejected:
+            raise ProfileRejected(rejected)
+        return self._storable(before, replace(before, email=next(iter(made.get(EMAIL, ())), None)))
+
     def _changed(self, before: User, sent: Sent, matches: PatternMatches) -> User:
+        made, violations = self._merged(before, sent, matches)
+        if violations:
+            raise ProfileRejected(violations)
+        name = {USERNAME: made[EMAIL]} if self._follows_email else {}
+        return self._storable(before, with_values(before, {**made, **name}))
+
+    def _merged(
+        self, before: User, sent: Sent, matches: PatternMatches
+    ) -> tuple[Values, tuple[Violation, ...]]:
+        """Return the values after a change, and what is wrong with them."""
         known = values_of(before)
         stored = None if self.is_new else known
         made = merged(self._rules, sent, stored, self._locked, matches, viewer=Viewer.USER)
@@ -150,11 +177,7 @@ class OwnProfile:
             for attribute in self._shown()
             if self._is_required(attribute) and attribute.name not in made.values
         )
-        violations = (*made.violations, *missing, *_beyond_limits(sent.values, known))
-        if violations:
-            raise ProfileRejected(violations)
-        name = {USERNAME: made.values[EMAIL]} if self._follows_email else {}
-        return self._storable(before, with_values(before, {**made.values, **name}))
+        return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:
@@ -252,9 +275,9 @@ class ProfileUpdates:
         self._updates = updates
 
     async def store(
-        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str
+        self, profile: OwnProfile, user_id: str, sent: Texts, *, performed: str | None = None
     ) -> ProfileChange:
-        """Store the values of a form; `performed` is the alias of the required action.
+        """Store the values of a form; `performed` is the alias of the required action, if any.
 
         Raises ProfileRejected, InvalidUserCredentials for a removed user, and StoreUnavailable.
         """

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import Unavailable, authenticators
@@ -24,7 +23,15 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions import required_actions
+from gateway.authentication.web_authn import (
+    PASSKEYS,
+    SECURITY_KEYS,
+    KeyCheck,
+    KeyRegistration,
+    RelyingParty,
+)
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
@@ -32,6 +39,7 @@ from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.storage import Database
+from gateway.domain.ports.web_authn import WebAuthn
 
 
 def flow_runner(
@@ -39,6 +47,7 @@ def flow_runner(
     passwords: PasswordCheck,
     codes: OneTimePasswordCheck,
     recovery_codes: RecoveryCodeCheck,
+    keys: KeyCheck,
     *,
     directory: Directory,
     sessions: SessionStore,
@@ -56,6 +65,7 @@ def flow_runner(
         actions=actions,
         reset_links=reset_links,
         updates=updates,
+        keys=keys,
     )
     acting = {each.id: each for each in found}
 
@@ -79,17 +89,21 @@ def sign_in_engine(
     limiter: RateLimiter,
     marks: OneTimeMarks,
     removal: AccountRemoval,
+    web_authn: WebAuthn,
+    public_url: str,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
     updates = AccountUpdates(database, invalidation)
+    party = RelyingParty(public_url)
     return SignInEngine(
         flow_runner(
             accounts,
             passwords,
             codes,
             RecoveryCodeCheck(updates),
+            KeyCheck(web_authn, accounts, database, party),
             directory=directory,
             sessions=sessions,
             registrations=Registrations(database, limiter),
@@ -113,6 +127,8 @@ def sign_in_engine(
                 pauses=MailPauses(marks),
                 directory=directory,
                 removal=removal,
+                security_keys=KeyRegistration(web_authn, party, SECURITY_KEYS),
+                passkeys=KeyRegistration(web_authn, party, PASSKEYS),
             ),
         ),
     )

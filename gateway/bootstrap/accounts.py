@@ -15,10 +15,9 @@ from gateway.admin.users import (
     UserProfiles,
     UserUseCases,
 )
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
+from gateway.authentication.removal import AccountRemoval
 from gateway.bootstrap.services import Services
-from gateway.listeners import LISTENERS
 
 
 def new_passwords(services: Services) -> NewPasswords:
@@ -83,5 +82,5 @@ def event_use_cases(services: Services) -> EventUseCases:
     """Return every use case of events."""
     return EventUseCases(
         logs=EventLogs(services.database, services.events, services.clock),
-        configuration=EventConfiguration(services.changes, LISTENERS),
+        configuration=EventConfiguration(services.changes, services.listeners.names),
     )

@@ -9,6 +9,7 @@ from gateway.admin.changes import RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.clients import ClientUseCases
 from gateway.admin.registration import RegistrationTokens
+from gateway.admin.users import UserActionMails
 from gateway.bootstrap.accounts import (
     event_use_cases,
     group_use_cases,
@@ -62,7 +63,12 @@ def admin_operations(
     return (
         *realm_operations(realm_use_cases(services), files, caches, flows.required_actions),
         *session_operations(sessions.realm),
-        *user_operations(user_use_cases(services), sessions.user, services.changes),
+        *user_operations(
+            user_use_cases(services),
+            sessions.user,
+            services.changes,
+            UserActionMails(services.changes, services.directory, context.issuer),
+        ),
         *group_operations(group_use_cases(services)),
         *role_operations(role_use_cases(services)),
         *client_operations(clients, sessions.client),

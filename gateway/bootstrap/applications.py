@@ -17,6 +17,7 @@ from gateway import __version__
 from gateway.admin.access import AccountControl
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
+from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
@@ -34,6 +35,8 @@ from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.http.account.routes import build_account_routes
+from gateway.http.account_api.routes import build_account_api_routes
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
 from gateway.http.admin.openapi import openapi_document
@@ -52,8 +55,6 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
 from gateway.http.sign_in.routes import build_sign_in_routes
-from gateway.listeners import LISTENERS
-from gateway.listeners.dispatch import Dispatch
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
@@ -123,7 +124,6 @@ def _realm_context(
     metrics: Metrics,
     log: FilteringBoundLogger,
 ) -> RealmContext:
-    listeners = Dispatch({name: make(log) for name, make in LISTENERS.items()}, log)
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
@@ -131,7 +131,7 @@ def _realm_context(
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
-        events=EventRecording(services.events, listeners, metrics),
+        events=EventRecording(services.events, services.listeners, metrics),
     )
 
 
@@ -144,7 +144,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database = services.database
-    grants = grant_services(services, metrics)
+    grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
     tokens = RegistrationTokens(services.directory, context.issuer)
@@ -161,7 +161,7 @@ def _routes(
         tokens,
         administered,
         context=context,
-        listeners=LISTENERS,
+        listeners=services.listeners.names,
         login_themes=designs.themes,
     )
     admin = AdminServices(
@@ -173,6 +173,7 @@ def _routes(
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
     pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.
@@ -181,6 +182,9 @@ def _routes(
         build_registration_route(registrations, context),
         *build_sign_in_routes(sign_ins, context),
         *build_logout_routes(logout_handlers(services, grants, clients, pages), context),
+        # The pages first: what names JSON is for the API behind them.
+        *build_account_routes(account_handlers(services, grants, checks, accounts, pages), context),
+        *build_account_api_routes(accounts, pages, context),
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),

@@ -1,7 +1,9 @@
-"""Builds what works with the queue of mails."""
+"""Builds what works with the queues of mails and of events for webhooks."""
 
 from gateway.admin.mail import MailDelivery, UserMails
+from gateway.admin.webhooks import WaitingWebhooks, WebhookDeliveries
 from gateway.bootstrap.services import Services
+from gateway.outgoing import HttpWebhookSender
 
 
 def mail_delivery(services: Services) -> MailDelivery:
@@ -12,3 +14,14 @@ def mail_delivery(services: Services) -> MailDelivery:
 def user_mails(services: Services) -> UserMails:
     """Return what puts mails into the queue."""
     return UserMails(services.database, services.clock)
+
+
+def webhook_deliveries(services: Services) -> WebhookDeliveries:
+    """Return what sends events to webhooks."""
+    sender = HttpWebhookSender(services.http_client)
+    return WebhookDeliveries(services.database, sender, services.clock)
+
+
+def waiting_webhooks(services: Services) -> WaitingWebhooks:
+    """Return what lists the events that wait."""
+    return WaitingWebhooks(services.database, services.clock)

@@ -1,9 +1,9 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
@@ -22,7 +22,7 @@ from gateway.protocol.tokens import AccessTokens, RefreshTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 
-def grant_services(services: Services, metrics: Metrics) -> GrantServices:
+def grant_services(services: Services, metrics: Metrics, public_url: str) -> GrantServices:
     """Return what the grants share."""
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
@@ -44,6 +44,8 @@ def grant_services(services: Services, metrics: Metrics) -> GrantServices:
             limiter=services.rate_limiter,
             marks=services.one_time_marks,
             removal=AccountRemoval(services.online_sessions, services.login_failures),
+            web_authn=services.web_authn,
+            public_url=public_url,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -9,7 +9,6 @@ from gateway.admin.realms import (
     RealmUseCases,
 )
 from gateway.bootstrap.services import Services
-from gateway.listeners import LISTENERS
 
 
 def realm_use_cases(services: Services) -> RealmUseCases:
@@ -24,7 +23,7 @@ def realm_use_cases(services: Services) -> RealmUseCases:
             clock=services.clock,
             online_sessions=services.online_sessions,
             login_failures=services.login_failures,
-            listeners=LISTENERS,
+            listeners=services.listeners.names,
         ),
         localizations=Localizations(database, services.changes),
         mail_server_test=MailServerTest(database, services.mail, services.clock),

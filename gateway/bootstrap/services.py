@@ -14,6 +14,7 @@ from gateway.bootstrap.encryption_keys import (
     encryption_keys_exist,
     open_encryption_keys,
 )
+from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
 from gateway.crypto.keys import (
     PyJwtKeyFactory,
@@ -23,17 +24,19 @@ from gateway.crypto.keys import (
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.events import EventListeners
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
-from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
+from gateway.domain.ports.outgoing.mail import MailSender
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.rate_limiter import RateLimiter
-from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
@@ -42,8 +45,14 @@ from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizati
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
+from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
-from gateway.outgoing import AddressPolicy, CachedDocuments, GuardedHttpClient
+from gateway.outgoing import (
+    AddressPolicy,
+    CachedDocuments,
+    ClientCredentialsTokens,
+    GuardedHttpClient,
+)
 from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
@@ -90,6 +99,7 @@ class Services:
     device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
     one_time_passwords: OneTimePasswords
+    web_authn: WebAuthn
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
     rate_limiter: RateLimiter
@@ -98,6 +108,7 @@ class Services:
     client_signatures: ClientSignatures
     client_encryption: ClientEncrypters
     events: EventJournal
+    listeners: EventListeners
     mail: MailSender
 
 
@@ -139,7 +150,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         database = SqlDatabase(settings.database_url, secrets)
         stack.push_async_callback(database.dispose)
-        events = EventJournal(settings.state_dir / _EVENTS, database)
+        listeners = event_listeners(settings)
+        events = EventJournal(settings.state_dir / _EVENTS, database, listeners)
         stack.push_async_callback(events.close)
         invalidation = RedisInvalidation(redis_url(settings))
         stack.push_async_callback(invalidation.stop)
@@ -169,6 +181,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             device_authorizations=RedisDeviceAuthorizations(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
+            web_authn=Fido2WebAuthn(),
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             rate_limiter=RedisRateLimiter(redis),
@@ -177,5 +190,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             client_signatures=RegisteredClientSignatures(documents),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
-            mail=mail_sender(settings, texts),
+            listeners=listeners,
+            mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
         )

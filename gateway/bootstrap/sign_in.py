@@ -14,6 +14,7 @@ from gateway.http.sign_in.login_actions import LoginActions
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.http.sign_in.routes import SignInHandlers
+from gateway.protocol.account_console import ConsoleClients
 from gateway.protocol.action_tokens import ActionTokenEndpoint, action_token_handlers
 from gateway.protocol.authorization import AuthorizationEndpoint, CheckServices
 from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
@@ -30,14 +31,16 @@ def browser_sign_in(
     services: Services, grants: GrantServices, checks: CheckServices
 ) -> BrowserSignIn:
     """Return what signs users in on pages."""
-    devices = services.device_authorizations
+    devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
     return BrowserSignIn(
         ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
         Purposes(
-            AuthorizationEndpoint(checks),
-            SignInCompletion(grants.sessions, grants.encryption),
-            UserCodes(devices, checks),
-            DeviceApprovals(SessionJoining(grants.sessions), devices),
+            endpoint=AuthorizationEndpoint(checks),
+            completion=SignInCompletion(grants.sessions, grants.encryption),
+            user_codes=UserCodes(devices, checks),
+            approvals=DeviceApprovals(joining, devices),
+            console=ConsoleClients(services.directory),
+            joining=joining,
         ),
         services.directory,
         grants.consents,
@@ -52,22 +55,24 @@ def sign_in_handlers(
     endpoint = AuthorizationEndpoint(checks)
     user_codes = UserCodes(services.device_authorizations, checks)
     sign_in = browser_sign_in(services, grants, checks)
-    cookies = _cookies(services, grants)
+    cookies = browser_cookies(services, grants)
     shown = PageReplies(pages)
     replies = OutcomeReplies(shown, cookies, grants.encryption)
     return SignInHandlers(
         authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
         actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
-        links=ActionTokenPages(_links(services, sign_in), cookies, replies, shown),
+        links=ActionTokenPages(_links(services, grants, sign_in), cookies, replies, shown),
         devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
         pages=shown,
     )
 
 
-def _links(services: Services, sign_in: BrowserSignIn) -> ActionTokenEndpoint:
+def _links(
+    services: Services, grants: GrantServices, sign_in: BrowserSignIn
+) -> ActionTokenEndpoint:
     updates = AccountUpdates(services.database, services.invalidation)
     return ActionTokenEndpoint(
-        action_token_handlers(sign_in, updates, services.database),
+        action_token_handlers(sign_in, updates, grants.sessions, services.database),
         services.directory,
         services.one_time_marks,
         services.authentication_sessions,
@@ -79,7 +84,7 @@ def logout_handlers(
 ) -> LogoutHandlers:
     """Return what answers the URLs of logouts."""
     logout = BrowserLogout(services.directory, grants.sessions)
-    shown, cookies = PageReplies(pages), _cookies(services, grants)
+    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
     return LogoutHandlers(
         of_clients=LogoutEndpoint(clients, grants.sessions),
         of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
@@ -87,6 +92,7 @@ def logout_handlers(
     )
 
 
-def _cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+def browser_cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+    """Return what reads and writes the cookies of sign-ins."""
     identities = IdentityVerification(services.directory, grants.sessions)
     return BrowserCookies(services.secrets, identities)

@@ -25,6 +25,10 @@ COMMANDS = {
     "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
     "session": ("gateway.cli.session:session", "List and end sessions."),
     "mail": ("gateway.cli.mail:mail", "List mails that wait, and test a mail server."),
+    "webhook": (
+        "gateway.cli.webhook:webhook",
+        "List events that wait for webhooks, and send them again.",
+    ),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
     "certs": ("gateway.cli.certs:certs", "Issue, show and revoke certificates for development."),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),

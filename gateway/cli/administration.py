@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gateway.admin.roles import RoleUseCases
     from gateway.admin.sessions import SessionUseCases
     from gateway.admin.users import UserUseCases
+    from gateway.admin.webhooks import WaitingWebhooks
     from gateway.bootstrap.services import Services
     from gateway.domain.clients import Client
     from gateway.domain.users import User
@@ -117,6 +118,12 @@ class LocalOperator:
         from gateway.bootstrap.accounts import user_use_cases
 
         return user_use_cases(self.services)
+
+    @property
+    def webhooks(self) -> "WaitingWebhooks":
+        from gateway.bootstrap.mail_delivery import waiting_webhooks
+
+        return waiting_webhooks(self.services)
 
     async def on(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.

@@ -22,7 +22,9 @@ from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import NginxLookup
 
 if TYPE_CHECKING:
+    from gateway.admin.realms import Administrator
     from gateway.settings import Settings
+    from gateway.supervisor.administrator_warnings import ExpiringPassword
 
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
 _SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -151,7 +153,8 @@ def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
     from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
     from gateway.bootstrap.services import open_services
-    from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR
+    from gateway.domain.clock import SystemClock
+    from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR, expiring_passwords
 
     default = settings.state_dir / "realmgate.db"
     if str(default) in settings.database_url.reveal() and not default.exists():
@@ -163,18 +166,30 @@ def _database(settings: "Settings") -> str:
             " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
-    async def ask() -> tuple[int, bool]:
+    async def ask() -> "tuple[int, tuple[Administrator, ...]]":
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
                 realms = await stores.realms.list()
-                return len(realms), bool(await list_administrators(stores))
+                return len(realms), await list_administrators(stores)
 
-    number, administered = asyncio.run(ask())
-    if not administered:
+    number, administrators = asyncio.run(ask())
+    if not administrators:
         realms = counted(number, "realm")
         raise ProblemFound(f"The database holds {realms} and no administrator: {NO_ADMINISTRATOR}.")
+    expiring = expiring_passwords(administrators, SystemClock().now())
+    if expiring:
+        raise ProblemFound(" ".join(map(_of_password, expiring)))
     return f"The database answers, holds {counted(number, 'realm')}, and the key decrypts it."
+
+
+def _of_password(password: "ExpiringPassword") -> str:
+    expires = "has expired on" if password.has_expired else "expires on"
+    return (
+        f"The password of the administrator {password.username} {expires}"
+        f" {_day(password.expires_at)}: sign in on the pages and change it, or run"
+        f" {password.remedy}."
+    )
 
 
 def _certificates(settings: "Settings") -> str:

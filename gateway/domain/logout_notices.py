@@ -9,13 +9,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.deliveries import RetrySchedule
 from gateway.domain.sessions import UserSession
 
 MOST_ATTEMPTS: Final = 10
 LONGEST_WAIT: Final = timedelta(hours=1)
 """After this a notice is dropped: the client's own session has had time to end."""
-_FIRST_DELAY: Final = timedelta(seconds=5)
-_LONGEST_DELAY: Final = timedelta(minutes=10)
+_SCHEDULE: Final = RetrySchedule(
+    first_delay=timedelta(seconds=5),
+    longest_delay=timedelta(minutes=10),
+    longest_wait=LONGEST_WAIT,
+    most_attempts=MOST_ATTEMPTS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +37,7 @@ class LogoutNotice:
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is dropped."""
-        delay = min(_FIRST_DELAY * 2 ** max(self.attempts - 1, 0), _LONGEST_DELAY)
-        is_last = self.attempts >= MOST_ATTEMPTS or now + delay > self.created_at + LONGEST_WAIT
-        return None if is_last else now + delay
+        return _SCHEDULE.next_attempt_at(self.attempts, self.created_at, now)
 
 
 def logout_notices(

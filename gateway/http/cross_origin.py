@@ -70,6 +70,7 @@ REALM_DOCUMENT: Final = CrossOrigin(b"GET, HEAD, OPTIONS")
 FOR_CLIENTS: Final = CrossOrigin(b"POST, OPTIONS", b"Access-Control-Allow-Methods")
 FOR_SESSIONS: Final = CrossOrigin(b"GET, HEAD, OPTIONS", b"Access-Control-Allow-Methods")
 REGISTRATION: Final = CrossOrigin(b"DELETE, POST, GET, OPTIONS, PUT", is_open=False)
+ACCOUNT_API: Final = CrossOrigin(b"HEAD, DELETE, POST, GET, OPTIONS, PUT", is_open=False)
 ADMIN_API: Final = CrossOrigin(b"DELETE, POST, GET, PUT", b"Location", is_open=False)
 
 

@@ -13,6 +13,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.admin.access import (
     AdminRefusal,
     Forbidden,
+    InsufficientLevel,
     InvalidRequest,
     MailFailed,
     MalformedBody,
@@ -165,6 +166,7 @@ def _explained(status: HTTPStatus, text: str) -> Reply:
 _REFUSALS: Final = (
     (NotAuthenticated, prose_error, HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized"),
     (Forbidden, prose_error, HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden"),
+    (InsufficientLevel, prose_error, HTTPStatus.FORBIDDEN, None),
     (WrongClient, prose_error, HTTPStatus.FORBIDDEN, None),
     (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
     (NotFound, prose_error, HTTPStatus.NOT_FOUND, None),

@@ -1,28 +1,19 @@
 """Event listeners: a file each, and one line here. Keycloak: EventListenerProvider.
 
-There is no `email` listener yet: it needs mails.
+A listener receives each event while the request is answered, or queues something of it: then the
+event goes through the journal, and its row is one of the transaction that stores the event.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
-from structlog.typing import FilteringBoundLogger
+from gateway.listeners import email, file, jboss_logging, webhook
+from gateway.listeners.listener import Listener, ListenerOptions, QueueingListener
 
-from gateway.domain.events import UserEvent
-from gateway.listeners import jboss_logging
-
-
-class Listener(Protocol):
-    """Receives events. The dispatch logs any exception of it."""
-
-    def wants(self, *, failed: bool) -> bool:
-        """Return whether it wants events of success, or of failure, now."""
-
-    def on_event(self, event: UserEvent) -> None:
-        """Receive an event; must not block."""
-
-
-LISTENERS: Final[Mapping[str, Callable[[FilteringBoundLogger], Listener]]] = {
+LISTENERS: Final[Mapping[str, Callable[[ListenerOptions], Listener | QueueingListener | None]]] = {
     jboss_logging.NAME: jboss_logging.JbossLogging,
+    email.NAME: email.EmailListener,
+    webhook.NAME: webhook.WebhookListener,
+    file.NAME: file.file_listener,
 }
-"""Keycloak's name -> listener, created with the gateway's log."""
+"""Keycloak's name -> listener, None where a setting that it needs is missing."""

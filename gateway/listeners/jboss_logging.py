@@ -6,9 +6,9 @@ Keycloak: 10.6; its lines are texts, these have the same members as fields
 import logging
 from typing import Final
 
-from structlog.typing import FilteringBoundLogger
-
 from gateway.domain.events import UserEvent
+from gateway.domain.realm import Realm
+from gateway.listeners.listener import ListenerOptions
 
 NAME: Final = "jboss-logging"
 
@@ -16,15 +16,15 @@ NAME: Final = "jboss-logging"
 class JbossLogging:
     """Writes to the gateway's log, successes at the level debug."""
 
-    def __init__(self, log: FilteringBoundLogger) -> None:
-        self._log = log
-        self._takes_failures = log.is_enabled_for(logging.WARNING)
-        self._takes_successes = log.is_enabled_for(logging.DEBUG)
+    def __init__(self, options: ListenerOptions) -> None:
+        self._log = options.log
+        self._takes_failures = options.log.is_enabled_for(logging.WARNING)
+        self._takes_successes = options.log.is_enabled_for(logging.DEBUG)
 
-    def wants(self, *, failed: bool) -> bool:
+    def wants(self, _realm: Realm, _name: str, *, failed: bool) -> bool:
         return self._takes_failures if failed else self._takes_successes
 
-    def on_event(self, event: UserEvent) -> None:
+    def on_event(self, _realm: Realm, event: UserEvent) -> None:
         write = self._log.debug if event.error is None else self._log.warning
         write("event", **{name: value for name, value in _fields(event).items() if value})
 

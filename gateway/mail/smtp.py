@@ -11,12 +11,14 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import aiosmtplib
 
 from gateway.domain.mail import Encryption, Mail, MailNotSent, MailServer, ascii_address
+from gateway.domain.ports.outgoing.mail import MailTokens
 from gateway.mail.message import message_bytes
 from gateway.mail.rendering import MailRenderer
 
@@ -40,10 +42,12 @@ class SmtpMailSender:
         renderer: MailRenderer,
         *,
         host_name: str,
+        tokens: MailTokens | None = None,
         authorities: Path | None = None,
         time: timedelta = MOST_TIME,
     ) -> None:
         """Trust the authorities of the PEM file `authorities` beside the system's."""
+        self._tokens = tokens
         self._connect = connect
         self._renderer = renderer
         self._host_name = host_name
@@ -53,8 +57,8 @@ class SmtpMailSender:
 
     async def send(self, server: MailServer, mail: Mail) -> None:
         recipient = ascii_address(mail.recipient)
-        rendered = await self._renderer.render(mail)
         try:
+            rendered = await self._renderer.render(mail)
             content = message_bytes(server, mail, rendered)
         except ValueError as error:
             raise MailNotSent("the mail has a text that cannot be sent", is_final=True) from error
@@ -68,11 +72,20 @@ class SmtpMailSender:
             except TimeoutError as error:
                 raise MailNotSent(f"{server.host} did not answer in time") from error
             except (aiosmtplib.SMTPException, OSError) as error:
+                self._discard_token(server, error)
                 raise _refusal(server, error) from error
             await _part(client)
 
+    def _discard_token(self, server: MailServer, error: Exception) -> None:
+        is_refused = isinstance(error, aiosmtplib.SMTPAuthenticationError)
+        if is_refused and server.token is not None and self._tokens is not None:
+            self._tokens.discard(server.token)
+
     async def _session(self, server: MailServer, opened: socket.socket) -> aiosmtplib.SMTP:
         """Return a client that is connected, encrypted and authenticated as the realm asks."""
+        token = None
+        if server.token is not None and self._tokens is not None:
+            token = partial(self._tokens.get, server.token)
         client = aiosmtplib.SMTP(
             hostname=server.host,
             sock=opened,
@@ -83,6 +96,7 @@ class SmtpMailSender:
             tls_context=None if server.encryption is Encryption.NONE else self._tls(),
             username=server.user,
             password=None if server.password is None else server.password.reveal(),
+            oauth_token_generator=token,
         )
         await client.connect()
         return client

@@ -7,4 +7,6 @@ from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.documents import CachedDocuments
 from gateway.outgoing.http_client import GuardedHttpClient, Response
 from gateway.outgoing.logout_notices import HttpNoticeSender
+from gateway.outgoing.mail_tokens import ClientCredentialsTokens
 from gateway.outgoing.sockets import GuardedSockets
+from gateway.outgoing.webhooks import HttpWebhookSender

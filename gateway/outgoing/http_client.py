@@ -15,7 +15,7 @@ from typing import Final
 
 import h11
 
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.resolver import Resolver, SystemResolver
 from gateway.outgoing.target import Target, parse_target
@@ -75,10 +75,17 @@ class GuardedHttpClient:
         """Request the URL by GET."""
         return await self._in_time("GET", url, (), b"")
 
-    async def post(self, url: str, content: bytes, media_type: str) -> Response:
+    async def post(
+        self,
+        url: str,
+        content: bytes,
+        media_type: str,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> Response:
         """Request the URL by POST."""
-        headers = (("Content-Type", media_type), ("Content-Length", str(len(content))))
-        return await self._in_time("POST", url, headers, content)
+        length = str(len(content))
+        described = (("Content-Type", media_type), ("Content-Length", length), *headers)
+        return await self._in_time("POST", url, described, content)
 
     async def _in_time(
         self, method: str, url: str, headers: Sequence[tuple[str, str]], content: bytes

@@ -323,17 +323,6 @@ class VerbatimList(Verbatim):
 
 
 @dataclass(frozen=True, slots=True)
-class VerbatimTexts(VerbatimList):
-    """A list of texts, kept as it is."""
-
-    def read(self, value: Any, path: str) -> list[Any]:
-        found = VerbatimList.read(self, value, path)
-        if not all(isinstance(item, str) for item in found):
-            raise mistyped(path, value, "a list of texts")
-        return found
-
-
-@dataclass(frozen=True, slots=True)
 class VerbatimObject(Verbatim):
     """An object of any JSON, kept as it is."""
 

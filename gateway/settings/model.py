@@ -21,6 +21,7 @@ from gateway.settings.values import (
     ExistingFolder,
     Flag,
     HeaderName,
+    MailedEvents,
     Networks,
     Port,
     ProxySecret,
@@ -91,6 +92,12 @@ class Settings:
     """Private addresses or networks of mail servers of realms, beside public addresses."""
     mail_ca_file: ExistingFile | None = None
     """PEM bundle of authorities that mail servers may use, beside the system's."""
+    email_include_events: MailedEvents = ()
+    """Events of which the listener `email` tells users, instead of Keycloak's."""
+    email_exclude_events: MailedEvents = ()
+    """Events of which the listener `email` does not tell them."""
+    events_file: AbsolutePath | None = None
+    """File that the listener `file` appends events to, a line of JSON each."""
     encryption_key: EncryptionKeys | None = None
     """Encrypts secrets in the database: 32 bytes in base64, then former keys."""
     encryption_key_file: AbsolutePath

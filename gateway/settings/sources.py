@@ -42,6 +42,8 @@ _LOOKUP_SPELLINGS = "KC_SPI_X509CERT_LOOKUP"
 _ALIASES = {
     "KC_BOOTSTRAP_ADMIN_USERNAME": "admin",
     "KC_BOOTSTRAP_ADMIN_PASSWORD": "admin_password",
+    "KC_SPI_EVENTS_LISTENER__EMAIL__INCLUDE_EVENTS": "email_include_events",
+    "KC_SPI_EVENTS_LISTENER__EMAIL__EXCLUDE_EVENTS": "email_exclude_events",
     **{environment_variable(flag): field for flag, field in FIELDS.items()},
 }
 _FLAGS = {field: flags_of(field)[0] for field in FIELDS.values()}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from gateway.domain.errors import InvalidInput
+from gateway.domain.mail import EVENT_MAILS
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_options import certificate_header_name
@@ -137,6 +138,13 @@ def _networks(value: object) -> tuple[IPv4Network | IPv6Network, ...]:
         ) from None
 
 
+def _mailed_events(value: object) -> tuple[str, ...]:
+    names = tuple(name.upper() for name in _listed(value))
+    if not EVENT_MAILS.keys() >= set(names):
+        raise ValueError(f"names of {', '.join(EVENT_MAILS)}")
+    return names
+
+
 def _file(value: object) -> Path:
     path = Path(str(value))
     if "\0" in str(value) or not path.is_file():
@@ -227,6 +235,7 @@ Port = Annotated[int, whole_number(1, 65_535)]
 PublicUrl = Annotated[str, public_url]
 Address = Annotated[UnixAddress | TcpAddress, _address]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], _networks]
+MailedEvents = Annotated[tuple[str, ...], _mailed_events]
 ExistingFile = Annotated[Path, _file]
 ExistingFiles = Annotated[tuple[Path, ...], _files]
 ExistingFolder = Annotated[Path, _folder]

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
@@ -22,6 +23,20 @@ NO_ADMINISTRATOR: Final = (
 _WARNED_BEFORE: Final = timedelta(days=7)
 _REPEATED_AFTER: Final = timedelta(days=1)
 _MARK: Final = "warning of administrators' passwords"
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiringPassword:
+    """The password of an administrator that is to be changed."""
+
+    username: str
+    expires_at: datetime
+    has_expired: bool
+
+    @property
+    def remedy(self) -> str:
+        """The command that sets another one."""
+        return f"realmgate user set-password {self.username} --realm {MASTER}"
 
 
 async def warn_at_start(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
@@ -47,18 +62,25 @@ async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> N
         _warn_of_passwords(found, clock)
 
 
+def expiring_passwords(
+    administrators: Iterable[Administrator], now: datetime
+) -> tuple[ExpiringPassword, ...]:
+    """Return the passwords that have expired, or expire within a week."""
+    return tuple(
+        ExpiringPassword(each.username, each.password_expires_at, now > each.password_expires_at)
+        for each in administrators
+        if each.password_expires_at is not None and each.password_expires_at - now <= _WARNED_BEFORE
+    )
+
+
 def _warn_of_passwords(administrators: Iterable[Administrator], clock: Clock) -> None:
-    now = clock.now()
-    for administrator in administrators:
-        expires_at = administrator.password_expires_at
-        if expires_at is None or expires_at - now > _WARNED_BEFORE:
-            continue
+    for password in expiring_passwords(administrators, clock.now()):
         structlog.get_logger().warning(
-            "administrator's password expires soon"
-            if now <= expires_at
-            else "administrator's password has expired",
-            user=administrator.username,
+            "administrator's password has expired"
+            if password.has_expired
+            else "administrator's password expires soon",
+            user=password.username,
             realm=MASTER,
-            expires_at=expires_at.isoformat(timespec="seconds"),
-            remedy=f"realmgate user set-password {administrator.username} --realm {MASTER}",
+            expires_at=password.expires_at.isoformat(timespec="seconds"),
+            remedy=password.remedy,
         )

@@ -45,6 +45,7 @@ async def _delete_expired(
         await stores.offline_sessions.purge(now)
         await stores.change_log.purge()
         await stores.mails.purge(now)
+        await stores.webhooks.purge(now)
         realms = await stores.realms.list()
     for realm in realms:
         await online_sessions.purge(realm.id)

@@ -14,8 +14,10 @@ from gateway.bootstrap.client_certificates import read_client_certificates
 from gateway.bootstrap.encryption_keys import check_encryption_keys
 from gateway.bootstrap.realm_files import realm_import
 from gateway.bootstrap.services import Services, open_services
-from gateway.domain.errors import AlreadyExists, StoreUnavailable
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.http.pages.theme_check import check_themes
+from gateway.listeners.file import check_events_file
+from gateway.mail import load_mail_themes
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
@@ -36,6 +38,8 @@ async def _prepare(settings: Settings) -> None:
         read_client_certificates(settings)
         find_tracer(settings)
         check_themes(settings.themes)
+        load_mail_themes(settings.themes)
+        _check_events_file(settings)
         if settings.client_ca_file is None:
             log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")
         await _check_redis(settings)
@@ -51,6 +55,17 @@ async def _prepare(settings: Settings) -> None:
         else:
             await _create_missing(settings, services)
         await warn_at_start(services.database, services.one_time_marks, services.clock)
+
+
+def _check_events_file(settings: Settings) -> None:
+    path = settings.events_file
+    if path is None:
+        return
+    try:
+        check_events_file(path)
+    except OSError as failure:
+        allowed = f"a file that can be written ({failure.strerror})"
+        raise InvalidInput((FieldError("REALMGATE_EVENTS_FILE", str(path), allowed),)) from failure
 
 
 async def _create_missing(settings: Settings, services: Services) -> None:

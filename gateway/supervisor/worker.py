@@ -14,17 +14,17 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
-from gateway.bootstrap.mail_delivery import mail_delivery
+from gateway.bootstrap.mail_delivery import mail_delivery, webhook_deliveries
 from gateway.bootstrap.services import open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
+from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.housekeeping import run_housekeeping
-from gateway.supervisor.logout_notices import deliver_logout_notices
-from gateway.supervisor.mails import deliver_mails
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.server import Serving, serve
 
 _DRAIN: Final = timedelta(milliseconds=500)
+_NOTICE_INTERVAL: Final = timedelta(milliseconds=500)
 
 
 def run_worker(plan: WorkerPlan, lifeline: Lifeline) -> int:
@@ -66,8 +66,9 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             ),
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
-            group.create_task(deliver_logout_notices(apps.notices)),
-            group.create_task(deliver_mails(mail_delivery(services))),
+            group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
+            group.create_task(run_deliveries(mail_delivery(services), MAILS)),
+            group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
         ]
         lifecycle.started = True
         os.write(lifeline.ready, b"1")

@@ -17,3 +17,7 @@ def test_the_supervisor_loads_nothing_that_only_a_worker_needs() -> None:
     supervisor = "gateway.cli.start, gateway.settings, gateway.supervisor.gateway"
     of_workers = ("sqlalchemy", "starlette", "redis", "cryptography", "jinja2", "pydantic")
     assert not _loads(supervisor, *of_workers)
+
+
+def test_a_worker_loads_what_verifies_keys_with_the_first_key() -> None:
+    assert not _loads("gateway.supervisor.worker", "fido2")

@@ -1,6 +1,7 @@
 """The settings of a realm that are said to have no effect are those that no rule reads."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,12 @@ import pytest
 from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.setting_effects.realm_rows import WAITING
+from gateway.representations.setting_effects.realm_settings import (
+    REALM_ATTRIBUTES,
+    REALM_SETTINGS,
+    RealmSetting,
+)
+from gateway.representations.spelling import camel_case
 from scripts import realm_settings_page
 from tests.support.setting_reads import Read, settings_read
 
@@ -30,6 +37,8 @@ READ_OTHERWISE = {"defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}
 """How long tokens may live says how long keys are kept, whatever issues them."""
 SETTINGS = [field for field in REALM_FIELDS if isinstance(field, Setting)]
+DESCRIBED = [each for together in REALM_SETTINGS.values() for each in together]
+_SPECIFIED_NAME = re.compile(r"`([a-z_]+)`")
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +94,40 @@ def test_an_attribute_of_its_group_is_read(code: str) -> None:
 def test_the_same_attribute_of_something_else_is_not_that_setting() -> None:
     code = "def check(credential: OneTimePassword): return credential.digits"
     assert ("otp_policy", "digits") not in settings_read(ast.parse(code))
+
+
+def _specified() -> list[str]:
+    """Return the names of the settings in the table of the specification."""
+    text = (ROOT.parent / "docs/reference/specification.md").read_text()
+    table = text.partition("### 2.1 ")[2].partition("\n### ")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return [camel_case(name) for cell in first_cells for name in _SPECIFIED_NAME.findall(cell)]
+
+
+def test_each_of_the_32_settings_of_the_specification_is_described() -> None:
+    specified = _specified()
+    assert len(specified) == 32
+    cited = {each.name for each in DESCRIBED if each.source.startswith("Spec: ")}
+    assert cited == set(specified)
+
+
+def test_a_setting_is_described_once_or_waits_for_something() -> None:
+    names = [each.name for each in DESCRIBED]
+    assert len(names) == len(set(names))
+    known = {field.name for field in REALM_FIELDS}
+    assert known - set(names) == WITHOUT_EFFECT
+    assert set(names) <= known
+
+
+@pytest.mark.parametrize("setting", [*DESCRIBED, *REALM_ATTRIBUTES], ids=lambda each: each.name)
+def test_a_described_setting_is_tested_over_http_and_its_source_opens(
+    setting: RealmSetting,
+) -> None:
+    """That the function exists is tested with the other rows."""
+    kind, _, section = setting.source.partition(": ")
+    assert section in realm_settings_page.sections(kind)
+    assert re.fullmatch(r"tests/(http|spec)/test_\w+\.py::test_\w+", setting.test)
+    assert setting.meaning
 
 
 def test_the_page_lists_the_same() -> None:

@@ -22,6 +22,7 @@ from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -52,6 +53,7 @@ AUTHENTICATORS = {
         actions=(),
         reset_links=cast("ResetLinks", None),
         updates=cast("AccountUpdates", None),
+        keys=cast("KeyCheck", None),
     )
 }
 CONDITIONS = {
@@ -100,6 +102,7 @@ _RESET = "tests/http/test_reset_credentials.py"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
+_KEYS = "tests/http/test_passkeys.py"
 
 REGISTRIES = {
     "grants": Registry(
@@ -244,8 +247,14 @@ REGISTRIES = {
             "::test_the_link_goes_on_in_the_browser_that_asked_for_it",
             "reset-password": f"{_RESET}::test_a_link_is_void_once_the_password_was_changed",
             "reset-otp": f"{_RESET}::test_a_device_is_set_up_anew",
+            "webauthn-authenticator": f"{_KEYS}"
+            "::test_a_security_key_is_stored_as_keycloak_stores_it_and_signs_in",
+            "webauthn-authenticator-passwordless": f"{_KEYS}"
+            "::test_a_passkey_signs_in_its_user_without_a_name",
         },
-        frozenset({"passwords", "codes", "username_fields", "unavailable", "reset_links"}),
+        frozenset(
+            {"passwords", "codes", "username_fields", "unavailable", "reset_links", "key_pages"}
+        ),
     ),
     "form actions": Registry(
         "gateway.authentication.form_actions",
@@ -288,9 +297,15 @@ REGISTRIES = {
         LISTENERS,
         {
             "jboss-logging": "tests/unit/listeners/test_dispatch.py"
-            "::test_the_log_has_failures_as_warnings"
+            "::test_the_log_has_failures_as_warnings",
+            "email": "tests/http/test_event_listeners.py"
+            "::test_a_failed_sign_in_is_a_mail_in_the_language_of_the_user",
+            "webhook": "tests/http/test_event_listeners.py"
+            "::test_events_come_to_the_webhook_signed_and_again_until_they_are_confirmed",
+            "file": "tests/http/test_event_listeners.py"
+            "::test_every_event_is_a_line_of_a_file_that_may_be_renamed",
         },
-        frozenset({"dispatch"}),
+        frozenset({"dispatch", "listener", "event_json"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

@@ -90,8 +90,6 @@ def test_what_is_left_out_is_told_in_a_sentence(
         lambda: admin.create_idp({"alias": "made", "providerId": "oidc"}),
         admin.get_organizations,
         lambda: admin.get_client_authz_settings(service),
-        lambda: admin.send_verify_email(ada),
-        lambda: admin.send_update_account(ada, ["UPDATE_PASSWORD"]),
     ]
     assert admin.get_idps() == []
     assert admin.user_consents(ada) == []

@@ -176,6 +176,7 @@ _MOVES = {
     "credential": "UPDATE credentials SET secret_data = {} WHERE id = 'second'",
     "mail password": "UPDATE realms SET smtp_password = {} WHERE name = 'other'",
     "mail token secret": "UPDATE realms SET smtp_token_secret = {} WHERE name = 'other'",
+    "webhook secret": "UPDATE realms SET webhook_secret = {} WHERE name = 'other'",
 }
 _SOURCES = {
     "client secret": "(SELECT secret FROM clients WHERE client_id = 'device')",
@@ -183,6 +184,7 @@ _SOURCES = {
     "credential": "(SELECT secret_data FROM credentials WHERE id = 'first')",
     "mail password": "(SELECT smtp_password FROM realms WHERE name = 'demo')",
     "mail token secret": "(SELECT smtp_token_secret FROM realms WHERE name = 'demo')",
+    "webhook secret": "(SELECT webhook_secret FROM realms WHERE name = 'demo')",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from sqlalchemy import Update, select, update
 
-from gateway.admin.mail import AT_ONCE, LEASE, MailDelivery
+from gateway.admin.mail import LEASE, MailDelivery
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
@@ -27,6 +27,7 @@ from gateway.outgoing import AddressPolicy, GuardedSockets
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.schema import mails
 from tests.support import mail_server as support
+from tests.support.deliveries import BATCH, deliver_due
 from tests.support.mail_server import MailServer
 from tests.support.sessions import store_owners
 from tests.support.set_clock import SetClock
@@ -42,6 +43,7 @@ _MAIL: Final = Mail(
     kind=MailKind.TEST,
     created_at=NOW,
     link="https://gateway.test/canary-of-a-link",
+    arguments=("300",),
 )
 _QUEUED: Final = QueuedMail(_MAIL, "alice-uuid")
 _LOOPBACK: Final = AddressPolicy((ip_network("127.0.0.0/8"),))
@@ -133,11 +135,11 @@ async def test_a_mail_is_sent_once_and_its_content_is_gone(
     queue: _Queue, stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
 ) -> None:
     other = SqlDatabase(stored_database.url, secrets_at_rest)
-    await queue.add(*map(_numbered, range(AT_ONCE)))
-    await asyncio.gather(queue.delivery.deliver_due(), _delivery(other, queue.clock).deliver_due())
+    await queue.add(*map(_numbered, range(BATCH)))
+    await asyncio.gather(deliver_due(queue.delivery), deliver_due(_delivery(other, queue.clock)))
     await other.dispose()
     identities = sorted(message["message-id"] for message in queue.server.messages)
-    assert identities == [f"<mail-{number:02}@example.org>" for number in range(AT_ONCE)]
+    assert identities == [f"<mail-{number:02}@example.org>" for number in range(BATCH)]
     assert await queue.statuses() == []
     queue.pass_time(LONGEST_WAIT)
     assert await queue.claim() == []
@@ -154,13 +156,13 @@ async def test_a_mail_waits_until_the_server_takes_it_and_is_the_same_each_time(
     for failing in ("answers", "drops", "hangs"):
         if failing != "answers":
             setattr(queue.server, failing, 1)
-        taken, (failed,) = await queue.delivery.deliver_due()
+        taken, (failed,) = await deliver_due(queue.delivery)
         reasons.append(failed.reason)
         assert (taken, failed.is_last) == (1, False)
-        assert await queue.delivery.deliver_due() == (0, ())
+        assert await deliver_due(queue.delivery) == (0, [])
         queue.pass_time(timedelta(minutes=2))
     assert ("451" in reasons[0], "in time" in reasons[2]) == (True, True)
-    assert await queue.delivery.deliver_due() == (1, ())
+    assert await deliver_due(queue.delivery) == (1, [])
     (sent,), (refused,) = queue.server.messages, queue.server.refused
     content = refused.original_content
     assert content is not None
@@ -170,14 +172,14 @@ async def test_a_mail_waits_until_the_server_takes_it_and_is_the_same_each_time(
 async def test_a_mail_whose_gateway_was_killed_is_sent_by_another(queue: _Queue) -> None:
     await queue.add(_QUEUED)
     queue.server.hangs = 1
-    killed = asyncio.create_task(queue.delivery.deliver_due())
+    killed = asyncio.create_task(deliver_due(queue.delivery))
     while queue.server.hangs:  # noqa: ASYNC110 - the thread of the server counts
         await asyncio.sleep(0)
     killed.cancel()
     await asyncio.wait([killed])
-    assert await queue.delivery.deliver_due() == (0, ())
+    assert await deliver_due(queue.delivery) == (0, [])
     queue.pass_time(LEASE)
-    assert await queue.delivery.deliver_due() == (1, ())
+    assert await deliver_due(queue.delivery) == (1, [])
     assert len(queue.server.envelopes) == 1
 
 
@@ -185,14 +187,14 @@ async def test_a_mail_that_is_refused_or_too_old_is_given_up_and_listed(queue: _
     unknown = replace(_MAIL, id="mail-2", recipient="unknown@example.com")
     await queue.add(_QUEUED, QueuedMail(unknown, "alice-uuid"))
     queue.server.answers[:] = ["451 later"]
-    _, failed = await queue.delivery.deliver_due()
-    assert {each.queued.mail.id: each.is_last for each in failed} == {
+    _, failed = await deliver_due(queue.delivery)
+    assert {each.subject: each.is_last for each in failed} == {
         "mail-1": False,
         "mail-2": True,
     }
     queue.pass_time(LONGEST_WAIT)
     queue.server.answers[:] = ["451 later"]
-    await queue.delivery.deliver_due()
+    await deliver_due(queue.delivery)
     assert await queue.statuses() == [("mail-1", 2, True), ("mail-2", 1, True)]
     async with queue.database.write() as stores:
         await stores.mails.purge(queue.clock.now() + KEPT_AFTERWARDS)
@@ -202,7 +204,7 @@ async def test_a_mail_that_is_refused_or_too_old_is_given_up_and_listed(queue: _
 async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) -> None:
     answers = await queue.add(*map(_numbered, range(MOST_OF_USER + 1)))
     assert answers == [True] * MOST_OF_USER + [False]
-    while (await queue.delivery.deliver_due())[0]:
+    while (await deliver_due(queue.delivery))[0]:
         pass
     assert await queue.add(_numbered(50)) == [False]
     assert await queue.add(replace(_numbered(51), user_id="bob-uuid")) == [True]
@@ -222,7 +224,7 @@ async def test_what_the_encryption_key_does_not_open_is_given_up(queue: _Queue) 
     async with queue.database.write() as stores:
         await stores.transaction.execute(_moved_content("mail-1", "mail-02"))
     assert await queue.claim() == ["mail-02"]
-    assert await queue.statuses() == [("mail-02", 1, False), ("mail-1", 0, True)]
+    assert await queue.statuses() == [("mail-02", 1, False), ("mail-1", 1, True)]
 
 
 async def test_a_link_is_not_readable_in_the_database(queue: _Queue) -> None:

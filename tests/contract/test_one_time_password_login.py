@@ -255,15 +255,14 @@ async def test_a_device_taken_away_while_its_code_is_taken_does_not_come_back(
 ) -> None:
     await store_realms(database, "demo")
     await _store(database, device("hotp"))
-    gateway = Gateway(other_gateway, redis_server, SetClock(NOW))
-    async with database.write() as stores:
-        held = await stores.users.credentials(REALM.id, "alice-uuid")
-        (taken_away,) = (one for one in held if one.type == "otp")
-        await stores.users.remove_credential(REALM.id, taken_away)
-        signing_in = asyncio.create_task(gateway.sign_in(REALM, code=counted(0)))
-        await eventually(lambda: somebody_waits() or signing_in.done())
-    await signing_in
-    await gateway.close()
+    async with Gateway(other_gateway, redis_server, SetClock(NOW)) as gateway:
+        async with database.write() as stores:
+            held = await stores.users.credentials(REALM.id, "alice-uuid")
+            (taken_away,) = (one for one in held if one.type == "otp")
+            await stores.users.remove_credential(REALM.id, taken_away)
+            signing_in = asyncio.create_task(gateway.sign_in(REALM, code=counted(0)))
+            await eventually(lambda: somebody_waits() or signing_in.done())
+        await signing_in
     async with database.read() as stores:
         left = await stores.users.credentials(REALM.id, "alice-uuid")
     assert [one.type for one in left] == ["password"]
@@ -335,11 +334,10 @@ async def test_without_redis_no_code_is_taken(
 ) -> None:
     await store_realms(database, "demo")
     await _store(database, device())
-    gateway = Gateway(database, own_redis, SetClock(NOW))
-    own_redis.stop()
-    with pytest.raises(StoreUnavailable):
-        await gateway.sign_in(guarded_realm(replace(RULES, protected=False)), code=code())
-    await gateway.close()
+    async with Gateway(database, own_redis, SetClock(NOW)) as gateway:
+        own_redis.stop()
+        with pytest.raises(StoreUnavailable):
+            await gateway.sign_in(guarded_realm(replace(RULES, protected=False)), code=code())
 
 
 async def test_the_password_of_who_has_a_device_is_hashed_anew_only_after_the_code(

@@ -642,7 +642,7 @@ async def test_a_known_user_is_not_asked_for_the_name_again(
 @pytest.mark.parametrize(
     ("authenticator", "kind"),
     [
-        ("webauthn-authenticator", "webauthn"),
+        ("auth-conditional-otp-form", "otp"),
         ("reset-password", None),
         ("organization", "organization"),
     ],

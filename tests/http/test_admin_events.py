@@ -346,7 +346,7 @@ def test_a_configuration_that_is_put_back_changes_nothing(plain: AdministeredRea
 _REFUSED = [
     ({"eventsListeners": ["nope"]}, "Unknown event listener"),
     ({"eventsListeners": [""]}, "Unknown event listener"),
-    ({"eventsListeners": ["email"]}, "The event listener email is not available in this version"),
+    ({"eventsListeners": ["email", "e-mail"]}, "Unknown event listener"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Users who sign in by a certificate alone, through nginx. Keycloak: 11.2, 15."""
 
+import re
 import ssl
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -8,7 +9,8 @@ import httpx2
 import pytest
 
 from tests.support.administered_server import AdministeredServer
-from tests.support.wire import app, user
+from tests.support.sign_in_browser import SignInBrowser
+from tests.support.wire import PASSWORD, app, user
 
 FLOW = "authentication/flows"
 X509 = "x509-cert-auth"
@@ -27,6 +29,7 @@ def server(administered: AdministeredServer) -> Iterator[AdministeredServer]:
     """Return the server with a realm whose password grant asks for a certificate."""
     fields = {
         "enabled": True,
+        "eventsEnabled": True,
         "clients": [app("app")],
         "users": [user("alice"), user("device-1", enabled=False)],
         "authenticationFlows": [
@@ -75,6 +78,42 @@ def configured(server: AdministeredServer, **config: str) -> httpx2.Response:
     return server.ask(
         "PUT", f"/{REALM}/authentication/config/{step['authenticationConfig']}", document
     )
+
+
+def test_users_see_with_which_certificates_they_have_signed_in(server: AdministeredServer) -> None:
+    [device] = server.get(f"/{REALM}/users?username=device-1")
+    server.ask("PUT", f"/{REALM}/users/{device['id']}", {"enabled": True})
+    assert signed_in(server, "device-1")[0] == 200
+    server.ask("PUT", f"/{REALM}/users/{device['id']}", {"enabled": False})
+    for _ in range(2):
+        status, answer = signed_in(server, "user")
+        assert status == 200, answer
+    with httpx2.Client(verify=ssl.create_default_context(cafile=str(server.authority))) as http:
+        headers = {"Authorization": f"Bearer {answer['access_token']}"}
+        headers["Accept"] = "application/json"
+        url = f"{server.url}/realms/{REALM}/account/certificates"
+        found = http.get(url, headers=headers)
+    assert found.status_code == 200, found.text
+    [seen] = found.json()
+    assert "CN=alice" in seen["subject"]
+    assert (seen["signIns"], seen["serialNumber"].isdecimal()) == (2, True)
+    [event] = server.get(f"/{REALM}/events?type=LOGIN&max=1")
+    assert event["details"]["x509_cert_subject_distinguished_name"] == seen["subject"]
+    assert event["details"]["x509_cert_issuer_distinguished_name"] == seen["issuer"]
+
+
+def test_users_find_their_certificates_in_the_account_console(server: AdministeredServer) -> None:
+    assert signed_in(server, "user")[0] == 200
+    context = ssl.create_default_context(cafile=str(server.authority))
+    with httpx2.Client(verify=context, base_url=server.url) as http:
+        browser = SignInBrowser(http, REALM, public_url=server.url)
+        page = browser.get(f"/realms/{REALM}/account/account-security/signing-in")
+        done = browser.submit(page, username="alice", password=PASSWORD)
+        page = browser.get(done.location)
+        page = browser.get(page.link("certificates-show"))
+    assert page.id == "account-certificates"
+    assert re.search(r"CN=alice.*Issuer CN=.*Serial number \d+ Last access", page.text)
+    assert "Signing in" in page.html.partition('aria-current="page"')[2].partition("</a>")[0]
 
 
 def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:

@@ -409,5 +409,6 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
         *("auth-cookie", "auth-username-password-form", "auth-username-form"),
         *("auth-password-form", "auth-otp-form", "conditional-level-of-authentication"),
         "auth-recovery-authn-code-form",
+        *("webauthn-authenticator", "webauthn-authenticator-passwordless"),
     }
-    assert "cannot act" in found["webauthn-authenticator"]["operationalInfo"]["limitation"]
+    assert "cannot act" in found["auth-spnego"]["operationalInfo"]["limitation"]

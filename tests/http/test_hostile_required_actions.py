@@ -110,7 +110,7 @@ def test_a_changed_password_is_recorded_where_the_sign_in_is_refused_after_it(
     """The next action, of which there is no page, refuses the sign-in."""
     user, elsewhere, browser = _add(acting, "dora"), acting.browser(), acting.browser()
     assert elsewhere.sign_in("dora").answer["code"]
-    actions = ["UPDATE_PASSWORD", "webauthn-register"]
+    actions = ["UPDATE_PASSWORD", "idp_link"]
     acting.realm.change("PUT", user, {"requiredActions": actions})
     page = browser.sign_in("dora")
     acting.events()

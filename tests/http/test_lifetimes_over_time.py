@@ -124,6 +124,12 @@ def test_a_session_ends_that_idles_and_one_in_use_does_not(lasting: Lasting) -> 
         assert lasting.stays(browser, after=199)
         assert lasting.refreshes(tokens, after=200)
     assert not lasting.refreshes(tokens, after=400)
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    refused = lasting.ask_for_token(**form).json()
+    assert refused["error_description"] == "Token is not active"
+    own = {"client_id": "app", "client_secret": SECRET}
+    url = browser.protocol("logout")
+    assert browser.http.post(url, data=own | form).status_code == httpx2.codes.NO_CONTENT
     assert not lasting.stays(browser, after=200 + _OVER)
 
 
@@ -212,6 +218,27 @@ def test_a_clients_part_of_a_session_ends_at_its_maximum(
     assert lasting.refreshes(tokens, after=400)
     assert tokens["refresh_expires_in"] == 300
     assert not lasting.refreshes(tokens, after=300)
+
+
+def test_a_refresh_token_works_as_often_as_the_realm_lets_it(lasting: Lasting) -> None:
+    kept = lasting.tokens()
+    for reuse in (0, 2):
+        lasting.set(revokeRefreshToken=True, refreshTokenMaxReuse=reuse)
+        first = lasting.tokens()
+        assert [lasting.refreshes(dict(first), after=1) for _ in range(reuse + 2)] == [
+            *[True] * (reuse + 1),
+            False,
+        ]
+    lasting.set(revokeRefreshToken=False)
+    assert all(lasting.refreshes(dict(kept), after=1) for _ in range(4))
+
+
+def test_what_was_issued_before_not_before_is_refused(lasting: Lasting) -> None:
+    tokens = lasting.tokens(scope="openid")
+    lasting.set(notBefore=int(lasting.timed.clock.now().timestamp()) + 5)
+    assert not lasting.holds(tokens["access_token"], after=10)
+    assert not lasting.refreshes(tokens, after=0)
+    assert lasting.holds(lasting.tokens(scope="openid")["access_token"], after=1)
 
 
 def test_a_code_is_redeemed_within_its_lifespan(lasting: Lasting) -> None:

@@ -35,6 +35,11 @@ def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path
             page = http.get("/realms/master/protocol/openid-connect/auth", params=asked)
             assert page.status_code == 200
             assert ("/themes/acme/theme.css" in page.text) is (client_id == "themed")
+        for theme in ("acme", "keycloak"):
+            http.put("/admin/realms/master", json={"loginTheme": theme}, headers=bearer)
+            asked = {"response_type": "code", "client_id": "plain", "redirect_uri": uri}
+            page = http.get("/realms/master/protocol/openid-connect/auth", params=asked)
+            assert ("/themes/acme/theme.css" in page.text) is (theme == "acme")
 
 
 def test_a_theme_with_a_mistake_ends_the_start_with_its_place(tmp_path: Path) -> None:

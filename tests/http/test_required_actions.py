@@ -411,7 +411,7 @@ def test_an_action_that_the_realm_does_not_have_is_an_error_for_the_client(
     _add(acting, "nils")
     browser = acting.browser()
     browser.sign_in("nils")
-    for unknown in ("webauthn-register", "no-such-action", "TERMS_AND_CONDITIONS"):
+    for unknown in ("idp_link", "no-such-action", "TERMS_AND_CONDITIONS"):
         answer = _asked_for(browser, unknown).answer
         assert (answer["kc_action"], answer["kc_action_status"]) == (unknown, "error")
     assert _asked_for(browser, "UPDATE_PASSWORD", prompt="none").answer["error"] == (

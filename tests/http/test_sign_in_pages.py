@@ -53,7 +53,7 @@ def pages(administration: Administration) -> Iterator[SignInRealm]:
         "ssoSessionMaxLifespanRememberMe": 72_000,
         "clients": [web_client("app"), _SHOWN, _UNSAFE],
         "users": [person(name) for name in ("anna", "bert", "locked")]
-        + [person("off", enabled=False), person("halfway", requiredActions=["webauthn-register"])],
+        + [person("off", enabled=False), person("halfway", requiredActions=["idp_link"])],
     }
     with administered_realm(administration, "pages", {}, **settings) as realm:
         yield SignInRealm(realm)

@@ -1,12 +1,15 @@
 """VERIFY_EMAIL: users show by a link that an address is theirs. Keycloak: 16.1."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.support.administered_realm import person
 from tests.support.administration import Administration
-from tests.support.mailed_links import MailedRealm, mailed_realm
+from tests.support.mailed_links import MailedRealm, follow, key_of, link_of, mailed_realm
+from tests.support.wire import claims_of
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +49,106 @@ def test_the_link_continues_the_sign_in_of_the_same_browser(mailed: MailedRealm)
         ("VERIFY_EMAIL", None),
         ("LOGIN", None),
     ]
+
+
+def test_the_link_verifies_in_another_browser_and_the_first_one_goes_on(
+    mailed: MailedRealm,
+) -> None:
+    bea = mailed.add("bea", requiredActions=["VERIFY_EMAIL"])
+    browser = mailed.browser()
+    page = browser.sign_in("bea")
+    still = browser.submit(page, **{"continue": "true"})
+    assert still.id == "login-verify-email"
+    done = follow(mailed.browser(), mailed.link("bea@example.org"))
+    assert (done.status, done.id) == (200, "info")
+    assert "Your email address has been verified." in done.text
+    assert done.link("backToApplication") == "https://app.example.test/home"
+    assert browser.submit(still, **{"continue": "true"}).answer["code"]
+    assert mailed.realm.get(bea)["requiredActions"] == []
+
+
+def test_another_mail_is_sent_after_a_pause_and_not_by_loading_the_page_again(
+    mailed: MailedRealm,
+) -> None:
+    mailed.add("cleo")
+    browser = mailed.browser()
+    page = browser.sign_in("cleo")
+    again = browser.get(page.form.action.replace("session_code", "ignored"))
+    assert again.id == "login-verify-email"
+    too_soon = browser.submit(again)
+    assert re.fullmatch(
+        r"You must wait (30|2\d) seconds before another email is sent.", too_soon.message or ""
+    )
+    other = mailed.browser()
+    assert "has been sent to your address" in other.sign_in("cleo").text
+    path = "authentication/required-actions/VERIFY_EMAIL"
+    action = mailed.realm.get(path)
+    mailed.realm.change("PUT", path, {**action, "config": {"emailResendCooldownSeconds": "0"}})
+    sent = browser.submit(too_soon)
+    mailed.realm.change("PUT", path, action)
+    assert sent.message == "You need to verify your email address to activate your account."
+    first, second = map(link_of, mailed.mails("cleo@example.org", 2))
+    assert key_of(first) != key_of(second)
+    events = mailed.events()
+    assert _types(events) == [("SEND_VERIFY_EMAIL", None), ("SEND_VERIFY_EMAIL", None)]
+    assert events[0]["details"]["email"] == "cleo@example.org"
+
+
+def test_a_mail_that_cannot_be_sent_is_said(mailed: MailedRealm) -> None:
+    mailed.add("dan")
+    with mailed.changed(smtpServer={}):
+        page = mailed.browser().sign_in("dan")
+        assert page.message == "Failed to send email, please try again later."
+        assert "we are about to send" in page.text
+    assert _types(mailed.events()) == [("SEND_VERIFY_EMAIL_ERROR", "email_send_failed")]
+
+
+def test_the_realm_says_how_long_a_link_lasts(mailed: MailedRealm) -> None:
+    mailed.add("eve")
+    mailed.add("fred")
+    with mailed.changed(actionTokenGeneratedByUserLifespan=600):
+        mailed.browser().sign_in("eve")
+    attribute = "actionTokenGeneratedByUserLifespan.verify-email"
+    with mailed.changed(attributes={**mailed.realm.get("")["attributes"], attribute: "3600"}):
+        mailed.browser().sign_in("fred")
+    for user, seconds, said in (("eve", 600, "10 min"), ("fred", 3600, "1 h")):
+        (mail,) = mailed.mails(f"{user}@example.org")
+        claims = claims_of(key_of(link_of(mail)))
+        assert claims["exp"] - claims["iat"] == seconds
+        assert f"This link will expire within {said}." in mail.as_string().replace("=\n", "")
+
+
+def test_nobody_is_asked_who_has_no_address_or_a_verified_one(mailed: MailedRealm) -> None:
+    mailed.add("gina", emailVerified=True, requiredActions=["VERIFY_EMAIL"])
+    mailed.realm.change("POST", "users", person("hugo"))
+    for user in ("gina", "hugo"):
+        assert mailed.browser().sign_in(user).answer["code"]
+
+
+def test_a_client_that_wants_no_page_sends_no_mail(mailed: MailedRealm) -> None:
+    ines = mailed.add("ines", emailVerified=True)
+    browser = mailed.browser()
+    assert browser.sign_in("ines").answer["code"]
+    mailed.realm.change("PUT", ines, {"email": "ines2@example.org", "emailVerified": False})
+    mailed.events()
+    assert browser.open(prompt="none").answer["error"] == "interaction_required"
+    assert _types(mailed.events()) == []
+
+
+def test_a_client_may_ask_for_it(mailed: MailedRealm) -> None:
+    mailed.add("jon", emailVerified=True)
+    done = mailed.browser().sign_in("jon", kc_action="VERIFY_EMAIL")
+    assert done.answer["kc_action_status"] == "success"
+    with mailed.changed(verifyEmail=False):
+        mailed.add("kay")
+        browser = mailed.browser()
+        page = browser.sign_in("kay", kc_action="VERIFY_EMAIL")
+        assert "we are about to send you an email" in page.text
+        page = browser.submit(page)
+        done = follow(browser, mailed.link("kay@example.org"))
+        assert done.answer["kc_action_status"] == "success"
+        cancelled = mailed.browser()
+        mailed.add("lea")
+        page = cancelled.sign_in("lea", kc_action="VERIFY_EMAIL")
+        done = cancelled.submit(page, **{"cancel-aia": "true"})
+        assert done.answer["kc_action_status"] == "cancelled"

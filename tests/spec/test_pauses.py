@@ -15,11 +15,11 @@ import pytest
 
 from tests.support.spec_stack import Stack
 
-CLIENTS = 10_000
-GROUPS = 5_000
-REFUSED = 50_000
-MEMBERS = 400_000
-NESTED = 20_000
+CLIENTS = 5_000
+GROUPS = 2_500
+REFUSED = 25_000
+MEMBERS = 200_000
+NESTED = 10_000
 LARGEST_SHARE = 0.3
 """Of the work for a document. With turns it is at most 0.1, in one step 0.4 to 0.9."""
 
@@ -71,7 +71,7 @@ def shares(spec: Stack) -> dict[str, tuple[int, float]]:
             "/large/partialImport",
             {"ifResourceExists": "SKIP", "clients": clients, "groups": groups},
         ),
-        "list": ("GET", "/large/clients?max=10000", None),
+        "list": ("GET", "/large/clients?max=5000", None),
         "export": ("POST", "/large/partial-export?exportClients=true", None),
         "delete": ("DELETE", "/large", None),
         "refused": ("POST", "", {"realm": "refused", "clients": refused}),

@@ -3,7 +3,6 @@
 Spec: 2.1 (session settings); Keycloak: 1.7, 2.3, 2.4, 3, 12.3, 12.6, measured on 26.7.3
 """
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -266,19 +265,6 @@ def test_each_session_setting_bounds_what_it_is_for(
     )
     assert tokens["expires_in"] == expires_in
     assert tokens["refresh_expires_in"] == refresh_expires_in
-
-
-def test_a_session_that_idled_too_long_is_over_and_one_in_use_is_not(spec: Stack) -> None:
-    used, idle = (spec.signed_in(spec.fresh("fleeting"), "fleeting") for _ in range(2))
-    began, token = time.monotonic(), used["refresh_token"]
-    while time.monotonic() < began + 4:
-        answer = spec.refresh(token, "fleeting")
-        assert answer.status_code == 200, answer.text
-        token = answer.json()["refresh_token"]
-        time.sleep(0.2)
-    expired = refusal(spec.refresh(idle["refresh_token"], "fleeting"))
-    assert expired == (400, "invalid_grant", "Token is not active")
-    assert spec.logout(idle["refresh_token"], "fleeting").status_code == 204
 
 
 def test_users_stay_signed_in_and_locked_out_over_a_restart(

@@ -108,7 +108,7 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
             response_mode=ResponseMode.QUERY,
             scopes=grant_scopes(request.realm, client.client, "openid"),
         )
-        grants = grant_services(services, CountedEvents())
+        grants = grant_services(services, CountedEvents(), PUBLIC_URL)
         found = IdentityVerification(services.directory, grants.sessions)
         identity = await found.find(request, done.cookies.identity)
         assert identity is not None

@@ -20,7 +20,7 @@ async def begin(database: SqlDatabase, tmp_path: Path) -> BeginJournal:
     await store_realms(database, "demo")
 
     def begun(of: SqlDatabase = database, **bounds: int) -> EventJournal:
-        return EventJournal(journal_directory(tmp_path), of, **bounds)
+        return EventJournal(journal_directory(tmp_path), of, None, **bounds)
 
     return begun
 

@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.cli import main
@@ -27,11 +29,19 @@ class ForkedGateway:
         cwd: Path,
         env: Mapping[str, str],
         log: Path,
-        prepare: Callable[[], None],
+        prepare: Callable[[], None] | None = None,
+        *,
+        errors: Path | None = None,
+        typed: str = "",
     ) -> None:
+        """Start it. Its errors go to `log` with its output unless `errors` is another file.
+
+        `typed` is what it reads from its standard input.
+        """
+        streams = _Streams(log, errors, typed)
         # A daemon, for the end of the session must not wait for one that is left.
         self._process = _FORKS.Process(
-            target=_run, args=(tuple(arguments), cwd, dict(env), log, prepare), daemon=True
+            target=_run, args=(tuple(arguments), cwd, dict(env), streams, prepare), daemon=True
         )
         self._process.start()
         assert self._process.pid is not None
@@ -62,22 +72,61 @@ class ForkedGateway:
         self.send_signal(signal.SIGKILL)
 
 
+def run_command(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    typed: str = "",
+    timeout: float = 60,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command of `realmgate` to its end."""
+    with tempfile.TemporaryDirectory(prefix="rg-command-") as folder:
+        output, errors = Path(folder, "output"), Path(folder, "errors")
+        process = ForkedGateway(arguments, cwd, env, output, errors=errors, typed=typed)
+        code = process.wait(timeout)
+        return subprocess.CompletedProcess(
+            ["realmgate", *arguments], code, output.read_text(), errors.read_text()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Streams:
+    """Where a process reads and writes."""
+
+    output: Path
+    errors: Path | None
+    typed: str
+
+    def open(self) -> None:
+        """Put them in place of this process's own."""
+        read, write = os.pipe()
+        os.write(write, self.typed.encode())
+        os.close(write)
+        output = os.open(self.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        errors = os.dup(output)
+        if self.errors is not None:
+            errors = os.open(self.errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        for standard, file in enumerate((read, output, errors)):
+            os.dup2(file, standard)
+            os.close(file)
+
+
 def _run(
     arguments: tuple[str, ...],
     cwd: Path,
     env: dict[str, str],
-    log: Path,
-    prepare: Callable[[], None],
+    streams: _Streams,
+    prepare: Callable[[], None] | None,
 ) -> None:
     """Become what the shell would have started."""
     gc.enable()
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    for standard in (1, 2):
-        os.dup2(output, standard)
-    os.close(output)
+    streams.open()
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - a fork has none
     sys.argv = ["realmgate", *arguments]
-    prepare()
+    if prepare is not None:
+        prepare()
     main(prog_name="realmgate")

@@ -115,10 +115,6 @@ class Gateway:
         return self.process.wait(_DEADLINE)
 
 
-def _as_it_is() -> None:
-    """Change nothing of the program."""
-
-
 @contextmanager
 def start_gateway(
     tmp_path: Path,
@@ -128,7 +124,7 @@ def start_gateway(
     seed: Path | None = None,
     wait: bool = True,
     program: Sequence[str] = (),
-    prepare: Callable[[], None] = _as_it_is,
+    prepare: Callable[[], None] | None = None,
     **settings: object,
 ) -> Iterator[Gateway]:
     """Start a gateway with `settings` (`workers=2`), wait until it is ready, and end it at last.
@@ -217,7 +213,7 @@ def is_running(pid: int) -> bool:
     """Tell whether the process exists and is no zombie."""
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while it was read
         return False
 
 
@@ -225,7 +221,7 @@ def descendants(pid: int) -> list[int]:
     """Return the processes below `pid`."""
     try:
         tasks = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
     children = [int(child) for child in tasks.split()]
     return children + [below for child in children for below in descendants(child)]

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ class MailServer:
     refused: list[Envelope] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    right_token: str = ""
 
     @property
     def messages(self) -> list[EmailMessage]:
@@ -56,6 +59,13 @@ class MailServer:
         answer = self.answers.pop(0) if self.answers else "250 OK"
         (self.envelopes if answer.startswith("250") else self.refused).append(envelope)
         return answer
+
+    async def auth_XOAUTH2(self, _: SMTP, arguments: list[str]) -> AuthResult:  # noqa: N802
+        """Accept the user with the right token. The names are the library's."""
+        user, bearer, *_rest = b64decode(arguments[1]).decode().split("\x01")
+        self.tokens.append(bearer.removeprefix("auth=Bearer "))
+        right = (user, self.tokens[-1]) == (f"user={USER}", self.right_token)
+        return AuthResult(success=right, handled=False)
 
     def authenticate(self, _: SMTP, __: Session, ___: Envelope, mechanism: str, data: Any) -> Any:
         """Accept the one user."""

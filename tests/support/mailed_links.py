@@ -22,7 +22,7 @@ class MailedRealm(SignInRealm):
 
     def add(self, username: str, **fields: Any) -> str:
         """Add a user with an address of that name, and return the path of the user."""
-        document = person(username, email=f"{username}@example.org", **fields)
+        document = person(username, **{"email": f"{username}@example.org", **fields})
         return f"users/{self.realm.change('POST', 'users', document)}"
 
     def mails(self, address: str, count: int = 1) -> list[EmailMessage]:

@@ -4,17 +4,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Self
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.steps import Refused
 from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
+from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.authentication import session_of_one_request
 from gateway.domain.flows import (
     CODE,
@@ -193,6 +195,8 @@ class Gateway:
             limiter=RedisRateLimiter(self.client),
             marks=RedisOneTimeMarks(self.client),
             removal=AccountRemoval(self.sessions, self.failures),
+            web_authn=Fido2WebAuthn(),
+            public_url="https://gateway.test",
         )
 
     async def sign_in(
@@ -225,8 +229,14 @@ class Gateway:
         assert isinstance(step, SignedIn)
         return step.user
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
-        """Close connections and threads."""
+        """Close connections and threads; the process does not end while the threads wait."""
         self.hasher.close()
         await self.client.aclose()
 

@@ -2,7 +2,7 @@
 
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -17,6 +17,7 @@ from gateway.domain.realm import (
     OtpAlgorithm,
     OtpPolicy,
     OtpType,
+    PasskeyPolicy,
     PasswordPolicy,
     PasswordRule,
     Realm,
@@ -26,10 +27,12 @@ from gateway.domain.realm import (
     Smtp,
     SslRequired,
     TokenLifespans,
+    WebAuthnPolicy,
 )
 from gateway.domain.secrets import Secret
 from gateway.representations.realms import render_realm
 
+PolicyT = TypeVar("PolicyT", bound=WebAuthnPolicy)
 MOST = 2**31 - 1
 thorough = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A realm has a hundred settings: drawing one takes time, the more so on a busy machine."""
@@ -103,6 +106,8 @@ def realms(draw: st.DrawFn) -> Realm:
             login=st.builds(LoginSettings, *[st.booleans()] * len(_fields(LoginSettings))),
             brute_force=_brute_force(),
             otp_policy=st.just(otp),
+            web_authn=_web_authn(WebAuthnPolicy),
+            web_authn_passwordless=_web_authn(PasskeyPolicy, passkeys_enabled=st.booleans()),
             password_policy=st.lists(rules, unique_by=lambda rule: rule.name).map(
                 lambda given: PasswordPolicy(tuple(given))
             ),
@@ -164,6 +169,21 @@ def _brute_force() -> st.SearchStrategy[BruteForce]:
     )
 
 
+def _web_authn(of: type[PolicyT], **fields: Any) -> st.SearchStrategy[PolicyT]:
+    return st.builds(
+        of,
+        entity_name=names,
+        signature_algorithms=st.lists(names, min_size=1, max_size=3).map(tuple),
+        rp_id=st.just("") | names,
+        user_verification=names,
+        create_timeout=periods,
+        avoid_same_authenticator=st.booleans(),
+        acceptable_aaguids=st.lists(names, max_size=3).map(tuple),
+        extra_origins=st.lists(names, max_size=3).map(tuple),
+        **fields,
+    )
+
+
 def _unmodelled() -> st.SearchStrategy[dict[str, Any]]:
     unknown = st.dictionaries(
         texts.map(lambda name: f"x-{name}"), json_values.filter(lambda value: value is not None)
@@ -172,7 +192,6 @@ def _unmodelled() -> st.SearchStrategy[dict[str, Any]]:
         {},
         optional={
             "accountTheme": names,
-            "webAuthnPolicyRpId": names,
             "organizationsEnabled": st.just(True),
             "requiredCredentials": st.just(["otp"]),
         },

@@ -8,8 +8,6 @@ import base64
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,6 +22,7 @@ from argon2.low_level import Type, hash_secret_raw
 
 from gateway.cli.nginx import PlainHttp
 from tests.support.edge_certificates import EdgeCertificates
+from tests.support.forked_gateway import run_command
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, start_nginx
 from tests.support.postgres import PostgresServer
@@ -233,7 +232,6 @@ REALMS = [
         offlineSessionMaxLifespanEnabled=True,
     ),
     _realm("idle-offline", offlineSessionIdleTimeout=606, offlineSessionMaxLifespanEnabled=True),
-    _realm("fleeting", ssoSessionIdleTimeout=3),
     {
         "realm": "master",
         "enabled": True,
@@ -357,14 +355,7 @@ class Stack:
     def command(self, gateway: Gateway, *arguments: str, code: int = 0) -> str:
         """Run `realmgate` with the settings of a gateway; return what it writes."""
         environment = {"PATH": os.environ["PATH"], **self.settings[gateway.pid]}
-        done = subprocess.run(
-            [sys.executable, "-m", "gateway", *arguments],
-            check=False,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE,
-        )
+        done = run_command(arguments, cwd=Path("/"), env=environment, timeout=_PATIENCE)
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

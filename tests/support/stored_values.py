@@ -20,7 +20,8 @@ def realm(name: str = "demo", **fields: object) -> Realm:
 
 
 def realm_with_mail(name: str = "demo", password: str = "mail-canary") -> Realm:
-    return realm(name, smtp=Smtp({"host": "mail.test"}, Secret(password), Secret("canary-token")))
+    smtp = Smtp({"host": "mail.test"}, Secret(password), Secret("canary-token"))
+    return realm(name, smtp=smtp, webhook_secret=Secret("canary-of-a-webhook"))
 
 
 def client(client_id: str = "device", of: str = "demo", **fields: object) -> Client:

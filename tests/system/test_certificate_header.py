@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -11,6 +9,7 @@ import pytest
 
 from gateway.cli.nginx import SHIPPED
 from tests.support.edge_certificates import EdgeCertificates
+from tests.support.forked_gateway import run_command
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import changed_source, start_nginx
 from tests.support.spec_stack import DEVICE_SUBJECT, protocol
@@ -31,10 +30,11 @@ UNDERSCORES_ON = {
 
 def rendered(folder: Path, *options: str, **environment: str) -> str:
     """Return what `realmgate nginx render` writes for the certificate's header."""
-    command = [sys.executable, "-m", "gateway", "nginx", "render", "--output", str(folder)]
+    command = ["nginx", "render", "--output", str(folder)]
     command += ["--upstream", "unix:/run/gateway.sock", "--certificates", str(folder)]
     environment["PATH"] = os.environ["PATH"]
-    subprocess.run([*command, *options], env=environment, cwd=folder, check=True, timeout=30)
+    done = run_command([*command, *options], env=environment, cwd=folder, timeout=30)
+    assert done.returncode == 0, done.stderr
     return (folder / "realmgate/site/certificate-header.conf").read_text()
 
 

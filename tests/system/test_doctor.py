@@ -1,10 +1,9 @@
 """`realmgate doctor` finds what is wrong, and says so in a sentence."""
 
 import base64
+import json
 import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,23 +13,21 @@ from gateway.cli.nginx import NginxSite, render_nginx
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
+from tests.support.forked_gateway import run_command
 
 KEY = base64.b64encode(bytes(32)).decode()
 
 
 def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
     settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
-    done = subprocess.run(
-        [sys.executable, "-m", "gateway", "doctor", *options],
+    done = run_command(
+        ["doctor", *options],
         cwd=tmp_path,
         env={
             "PATH": os.environ["PATH"],
             **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
         },
-        capture_output=True,
-        text=True,
         timeout=30,
-        check=False,
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -179,3 +176,31 @@ def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path)
     code, said = examine(tmp_path, **trust)
     assert code == 0, said
     assert "The database answers, holds 1 realm, and the key decrypts it." in said
+
+
+@pytest.mark.parametrize(
+    ("days", "sentence"),
+    [
+        (7, "WRONG The password of the administrator admin expires on 20"),
+        (0, "WRONG The password of the administrator admin has expired on 20"),
+    ],
+)
+def test_the_password_of_an_administrator_expires_within_a_week(
+    tmp_path: Path, pki: Path, days: int, sentence: str
+) -> None:
+    rules = "hashAlgorithm(pbkdf2-sha256) and hashIterations(1)"
+    policy = f"{rules} and forceExpiredPasswordChange({days})"
+    file = tmp_path / "master.json"
+    file.write_text(json.dumps({"realm": "master", "enabled": True, "passwordPolicy": policy}))
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (file,),
+    }
+    prepare(read_settings(**settings))
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **authorities)
+    assert (code, said.count("WRONG")) == (1, 1), said
+    assert sentence in said
+    assert "or run realmgate user set-password admin --realm master." in said

@@ -1,4 +1,8 @@
-"""The processes of a gateway: how it starts, survives and ends, by the real `realmgate start`."""
+"""The processes of a gateway: how it starts, survives and ends.
+
+Where it matters what a process has imported or who its parent is, `realmgate start` runs as the
+shell starts it; elsewhere it is forked from a process that has the program imported.
+"""
 
 import os
 import signal
@@ -16,9 +20,10 @@ import pytest
 from tests.support.gateway_process import (
     Gateway,
     is_running,
+    start_command,
+    start_gateway,
     until,
 )
-from tests.support.gateway_process import start_command as start_gateway
 from tests.support.ports import free_port
 
 REALM = "/realms/master"
@@ -47,7 +52,7 @@ def test_it_serves_on_a_socket_that_is_closed_to_strangers(gateway: Gateway) -> 
 
 
 def test_sigterm_ends_every_process_and_leaves_no_socket(tmp_path: Path, seed: Path) -> None:
-    with start_gateway(tmp_path, seed=seed, workers=2) as gateway:
+    with start_command(tmp_path, seed=seed, workers=2) as gateway:
         family = gateway.family()
         assert len(family) == 3, "two workers and the private Redis"
         with gateway.client() as client:  # the first that is counted makes the files
@@ -60,7 +65,7 @@ def test_sigterm_ends_every_process_and_leaves_no_socket(tmp_path: Path, seed: P
 
 
 def test_ctrl_c_ends_it_as_sigterm_does(tmp_path: Path, seed: Path) -> None:
-    with start_gateway(tmp_path, seed=seed) as gateway:
+    with start_command(tmp_path, seed=seed) as gateway:
         before = gateway.workers()
         for pid in before:  # a terminal signals the whole group; only the supervisor decides
             os.kill(pid, signal.SIGINT)
@@ -73,7 +78,7 @@ def test_ctrl_c_ends_it_as_sigterm_does(tmp_path: Path, seed: Path) -> None:
 
 
 def test_workers_end_when_their_supervisor_is_killed(tmp_path: Path, seed: Path) -> None:
-    with start_gateway(tmp_path, seed=seed, workers=2) as gateway:
+    with start_command(tmp_path, seed=seed, workers=2) as gateway:
         workers = gateway.workers()
         family = gateway.family()
         gateway.stop(signal.SIGKILL)
@@ -343,7 +348,7 @@ def test_only_where_several_workers_share_it_does_the_supervisor_hold_the_progra
     tmp_path: Path, seed: Path, workers: int, *, shares: bool
 ) -> None:
     """Budget: 100 MB for one worker and its supervisor, 60 MB for each further one."""
-    with start_gateway(tmp_path, seed=seed, workers=workers) as gateway:
+    with start_command(tmp_path, seed=seed, workers=workers) as gateway:
         library = "cryptography/hazmat"
         assert (library in _mapped(gateway.pid)) is shares
         assert library in _mapped(gateway.workers()[0])

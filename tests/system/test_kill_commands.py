@@ -6,10 +6,7 @@ what it writes arrives there, and when others see it.
 
 import json
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.wire import CHEAP, app, protocol
 
@@ -50,23 +48,19 @@ class Shell:
 
     def user(self, *arguments: str, password: str = "", moment: Moment | None = None) -> bool:
         """Run a command, kill it at `moment`; tell whether it ended well before that."""
-        command = [sys.executable, "-m", "gateway", "user", *arguments, "--realm", "r"]
-        process = subprocess.Popen(
-            [*command, "--password-file", "-"] if password else command,
-            env={"PATH": os.environ["PATH"], "REALMGATE_STATE_DIR": str(self.gateway.state_dir)},
-            cwd=self.gateway.state_dir,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+        typed = ["--password-file", "-"] if password else []
+        process = ForkedGateway(
+            ["user", *arguments, "--realm", "r", *typed],
+            self.gateway.state_dir,
+            {"PATH": os.environ["PATH"], "REALMGATE_STATE_DIR": str(self.gateway.state_dir)},
+            self.gateway.state_dir / "command.log",
+            typed=password,
         )
-        assert process.stdin is not None
-        with process, process.stdin as typed:
-            typed.write(password.encode())
-            typed.close()
-            if moment is not None:
-                while process.poll() is None and not moment(process.pid):
-                    pass  # the moment is short: whoever slept would miss it
-                process.send_signal(signal.SIGKILL)
-            return process.wait() == 0
+        if moment is not None:
+            while process.poll() is None and not moment(process.pid):
+                pass  # the moment is short: whoever slept would miss it
+            process.kill()
+        return process.wait() == 0
 
     def opened(self) -> Moment:
         """Wait until a process has the database open."""

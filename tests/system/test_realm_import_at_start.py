@@ -2,10 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.support.forked_gateway import run_command
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.wire import SECRET, client, protocol
 
@@ -28,13 +27,12 @@ def test_what_an_administrator_changed_survives_the_next_start(tmp_path: Path) -
     by_hand.write_text(_realm(222))
     with start_gateway(tmp_path, import_realm=at_start) as gateway:
         assert _lifespan(gateway) == 111
-        subprocess.run(
-            [sys.executable, "-m", "gateway", "realm", "import", str(by_hand)],
+        done = run_command(
+            ["realm", "import", str(by_hand)],
             env={"PATH": os.environ["PATH"], "REALMGATE_STATE_DIR": str(gateway.state_dir)},
             cwd=tmp_path,
-            check=True,
-            capture_output=True,
         )
+        assert done.returncode == 0, done.stderr
         assert _lifespan(gateway) == 222
     with start_gateway(tmp_path, import_realm=at_start) as gateway:
         assert _lifespan(gateway) == 222

@@ -223,17 +223,6 @@ def test_once_fails_where_a_step_is_not_as_it_should_be(place: Place) -> None:
     assert place.processes() == []
 
 
-def test_a_start_writes_the_current_secret_of_the_service(place: Place) -> None:
-    """The secret may have been changed over the admin API since the last start."""
-    secret = place.state / "secrets/demo-service.secret"
-    current = secret.read_text()
-    secret.write_text("stale\n")
-    done = place.command("run", "--once")
-    assert done.returncode == 0, done.stdout
-    assert secret.read_text() == current
-    assert secret.stat().st_mode & 0o777 == 0o600
-
-
 def test_secrets_are_their_owners_alone_and_never_shown(
     first_run: tuple[Place, "subprocess.CompletedProcess[str]"],
 ) -> None:
@@ -246,8 +235,16 @@ def test_secrets_are_their_owners_alone_and_never_shown(
             assert secret.read_text().strip() not in shown
 
 
-def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) -> None:
+def test_detached_it_answers_until_stopped_and_tells_a_second_run(
+    place: Place, second_place: Place
+) -> None:
+    """Its secret may have been changed over the admin API since the last start."""
+    secret = place.state / "secrets/demo-service.secret"
+    current = secret.read_text()
+    secret.write_text("stale\n")
     assert place.command("run", "--detach").returncode == 0
+    assert secret.read_text() == current
+    assert secret.stat().st_mode & 0o777 == 0o600
     run_env = place.state / "run.env"
     assert run_env.stat().st_mode & 0o777 == 0o600
     facts = _facts(place)
@@ -255,6 +252,7 @@ def test_detached_it_answers_until_stopped_and_tells_a_second_run(place: Place) 
     assert all(facts.values())
     assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
     _assert_commands_speak_of_this_gateway(place, facts)
+    _assert_a_second_copy_starts_in_a_shell_that_sourced(facts, second_place)
 
     again = place.command("run", "--once")
     assert again.returncode == 1
@@ -280,15 +278,17 @@ def _assert_commands_speak_of_this_gateway(place: Place, facts: dict[str, str]) 
     assert f":{place.port('HTTPS')}" in public_url
     for fact in (listen, public_url, str(place.state / "certs/ca.crl")):
         assert fact in in_force
+    elsewhere = {"PATH": os.environ["PATH"], **facts}
+    listed = replace(place, environment=elsewhere).realmgate("keys", "list", "--realm", "demo")
+    assert listed.returncode == 0, listed.stdout
+    assert "ACTIVE" in listed.stdout
 
 
-def test_a_second_copy_starts_in_a_shell_that_has_sourced_the_firsts_run_env(
-    place: Place, second_place: Place
+def _assert_a_second_copy_starts_in_a_shell_that_sourced(
+    facts: dict[str, str], second_place: Place
 ) -> None:
     """Nothing of the first is taken for a choice that was made for the second."""
     (second_place.state / "secrets/admin.password").unlink()
-    assert place.command("run", "--detach").returncode == 0
-    facts = _facts(place)
     sourced = replace(second_place, environment=facts | second_place.environment)
     started = sourced.command("run", "--detach")
     assert started.returncode == 0, started.stdout
@@ -298,15 +298,6 @@ def test_a_second_copy_starts_in_a_shell_that_has_sourced_the_firsts_run_env(
     assert shared == known_to_both
     assert httpx2.get(second["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
     assert sourced.command("stop").stdout == "Realmgate has stopped.\n"
-    assert httpx2.get(facts["REALMGATE_MANAGEMENT_URL"] + "/health/ready").status_code == 200
-
-
-def test_commands_of_a_shell_elsewhere_speak_of_the_sourced_gateway(place: Place) -> None:
-    assert place.command("run", "--detach").returncode == 0
-    elsewhere = {"PATH": os.environ["PATH"], **_facts(place)}
-    listed = replace(place, environment=elsewhere).realmgate("keys", "list", "--realm", "demo")
-    assert listed.returncode == 0, listed.stdout
-    assert "ACTIVE" in listed.stdout
 
 
 def _facts(place: Place) -> dict[str, str]:
@@ -351,14 +342,12 @@ def test_a_closed_terminal_ends_everything(place: Place) -> None:
     _await_end(place)
 
 
-@pytest.mark.parametrize(
-    ("part", "told"), [("nginx", "nginx has ended."), ("gateway", "The gateway has ended.")]
-)
-def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place, part: str, told: str) -> None:
+def test_the_death_of_a_part_is_told_and_ends_the_rest(place: Place) -> None:
+    """The part is the gateway; nginx dies during the demonstration, in the next test."""
     process, terminal = run_in_terminal(place)
-    os.kill(place.pid(part), signal.SIGKILL)
+    os.kill(place.pid("gateway"), signal.SIGKILL)
     assert process.wait(DEADLINE) == 1
-    assert told in _rest_of(terminal)
+    assert "The gateway has ended." in _rest_of(terminal)
     os.close(terminal)
     _await_end(place)
 

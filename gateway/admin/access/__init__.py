@@ -28,6 +28,7 @@ from gateway.admin.access.entity_tags import RenderedDocument, entity_tag, requi
 from gateway.admin.access.errors import (
     AdminRefusal,
     Forbidden,
+    InsufficientLevel,
     InvalidRequest,
     MailFailed,
     MalformedBody,

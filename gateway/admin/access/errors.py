@@ -3,6 +3,7 @@
 AdminRefusal
 ├── NotAuthenticated    no token, or an invalid one; the text is for logs only
 ├── Forbidden           the caller lacks a role; the text names it, for logs only
+├── InsufficientLevel   the caller's sign-in had a lower level than the change asks for; public
 ├── WrongClient         the token was issued for another client than the endpoint's; public
 ├── NotFound            the URL names what does not exist; the text is Keycloak's, public
 ├── MissingPart         a document names what does not exist; the text is Keycloak's, public
@@ -30,6 +31,10 @@ class NotAuthenticated(AdminRefusal):
 
 class Forbidden(AdminRefusal):
     """The caller may not do this."""
+
+
+class InsufficientLevel(AdminRefusal):
+    """The caller has not proven enough for this change."""
 
 
 class WrongClient(AdminRefusal):

@@ -1,6 +1,7 @@
 """The built-in clients of every realm. Keycloak: 8.6.
 
-They have no function of their own yet and exist for programs that expect them.
+Users sign in to `account-console`; the roles of `account` say what they may do there. The others
+exist for programs that expect them.
 """
 
 from collections.abc import Iterable, Iterator

@@ -16,7 +16,7 @@ from gateway.domain.realm import EventsConfig
 from gateway.representations.events import render_events_config, update_events_config
 
 _PATH: Final = "events/config"
-_LATER: Final = {"email": "The event listener email is not available in this version"}
+_UNAVAILABLE: Final = {"file": "The event listener file needs the setting REALMGATE_EVENTS_FILE"}
 
 
 class EventConfiguration:
@@ -47,4 +47,4 @@ def require_known_listeners(
     """Raise InvalidRequest for a listener that is neither `known` nor already the realm's."""
     for name in config.listeners:
         if name not in known and name not in before.listeners:
-            raise InvalidRequest(_LATER.get(name, "Unknown event listener"), WireFamily.PROSE)
+            raise InvalidRequest(_UNAVAILABLE.get(name, "Unknown event listener"), WireFamily.PROSE)

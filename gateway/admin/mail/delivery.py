@@ -5,60 +5,43 @@ killed between the two: with the same Message-ID, by which servers and readers k
 attacks E8
 """
 
-import asyncio
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
 from gateway.domain.clock import Clock
+from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.mail import MailNotSent, QueuedMail, mail_server
-from gateway.domain.ports.mail import MailSender
+from gateway.domain.ports.outgoing.mail import MailSender
 from gateway.domain.ports.storage import Database
 
-AT_ONCE: Final = 8
-"""Mails that one worker sends at a time."""
 LEASE: Final = timedelta(seconds=60)
 """Longer than one attempt takes: then the mail of a worker that died is due again."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailedMail:
-    """A mail that was not accepted. `is_last` where it is given up."""
-
-    queued: QueuedMail
-    reason: str
-    is_last: bool
-
-
 class MailDelivery:
-    """Takes due mails from the queue, and sends them."""
+    """Deliveries of mails."""
 
     def __init__(self, database: Database, sender: MailSender, clock: Clock) -> None:
         self._database = database
         self._sender = sender
         self._clock = clock
 
-    async def deliver_due(self) -> tuple[int, tuple[FailedMail, ...]]:
-        """Send some of what is due; return how many, and those that failed.
-
-        Raises StoreUnavailable.
-        """
+    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[QueuedMail, ...]:
         now = self._clock.now()
         async with self._database.read() as stores:
-            if not await stores.mails.has_due(now):
-                return 0, ()
+            if not await stores.mails.has_due(now, busy):
+                return ()
         async with self._database.write() as stores:
-            claimed = await stores.mails.claim(now, LEASE, AT_ONCE)
-        results = await asyncio.gather(*map(self._deliver, claimed))
-        return len(claimed), tuple(failure for failure in results if failure is not None)
+            return await stores.mails.claim(now, LEASE, most, busy)
 
-    async def _deliver(self, queued: QueuedMail) -> FailedMail | None:
+    async def deliver(self, claimed: QueuedMail) -> FailedDelivery | None:
         try:
-            await self._send(queued)
+            await self._send(claimed)
         except MailNotSent as failure:
-            return await self._failed(queued, failure)
+            return await self._failed(claimed, failure)
         async with self._database.write() as stores:
-            await stores.mails.sent(queued, self._clock.now())
+            await stores.mails.sent(claimed, self._clock.now())
         return None
 
     async def _send(self, queued: QueuedMail) -> None:
@@ -69,7 +52,7 @@ class MailDelivery:
             raise MailNotSent("the realm does not exist any more", is_final=True)
         await self._sender.send(mail_server(realm.smtp), queued.mail)
 
-    async def _failed(self, queued: QueuedMail, failure: MailNotSent) -> FailedMail:
+    async def _failed(self, queued: QueuedMail, failure: MailNotSent) -> FailedDelivery:
         now, reason = self._clock.now(), str(failure)
         again = None if failure.is_final else queued.next_attempt_at(now)
         async with self._database.write() as stores:
@@ -77,4 +60,10 @@ class MailDelivery:
                 await stores.mails.give_up(queued, now, reason)
             else:
                 await stores.mails.postpone(queued, again, reason)
-        return FailedMail(queued, reason, is_last=again is None)
+        return FailedDelivery(
+            realm_id=queued.realm_id,
+            subject=queued.mail.id,
+            attempts=queued.attempts,
+            reason=reason,
+            is_last=again is None,
+        )

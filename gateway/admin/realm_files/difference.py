@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.domain.realm import WEBHOOK_SECRET
 from gateway.representations.clients import replace_secrets
 from gateway.representations.realms import SECRETS as SMTP_SECRETS
 
@@ -67,6 +68,7 @@ def hidden(document: Mapping[str, Any], key: bytes) -> dict[str, Any]:
 
     return {
         **document,
+        "attributes": hide(document.get("attributes", {}), WEBHOOK_SECRET),
         "smtpServer": reduce(hide, SMTP_SECRETS, document.get("smtpServer", {})),
         "clients": [replace_secrets(client, hide) for client in document.get("clients", ())],
     }

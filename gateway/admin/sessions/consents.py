@@ -1,6 +1,6 @@
 """What ends with a consent: the client's offline tokens, and its part in the user's sessions.
 
-Keycloak: UserConsentManager
+Keycloak: 17.5
 """
 
 from dataclasses import dataclass

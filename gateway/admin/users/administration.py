@@ -22,7 +22,6 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.users.drafts import changed_user, new_user
 from gateway.admin.users.listing import user_document
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.new_accounts.new_users import (
     NewUser,
     default_role_ids,
@@ -33,6 +32,7 @@ from gateway.authentication.new_accounts.new_users import (
 from gateway.authentication.new_passwords import PasswordChanges, PreparedPassword, until_unchanged
 from gateway.authentication.permanent_lockout import is_locked_for_good, without_reason
 from gateway.authentication.realm_profile import expect_profile
+from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.unique_names import expect_free_names, require_free_names
 from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType

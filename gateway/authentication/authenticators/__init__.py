@@ -12,6 +12,7 @@ from gateway.authentication.authenticators.certificate_username import (
 from gateway.authentication.authenticators.cookie import Cookie
 from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
+from gateway.authentication.authenticators.passkey_form import PasskeyForm
 from gateway.authentication.authenticators.password_form import PasswordForm
 from gateway.authentication.authenticators.recovery_code_form import RecoveryCodeForm
 from gateway.authentication.authenticators.registration_page_form import (
@@ -22,6 +23,7 @@ from gateway.authentication.authenticators.reset_credential_email import ResetCr
 from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.authenticators.reset_otp import ResetOtp
 from gateway.authentication.authenticators.reset_password import ResetPassword
+from gateway.authentication.authenticators.security_key_form import SecurityKeyForm
 from gateway.authentication.authenticators.session_limits import SessionLimits
 from gateway.authentication.authenticators.unavailable import Unavailable
 from gateway.authentication.authenticators.username_form import UsernameForm
@@ -38,6 +40,7 @@ from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.web_authn import KeyCheck, Passkeys
 from gateway.domain.ports.sessions import SessionStore
 
 
@@ -53,18 +56,22 @@ def authenticators(
     actions: Sequence[FormAction],
     reset_links: ResetLinks,
     updates: AccountUpdates,
+    keys: KeyCheck,
 ) -> tuple[Authenticator, ...]:
     """Return every authenticator that acts.
 
     `sessions` are the online ones, `actions` the parts of the form of registration.
     """
+    passkeys = Passkeys(keys)
     return (
         Cookie(accounts),
-        UsernamePasswordForm(accounts, passwords),
-        UsernameForm(accounts),
-        PasswordForm(passwords),
+        UsernamePasswordForm(accounts, passwords, passkeys),
+        UsernameForm(accounts, passkeys),
+        PasswordForm(passwords, passkeys),
         OneTimeCodeForm(codes),
         RecoveryCodeForm(recovery_codes),
+        SecurityKeyForm(keys),
+        PasskeyForm(accounts, keys),
         ValidateUsername(accounts),
         ValidatePassword(passwords),
         ValidateOneTimePassword(codes),

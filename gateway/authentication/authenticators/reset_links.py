@@ -10,19 +10,19 @@ from typing import Final
 from uuid import uuid4
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.action_tokens import new_action_token
+from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
 from gateway.authentication.engine.account_changes import AccountChange
 from gateway.authentication.engine.proven_password import password_mark
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.authentication.link_mails import LinkMail
-from gateway.domain.action_tokens import ActionTokenKind
 from gateway.domain.authentication import AuthenticationSession, new_browser_id
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.limits.rate_limits import RESETS, caller_of
 from gateway.domain.mail import MailKind, MailNotSent, mail_server
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm, user_action_lifespan
+from gateway.domain.realm import Realm
 from gateway.domain.users import User
 
 _OPENED: Final = "reset-link"

@@ -37,10 +37,16 @@ class AccountChanges:
 
 
 def credential_changes(
-    kinds: Iterable[EventType], credential_type: str, form: Mapping[str, str]
+    kinds: Iterable[EventType],
+    credential_type: str,
+    form: Mapping[str, str],
+    more: Mapping[str, str] | None = None,
 ) -> AccountChanges:
-    """Return the events of a credential that a form has set, with the user's other sessions."""
-    details = {Detail.CREDENTIAL_TYPE: credential_type}
+    """Return the events of a credential that a form has set, with the user's other sessions.
+
+    `more` are details besides.
+    """
+    details = {Detail.CREDENTIAL_TYPE: credential_type, **(more or {})}
     changes = tuple(AccountChange(kind, details) for kind in kinds)
     return AccountChanges(changes, ends_other_sessions=form.get(_END_SESSIONS) == "on")
 

@@ -36,15 +36,21 @@ def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...
     """Return the executions that the user may take instead of the last one of `path`.
 
     They are the first executions of the alternatives that are left, each with a form for a
-    credential that the user has set up.
+    credential that the user has set up, or one that asks who the user is.
     """
     account = sign_in.account
-    held = set() if account is None else {one.type for one in account.credentials or ()}
     return tuple(
         leaf
         for leaf in _alternatives(sign_in.flow, path)
-        if leaf.id != path[-1].id and not is_done(sign_in, leaf) and _form_of(leaf) in held
+        if leaf.id != path[-1].id and not is_done(sign_in, leaf) and _is_way_of(leaf, account)
     )
+
+
+def _is_way_of(leaf: FlowStep, account: Account | None) -> bool:
+    kind = KIND_OF.get(leaf.authenticator)
+    if account is None:
+        return kind is not None and kind.names_user
+    return _form_of(leaf) in {one.type for one in account.credentials or ()}
 
 
 def _alternatives(flow: SignInFlow, path: Sequence[FlowStep]) -> Iterator[FlowStep]:

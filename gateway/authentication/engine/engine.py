@@ -238,7 +238,8 @@ class SignInEngine:
 
     async def _outcome(self, sign_in: SignIn, checks: GuardedChecks, progress: Progress) -> Step:
         if sign_in.ended_with is not None:
-            return Ended(sign_in.next_session(), sign_in.ended_with, sign_in.account_changes)
+            locale, changes = sign_in.user.locale, sign_in.account_changes
+            return Ended(sign_in.next_session(), sign_in.ended_with, locale, changes)
         if progress is Progress.WAITING and sign_in.challenge is not None:
             return await self._challenged(sign_in, sign_in.challenge)
         if progress is not Progress.SUCCEEDED:
@@ -265,7 +266,7 @@ class SignInEngine:
         if not isinstance(step, Challenged):
             return Refused(step.session, failure)
         said = replace(step.challenge, message=challenge.message, is_error=True)
-        return Challenged(step.session, said, failure)
+        return Challenged(step.session, said, failure, event_details=sign_in.event_details)
 
     async def _completed(self, sign_in: SignIn, checks: GuardedChecks) -> Step:
         user = sign_in.user
@@ -293,6 +294,7 @@ class SignInEngine:
             session_notes={} if levels is None else {LEVELS_NOTE: levels},
             action_status=sign_in.notes.get(ACTION_STATUS),
             account_changes=sign_in.account_changes,
+            event_details=sign_in.event_details,
         )
 
 
@@ -333,7 +335,9 @@ def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession
 
 def _challenge(sign_in: SignIn, challenge: Challenge) -> Challenged:
     session = sign_in.next_session()
-    return Challenged(session, challenge, sign_in.failure, sign_in.account_changes)
+    return Challenged(
+        session, challenge, sign_in.failure, sign_in.account_changes, sign_in.event_details
+    )
 
 
 def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:

@@ -227,6 +227,8 @@ class _Run:
                 return await self._check(step, result)
             case Outcome.SUCCEEDED:
                 return self._succeeded(step)
+            case Outcome.NOT_SET_UP:
+                return self._set_up_later(step)
             case Outcome.ATTEMPTED:
                 self._sign_in.mark(step, ExecutionStatus.ATTEMPTED)
                 return Progress.FAILED

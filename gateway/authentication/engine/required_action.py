@@ -21,8 +21,8 @@ ACTION_STATUS: Final = "kc-action-status"
 """The note with what became of the action that the client asked for."""
 _CANCEL: Final = "cancel-aia"
 """The button of the form."""
-_IGNORED: Final = "ignored-actions"
-"""The note with the aliases of actions that cannot be performed in this sign-in."""
+_PASSED_OVER: Final = "ignored-actions"
+"""The note with the aliases of actions that are done, or cannot be performed, in this sign-in."""
 _CANCELLED: Final = AccountChanges(
     (AccountChange(EventType.CUSTOM_REQUIRED_ACTION, error=EventError.REJECTED_BY_USER),)
 )
@@ -127,16 +127,15 @@ class RequiredActions:
             if following.alias is None:
                 return None
             provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
-            if provider is None:
+            if provider is None or following.alias in _passed_over(sign_in):
                 raise AccountNotSetUp(following.alias)
             asked = await provider.ask(sign_in)
             if isinstance(asked, Challenge):
                 return _completed(sign_in, following, asked)
             if asked is None:
-                sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
-                sign_in.required_action = None
-                return None
-            _ignore(sign_in, following.alias, asked)
+                _pass_over(sign_in, following.alias, ActionStatus.SUCCESS)
+            else:
+                _ignore(sign_in, following.alias, asked)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Challenge | None:
         """Take the form of the action that waits for the user.
@@ -191,7 +190,7 @@ class RequiredActions:
             sign_in.now,
             scopes=sign_in.scopes,
             has_pages=sign_in.context.has_pages,
-            ignored=_ignored(sign_in),
+            ignored=_passed_over(sign_in),
         )
 
     def _asked(self, sign_in: SignIn) -> str | None:
@@ -200,23 +199,27 @@ class RequiredActions:
         if alias is None or ACTION_STATUS in sign_in.notes:
             return None
         provider = self._providers.get(alias)
-        is_offered = alias in rules.action_order and alias not in rules.off
-        if provider is not None and provider.may_be_requested and is_offered:
+        if provider is not None and provider.may_be_requested and rules.offers(alias):
             return alias
         sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
         return None
 
 
-def _ignored(sign_in: SignIn) -> frozenset[str]:
-    return frozenset(filter(None, sign_in.notes.get(_IGNORED, "").split(",")))
+def _passed_over(sign_in: SignIn) -> frozenset[str]:
+    return frozenset(filter(None, sign_in.notes.get(_PASSED_OVER, "").split(",")))
+
+
+def _pass_over(sign_in: SignIn, alias: str, status: ActionStatus) -> None:
+    """Go on without an action; `status` is the result where the client asked for it."""
+    sign_in.note(_PASSED_OVER, ",".join(sorted({*_passed_over(sign_in), alias})))
+    if alias == sign_in.context.requested.action:
+        sign_in.note(ACTION_STATUS, status)
 
 
 def _ignore(sign_in: SignIn, alias: str, ignored: Ignored) -> None:
-    sign_in.note(_IGNORED, ",".join(sorted({*_ignored(sign_in), alias})))
     changes = _of_action(alias, ignored.changes)
     sign_in.account_changes = sign_in.account_changes.followed_by(changes)
-    if alias == sign_in.context.requested.action:
-        sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
+    _pass_over(sign_in, alias, ActionStatus.ERROR)
 
 
 def _of_action(alias: str, noted: AccountChanges) -> AccountChanges:

@@ -71,6 +71,8 @@ class SignIn:
     ended_with: MessageKey | None = None
     """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
+    event_details: dict[str, str] = field(default_factory=dict)
+    """What the event of this request says besides."""
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
     required_action: str | None = field(init=False)
@@ -207,6 +209,8 @@ class Outcome(Enum):
     SUCCEEDED = auto()
     ATTEMPTED = auto()
     """It does not apply: another alternative is next, and a flow that requires it fails."""
+    NOT_SET_UP = auto()
+    """The user does not have what it asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ class Challenged:
     failure: SignInRefused | None = None
     account_changes: AccountChanges = NO_CHANGES
     """What the form before has changed in the account."""
+    event_details: Mapping[str, str] = field(default_factory=dict)
+    """What the event of a failure says besides."""
 
     @property
     def execution(self) -> str | None:
@@ -45,6 +47,8 @@ class SignedIn:
     action_status: str | None = None
     """What became of the action that the client asked for: `success`, `cancelled` or `error`."""
     account_changes: AccountChanges = NO_CHANGES
+    event_details: Mapping[str, str] = field(default_factory=dict)
+    """What the event says besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The sign-in is over, and the account is gone: a page shows the text of `message`."""
+    """The sign-in is over, and the account is gone: a page shows the text of `message`.
+
+    `locale` is the language of the user, empty where none is set.
+    """
 
     session: AuthenticationSession
     message: MessageKey
+    locale: str
     account_changes: AccountChanges = NO_CHANGES
 
 

@@ -6,12 +6,12 @@ Keycloak: DeleteAccount (26.7), 16.1
 
 from typing import Final
 
-from gateway.authentication.account_removal import AccountRemoval
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
 from gateway.authentication.engine.required_action import Ended
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import ActionForbidden
+from gateway.authentication.removal import AccountRemoval
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import DELETE_ACCOUNT

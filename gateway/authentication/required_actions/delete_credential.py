@@ -11,14 +11,6 @@ from typing import Final
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
-from gateway.authentication.credential_removal import (
-    CredentialNotFound,
-    CredentialNotRemovable,
-    LevelTooLow,
-    find_removable,
-    held_credentials,
-    removal_warning,
-)
 from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
@@ -28,6 +20,14 @@ from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.one_time_password import OTP
+from gateway.authentication.removal import (
+    CredentialNotFound,
+    CredentialNotRemovable,
+    LevelTooLow,
+    find_removable,
+    held_credentials,
+    removal_warning,
+)
 from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import DELETE_CREDENTIAL

@@ -7,18 +7,17 @@ action, all of them are. Keycloak: VerifyEmail, 16.1
 from dataclasses import replace
 from typing import Final
 
-from gateway.authentication.action_tokens import new_action_token
+from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
 from gateway.authentication.engine.account_changes import NO_CHANGES, AccountChange
 from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.link_mails import LinkMail, MailPauses, NotSent
-from gateway.domain.action_tokens import ActionTokenKind
 from gateway.domain.authentication import Challenge, FormName, MessageKey
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import VERIFY_EMAIL
 from gateway.domain.mail import MailKind
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import user_action_lifespan
 from gateway.domain.users import User
 
 _SENT: Final = "verify-email-sent"

@@ -19,3 +19,8 @@ from gateway.domain.authentication.session import (
     new_browser_id,
     session_of_one_request,
 )
+from gateway.domain.authentication.web_authn import (
+    AssertionRequest,
+    KeyChoice,
+    RegistrationRequest,
+)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.authentication.web_authn import AssertionRequest, RegistrationRequest
 from gateway.domain.user_profile.display import AttributeDisplay
 from gateway.domain.user_profile.findings import Violation
 
@@ -36,6 +37,11 @@ class FormName(StrEnum):
     """Field `recoveryCodeInput`; the number of the code is the value `number`."""
     CONFIGURE_RECOVERY_CODES = "login-recovery-authn-code-config"
     """Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel` and `logout-sessions`."""
+    REGISTER_KEY = "webauthn-register"
+    """Fields `clientDataJSON`, `attestationObject`, `transports`, `authenticatorLabel`, `error`."""
+    SECURITY_KEY = "webauthn-authenticate"
+    """Fields `credentialId`, `clientDataJSON`, `authenticatorData`, `signature`, `userHandle`,
+    `error`."""
     DELETE_ACCOUNT = "delete-account-confirm"
     """A button that confirms."""
     DELETE_CREDENTIAL = "delete-credential"
@@ -99,6 +105,10 @@ class MessageKey(StrEnum):
     """You need to verify your email address to activate your account."""
     UPDATE_EMAIL = "updateEmailMessage"
     """You need to update your email address to activate your account."""
+    EMAIL_PENDING = "emailVerificationPending"
+    """A confirmation email was sent to {0}. Open its link, or enter another address."""
+    EMAIL_CONFIRMATION_SENT = "emailUpdateConfirmationSent"
+    """A confirmation email has been sent to {0}."""
     MAIL_NOT_SENT = "emailSendErrorMessage"
     """Failed to send email, please try again later."""
     MAIL_TOO_SOON = "emailVerifySendCooldown"
@@ -137,6 +147,16 @@ class MessageKey(StrEnum):
     """The sign-in has ended, and the browser has not kept how to begin it again."""
     DIFFERENT_USER = "differentUserAuthenticated"
     """Another user is signed in in this browser."""
+    KEY_NOT_REGISTERED = "webauthn-error-registration"
+    """The security key could not be registered."""
+    KEY_NOT_CREATED = "webauthn-error-register-verification"
+    """The browser has not registered a security key."""
+    KEY_NOT_USED = "webauthn-error-api-get"
+    """The browser has not signed in with a security key."""
+    KEY_REJECTED = "webauthn-error-auth-verification"
+    """The sign-in with the security key was not accepted."""
+    KEY_OF_DIFFERENT_USER = "webauthn-error-different-user"
+    """The security key belongs to another user."""
     ACTION_UNAVAILABLE = "accountNotSetUp"
     """The account is not fully set up: an administrator has to complete it."""
     UNEXPECTED_ERROR = "unexpectedErrorHandlingRequestMessage"
@@ -227,6 +247,10 @@ class Challenge:
     """Whether REGISTER asks to accept the terms."""
     recovery_codes: RecoveryCodeList | None = None
     """Those of CONFIGURE_RECOVERY_CODES."""
+    registration: RegistrationRequest | None = None
+    """That of REGISTER_KEY."""
+    assertion: AssertionRequest | None = None
+    """That of SECURITY_KEY; on forms for a name or a password, passkeys are accepted too."""
     may_cancel: bool = False
     """Whether the user may go back: the client asked for the action, and no one requires it."""
     locale: str = ""

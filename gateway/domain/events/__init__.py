@@ -12,6 +12,7 @@ from gateway.domain.events.queries import (
 from gateway.domain.events.records import (
     AdminEvent,
     AuthDetails,
+    LoggedEvent,
     OperationType,
     ResourceType,
     UserEvent,

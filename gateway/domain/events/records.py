@@ -34,6 +34,19 @@ class UserEvent:
         return name_of(self.kind, failed=self.error is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """A user event on its way to SQL.
+
+    `is_stored` where the realm stores it; `listeners` queue something of it in the transaction that
+    stores it.
+    """
+
+    event: UserEvent
+    is_stored: bool = True
+    listeners: tuple[str, ...] = ()
+
+
 class OperationType(StrEnum):
     """What an administrator did."""
 

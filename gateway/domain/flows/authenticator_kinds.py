@@ -20,6 +20,8 @@ USERNAME_FORM: Final = "auth-username-form"
 PASSWORD_FORM: Final = "auth-password-form"  # noqa: S105 - the name of an authenticator
 CODE_FORM: Final = "auth-otp-form"
 RECOVERY_CODE_FORM: Final = "auth-recovery-authn-code-form"
+SECURITY_KEY_FORM: Final = "webauthn-authenticator"
+PASSKEY_FORM: Final = "webauthn-authenticator-passwordless"
 USERNAME: Final = "direct-grant-validate-username"
 PASSWORD: Final = "direct-grant-validate-password"  # noqa: S105 - the name of an authenticator
 CODE: Final = "direct-grant-validate-otp"
@@ -72,13 +74,15 @@ class AuthenticatorKind:
     """An authenticator that acts; `id` is Keycloak's.
 
     `credential` is the type of the stored credential that it checks. `required_action` sets that
-    credential up for a user without one. `problem` says why it cannot act with a configuration.
+    credential up for a user without one. `names_user` says that its form may be the first: it asks
+    who the user is. `problem` says why it cannot act with a configuration.
     """
 
     id: str
     direct_grant: Place
     credential: str | None = None
     required_action: str | None = None
+    names_user: bool = False
     problem: Callable[[Config], str | None] = _no_problem
 
 
@@ -99,7 +103,7 @@ def _limits_problem(config: Config) -> str | None:
 
 AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(COOKIE, Place.NOWHERE),
-    AuthenticatorKind(USERNAME_PASSWORD_FORM, Place.NOWHERE, "password"),
+    AuthenticatorKind(USERNAME_PASSWORD_FORM, Place.NOWHERE, "password", names_user=True),
     AuthenticatorKind(USERNAME_FORM, Place.NOWHERE),
     AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password"),
     AuthenticatorKind(CODE_FORM, Place.NOWHERE, "otp", "CONFIGURE_TOTP"),
@@ -108,6 +112,14 @@ AUTHENTICATOR_KINDS: Final = (
         Place.NOWHERE,
         "recovery-authn-codes",
         "CONFIGURE_RECOVERY_AUTHN_CODES",
+    ),
+    AuthenticatorKind(SECURITY_KEY_FORM, Place.NOWHERE, "webauthn", "webauthn-register"),
+    AuthenticatorKind(
+        PASSKEY_FORM,
+        Place.NOWHERE,
+        "webauthn-passwordless",
+        "webauthn-register-passwordless",
+        names_user=True,
     ),
     AuthenticatorKind(USERNAME, Place.FIRST),
     AuthenticatorKind(PASSWORD, Place.FIRST, "password"),
@@ -143,8 +155,6 @@ ACTING: Final = frozenset(KIND_OF)
 """The authenticators and conditions that act."""
 UNAVAILABLE_CREDENTIALS: Final[Mapping[str, str]] = {
     "auth-conditional-otp-form": "otp",
-    "webauthn-authenticator": "webauthn",
-    "webauthn-authenticator-passwordless": "webauthn-passwordless",
 }
 """Types of credentials of authenticators that do not act: a user with one has set them up."""
 NEVER_SET_UP: Final = frozenset({"organization"})

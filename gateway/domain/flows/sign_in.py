@@ -15,7 +15,7 @@ from gateway.domain.flows.client_flow import CLIENT_METHODS, client_methods
 from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
 from gateway.domain.flows.flows import Flow, FlowKind, Flows
 from gateway.domain.flows.registration import registration_flow
-from gateway.domain.flows.sign_in_flow import SignInFlow, sign_in_flow
+from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow
 from gateway.domain.realm import FlowBindings
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
@@ -28,6 +28,8 @@ UPDATE_PROFILE: Final = "UPDATE_PROFILE"
 UPDATE_PASSWORD: Final = "UPDATE_PASSWORD"  # noqa: S105 - the name of a required action
 VERIFY_EMAIL: Final = "VERIFY_EMAIL"
 VERIFY_PROFILE: Final = "VERIFY_PROFILE"
+REGISTER_SECURITY_KEY: Final = "webauthn-register"
+REGISTER_PASSKEY: Final = "webauthn-register-passwordless"
 REQUIRED_ACTIONS: Final = frozenset(
     {
         CONFIGURE_RECOVERY_CODES,
@@ -42,8 +44,8 @@ REQUIRED_ACTIONS: Final = frozenset(
         DELETE_CREDENTIAL,
         "idp_link",
         "update_user_locale",
-        "webauthn-register",
-        "webauthn-register-passwordless",
+        REGISTER_PASSKEY,
+        REGISTER_SECURITY_KEY,
     }
 )
 """Aliases of Keycloak's built-in required actions (26.7)."""
@@ -111,9 +113,19 @@ class SignInRules:
     None where it is not set: the password policy says it.
     """
 
+    def offers(self, action: str) -> bool:
+        """Tell whether the realm has a required action and has not switched it off."""
+        return action in self.action_order and action not in self.off
+
     def resend_pause(self, alias: str) -> timedelta:
         """Return how long a user waits before the action sends another mail."""
         return self.resend_pauses.get(alias, _RESEND_PAUSE)
+
+    def every_step(self) -> Iterator[FlowStep]:
+        """Yield the steps of all flows that sign users in."""
+        for flow in (self.browser, self.direct_grant, *self.flows.values()):
+            if flow is not None:
+                yield from flow.every_step()
 
     def find(self, flow_id: str) -> SignInFlow | None:
         """Return the flow with the id; None where it was removed, or is unusable."""

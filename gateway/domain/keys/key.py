@@ -13,7 +13,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from gateway.domain.action_tokens import ActionTokenKind
 from gateway.domain.secrets import Secret
 
 
@@ -100,7 +99,7 @@ INTERNAL_TYPES: Final = frozenset(
     {
         *("Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"),
         "Serialized-ID",
-        *ActionTokenKind,
+        *("verify-email", "execute-actions", "reset-credentials", "update-email"),
     }
 )
 """The claim `typ` of tokens that only the gateways read.

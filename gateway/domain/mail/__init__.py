@@ -1,22 +1,29 @@
 """Mail to users: what is sent, by which server, and the queue where it waits."""
 
 from gateway.domain.mail.message import (
+    EVENT_MAILS,
+    MAILED_BY_DEFAULT,
+    NOTIFICATIONS,
     Encryption,
     Mail,
     Mailbox,
     MailKind,
     MailNotSent,
     MailServer,
+    TokenRequest,
     ascii_address,
     mail_server,
+    user_mail,
+    with_link,
 )
 from gateway.domain.mail.queue import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
+    MOST_NOTIFICATIONS_OF_USER,
+    MOST_NOTIFICATIONS_WAITING,
     MOST_OF_USER,
     MOST_WAITING,
     PERIOD,
     MailStatus,
     QueuedMail,
 )
-from gateway.domain.mail.user_mails import user_mail, with_link

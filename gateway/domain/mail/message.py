@@ -4,17 +4,21 @@ Keycloak: 8.1
 """
 
 import re
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+from uuid import uuid4
 
 from gateway.domain.errors import RealmgateError
-from gateway.domain.realm import Smtp
+from gateway.domain.locale_selection import LocaleWishes, select_locale
+from gateway.domain.realm import Realm, Smtp
 from gateway.domain.secrets import Secret
+from gateway.domain.users import User
 
 _PORT: Final = 25
 _TLS_PORT: Final = 465
+_TOKEN: Final = "token"  # noqa: S105 - the name of a way to sign in
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _ADDRESS: Final = re.compile(
     r"([A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)@([^@]{1,253})"
@@ -22,6 +26,7 @@ _ADDRESS: Final = re.compile(
 """Without quoted parts: a comma or a bracket could name another recipient."""
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _LONGEST_ADDRESS: Final = 254
+_SECOND: Final = timedelta(seconds=1)
 
 
 class MailKind(StrEnum):
@@ -33,6 +38,33 @@ class MailKind(StrEnum):
     EXECUTE_ACTIONS = "executeActions"
     REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
+    EVENT_LOGIN_ERROR = "eventLoginError"
+    EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
+    EVENT_REMOVE_TOTP = "eventRemoveTotp"
+    EVENT_UPDATE_TOTP = "eventUpdateTotp"
+    EVENT_UPDATE_CREDENTIAL = "eventUpdateCredential"
+    EVENT_REMOVE_CREDENTIAL = "eventRemoveCredential"
+    EVENT_TEMPORARY_LOCKOUT = "eventUserDisabledByTemporaryLockout"
+    EVENT_PERMANENT_LOCKOUT = "eventUserDisabledByPermanentLockout"
+
+
+EVENT_MAILS: Final = {
+    "LOGIN_ERROR": MailKind.EVENT_LOGIN_ERROR,
+    "UPDATE_PASSWORD": MailKind.EVENT_UPDATE_PASSWORD,
+    "REMOVE_TOTP": MailKind.EVENT_REMOVE_TOTP,
+    "UPDATE_TOTP": MailKind.EVENT_UPDATE_TOTP,
+    "UPDATE_CREDENTIAL": MailKind.EVENT_UPDATE_CREDENTIAL,
+    "REMOVE_CREDENTIAL": MailKind.EVENT_REMOVE_CREDENTIAL,
+    "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
+    "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
+}
+"""Name of an event -> the mail that tells its user. Keycloak: 10.6"""
+NOTIFICATIONS: Final = frozenset(EVENT_MAILS.values())
+"""Mails that nobody has asked for. The first argument of their texts is the time of the event."""
+MAILED_BY_DEFAULT: Final = frozenset(
+    name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
+)
+"""Events that cause a mail unless the operator chooses others. Keycloak: 10.6"""
 
 
 class Encryption(StrEnum):
@@ -62,12 +94,25 @@ class Mailbox:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TokenRequest:
+    """How to get the access token that takes the place of a password: `client_credentials`.
+
+    Keycloak: authTokenUrl, authTokenClientId, authTokenClientSecret, authTokenScope (26.2)
+    """
+
+    url: str
+    client_id: str
+    client_secret: Secret
+    scope: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailServer:
     """The mail server of a realm, and the sender of its mails.
 
     `envelope_sender` gets the reports of failed deliveries. `user` is None where the server needs
-    no password.
+    no sign-in; otherwise there is either a `password`, or a `token` that is requested (XOAUTH2).
     """
 
     host: str
@@ -78,13 +123,15 @@ class MailServer:
     reply_to: Mailbox | None = None
     user: str | None = None
     password: Secret | None = None
+    token: TokenRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
     """One mail to one recipient. `id` is the first part of its Message-ID, the same each time.
 
-    `arguments` take the place of `{0}`, `{1}` ... in its texts. `link` carries a secret.
+    `arguments` take the place of `{1}`, `{2}` ... in its texts, of `{0}` ... in notifications.
+    `link` carries a secret.
     """
 
     id: str
@@ -96,6 +143,30 @@ class Mail:
     created_at: datetime
     arguments: tuple[str, ...] = ()
     link: str = field(default="", repr=False)
+    theme: str = ""
+    """The theme of its HTML; empty, or unknown where it is sent, for the built-in design."""
+
+
+def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datetime) -> Mail:
+    """Return a new mail to a user."""
+    return Mail(
+        id=str(uuid4()),
+        realm_id=realm.id,
+        realm_title=realm.display_name or realm.name,
+        recipient=address,
+        locale=select_locale(realm.localization, LocaleWishes(user=user.locale)),
+        kind=kind,
+        created_at=now,
+        theme=realm.email_theme or "",
+    )
+
+
+def with_link(mail: Mail, link: str, lifespan: timedelta, *arguments: str) -> Mail:
+    """Return the mail with a link, which lasts for `lifespan`.
+
+    The first argument of its texts is the lifespan in seconds; `arguments` follow.
+    """
+    return replace(mail, link=link, arguments=(str(lifespan // _SECOND), *arguments))
 
 
 def mail_server(smtp: Smtp) -> MailServer:
@@ -122,7 +193,8 @@ def mail_server(smtp: Smtp) -> MailServer:
         if reply_to
         else None,
         user=user,
-        password=smtp.password,
+        password=None if _has_token(smtp) else smtp.password,
+        token=_token_request(smtp) if user is not None and _has_token(smtp) else None,
     )
 
 
@@ -136,11 +208,25 @@ def _user(smtp: Smtp) -> str | None:
     """Return the user that signs in to the server, None where none has to."""
     if smtp.settings.get("auth") != "true":
         return None
-    if smtp.settings.get("authType", "basic") not in {"", "basic"}:
-        raise MailNotSent("smtpServer.authType is not supported: use basic, a user and a password")
-    if smtp.password is None or not smtp.settings.get("user"):
+    user = smtp.settings.get("user", "")
+    if smtp.settings.get("authType", "basic") not in {"", "basic", _TOKEN}:
+        raise MailNotSent(f"smtpServer.authType is not supported: use basic or {_TOKEN}")
+    if not user or not user.isprintable() or (smtp.password is None and not _has_token(smtp)):
         raise MailNotSent("smtpServer.auth needs smtpServer.user and smtpServer.password")
-    return smtp.settings["user"]
+    return user
+
+
+def _has_token(smtp: Smtp) -> bool:
+    return smtp.settings.get("authType") == _TOKEN
+
+
+def _token_request(smtp: Smtp) -> TokenRequest:
+    client_id = smtp.settings.get("authTokenClientId", "")
+    if smtp.token_url is None or not client_id or smtp.token_secret is None:
+        names = "authTokenUrl, authTokenClientId and authTokenClientSecret"
+        raise MailNotSent(f"smtpServer.authType {_TOKEN} needs {names}")
+    scope = smtp.settings.get("authTokenScope", "")
+    return TokenRequest(smtp.token_url, client_id, smtp.token_secret, scope)
 
 
 def ascii_address(address: str) -> str:

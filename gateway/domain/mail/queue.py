@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.mail.message import Mail
+from gateway.domain.deliveries import RetrySchedule
+from gateway.domain.mail.message import NOTIFICATIONS, Mail
 
 LONGEST_WAIT: Final = timedelta(hours=24)
 """After this a mail is given up: a mail server that is away for a day needs its operator."""
@@ -19,8 +20,15 @@ MOST_OF_USER: Final = 10
 """Mails to one user in a period: more than a person asks for, and no flood."""
 MOST_WAITING: Final = 100_000
 """Mails of one realm that may wait: a dead mail server must not fill the database."""
-_FIRST_DELAY: Final = timedelta(seconds=15)
-_LONGEST_DELAY: Final = timedelta(minutes=15)
+MOST_NOTIFICATIONS_OF_USER: Final = 5
+"""Notifications to one user in a period, counted apart: a guesser of passwords causes them."""
+MOST_NOTIFICATIONS_WAITING: Final = 20_000
+"""Notifications of one realm that may wait, counted apart as well."""
+_SCHEDULE: Final = RetrySchedule(
+    first_delay=timedelta(seconds=15),
+    longest_delay=timedelta(minutes=15),
+    longest_wait=LONGEST_WAIT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +42,18 @@ class QueuedMail:
     is_rehearsal: bool = False
     """Nothing is sent: adding it takes as long as a mail, where there is no user (attacks: D11)."""
 
+    @property
+    def realm_id(self) -> str:
+        return self.mail.realm_id
+
+    @property
+    def is_notification(self) -> bool:
+        """Whether nobody has asked for it: it has limits of its own."""
+        return self.mail.kind in NOTIFICATIONS
+
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""
-        # A bounded exponent: the number would grow beyond what a duration can be.
-        delay = min(_FIRST_DELAY * 2 ** min(max(self.attempts - 1, 0), 10), _LONGEST_DELAY)
-        is_last = now + delay > self.mail.created_at + LONGEST_WAIT
-        return None if is_last else now + delay
+        return _SCHEDULE.next_attempt_at(self.attempts, self.mail.created_at, now)
 
 
 @dataclass(frozen=True, slots=True)

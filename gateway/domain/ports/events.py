@@ -1,16 +1,23 @@
 """User events: the log that stores them, and listeners."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from gateway.domain.events import UserEvent
+from gateway.domain.events import LoggedEvent, UserEvent
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 
 
 class EventLog(Protocol):
     """Stores user events: at once where no crash of a process loses them, later in SQL."""
 
-    def append(self, event: UserEvent) -> bool:
-        """Store the event before returning; False where there is no room for it."""
+    def append(
+        self, event: UserEvent, *, is_stored: bool = True, listeners: tuple[str, ...] = ()
+    ) -> bool:
+        """Store the event before returning; False where there is no room for it.
+
+        It goes to SQL where `is_stored`; `listeners` queue something of it in that transaction.
+        """
 
     async def settle(self) -> None:
         """Store the events of all workers of this machine in SQL; raises StoreUnavailable."""
@@ -23,8 +30,21 @@ class EventListeners(Protocol):
     def names(self) -> frozenset[str]:
         """The listeners that a realm may choose."""
 
-    def wants(self, realm: Realm, *, failed: bool) -> bool:
-        """Return whether a listener of the realm wants events of success, or of failure."""
+    def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
+        """Return whether a listener of the realm wants events of that name at once."""
 
     def publish(self, realm: Realm, event: UserEvent) -> None:
-        """Pass the event to the realm's listeners; a failure of one does not reach the caller."""
+        """Pass the event to these listeners; a failure of one does not reach the caller."""
+
+    def queueing(self, realm: Realm, name: str, *, failed: bool) -> tuple[str, ...]:
+        """Return the listeners of the realm that queue something of events of that name."""
+
+
+class EventQueues(Protocol):
+    """The listeners that queue something of an event, such as a mail."""
+
+    async def queue(self, stores: Stores, logged: Sequence[LoggedEvent]) -> None:
+        """Let the listeners of each event add to their queues, in the transaction of `stores`.
+
+        An event may come again where its process died: that adds nothing.
+        """

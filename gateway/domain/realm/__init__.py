@@ -1,6 +1,5 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
-from gateway.domain.realm.action_tokens import user_action_lifespan
 from gateway.domain.realm.appearance import (
     ACCENT_COLOR,
     DARK_LOGO,
@@ -29,3 +28,15 @@ from gateway.domain.realm.sign_in import (
     OtpType,
 )
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.web_authn import NOT_SPECIFIED, PasskeyPolicy, WebAuthnPolicy, option
+from gateway.domain.realm.webhook import (
+    LONGEST_WEBHOOK_SECRET,
+    SHORTEST_WEBHOOK_SECRET,
+    WEBHOOK_EVENTS,
+    WEBHOOK_SECRET,
+    WEBHOOK_URL,
+    Webhook,
+    are_event_names,
+    is_webhook_url,
+    webhook_of,
+)

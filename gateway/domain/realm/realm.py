@@ -15,6 +15,8 @@ from gateway.domain.realm.password_policy import PasswordPolicy
 from gateway.domain.realm.security_headers import SecurityHeaders
 from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
 from gateway.domain.realm.smtp import Smtp
+from gateway.domain.realm.web_authn import PasskeyPolicy, WebAuthnPolicy
+from gateway.domain.secrets import Secret
 
 
 class SslRequired(StrEnum):
@@ -104,6 +106,8 @@ class Realm:
     login: LoginSettings = field(default_factory=LoginSettings)
     brute_force: BruteForce = field(default_factory=BruteForce)
     otp_policy: OtpPolicy = field(default_factory=OtpPolicy)
+    web_authn: WebAuthnPolicy = field(default_factory=WebAuthnPolicy)
+    web_authn_passwordless: PasskeyPolicy = field(default_factory=PasskeyPolicy)
     password_policy: PasswordPolicy = field(default_factory=PasswordPolicy)
     security_headers: SecurityHeaders = field(default_factory=SecurityHeaders)
     smtp: Smtp = field(default_factory=Smtp)
@@ -111,13 +115,17 @@ class Realm:
     localization: Localization = field(default_factory=Localization)
     login_theme: str | None = None
     """`loginTheme`: the theme of the sign-in pages; None is the built-in design."""
+    email_theme: str | None = None
+    """`emailTheme`: the theme of mails; None is the built-in design."""
     default_role: str = ""
     """`defaultRole`: the role of every new user; empty where its name follows from the realm's."""
     flows: FlowBindings = field(default_factory=FlowBindings)
     attributes: Mapping[str, str] = field(default_factory=_creation_attributes)
     """`attributes`: free strings, order kept."""
+    webhook_secret: Secret | None = None
+    """The attribute `realmgate.webhook.secret`, which is never among `attributes`."""
     unmodelled: Mapping[str, Any] = field(default_factory=dict)
-    """Settings without a rule of their own (themes, WebAuthn, unknown ones), by JSON name.
+    """Settings without a rule of their own (themes, unknown ones), by JSON name.
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """

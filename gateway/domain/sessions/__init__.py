@@ -2,6 +2,8 @@
 
 from gateway.domain.sessions.devices import (
     DEVICE_NOTE,
+    OTHER,
+    UNKNOWN,
     Device,
     device_notes,
     device_of,

@@ -74,16 +74,6 @@ UNSUPPORTED: Final = (
     UnsupportedFeature(
         "Users", _BROKERING, _USER, {"federated-identity/{provider}": "POST DELETE"}
     ),
-    UnsupportedFeature(
-        "Users",
-        f"Sending email with an action link {_LATER}",
-        _USER,
-        {
-            "execute-actions-email": "PUT",
-            "send-verify-email": "PUT",
-            "reset-password-email": "PUT",
-        },
-    ),
     UnsupportedFeature("Users", f"Impersonation {_LATER}", _USER, {"impersonation": "POST"}),
     UnsupportedFeature("Groups", _FINE_GRAINED, "groups/{group_id}", _PERMISSIONS),
     UnsupportedFeature("Roles", _FINE_GRAINED, "roles/{role_name}", _PERMISSIONS),

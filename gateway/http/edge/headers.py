@@ -22,8 +22,11 @@ _SET_BY_PROXY: Final = frozenset(
         b"x-forwarded-port",
     }
 )
-_REPEATABLE: Final = frozenset({b"accept", b"accept-language"})
-"""Lists: a repeated header continues the first. Spec: RFC 9110 §5.3."""
+_REPEATABLE: Final = frozenset({b"accept", b"accept-language", b"user-agent"})
+"""Lists, and what nothing is decided by: a repeated header continues the first.
+
+Spec: RFC 9110 §5.3
+"""
 _SENT_ONCE: Final = frozenset(
     {
         b"authorization",

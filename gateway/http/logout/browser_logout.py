@@ -70,6 +70,14 @@ class BrowserLogoutHandler:
         outcome = await self._logout.confirm(request.protocol, identity, stored)
         return await self._logged_out(request, exchange, outcome)
 
+    async def end(
+        self, request: BrowserRequest, exchange: Exchange, identity: Identity, client_id: str
+    ) -> Reply:
+        """Log out at once: the user has asked for it on a page of the gateway."""
+        asked = Parameters({"client_id": client_id})
+        outcome = await self._logout.confirm(request.protocol, identity, asked)
+        return await self._logged_out(request, exchange, outcome)
+
     async def _ask(self, request: BrowserRequest, outcome: AskToLogOut) -> Reply:
         client, issuer = outcome.asked.client, request.protocol.issuer
         named = {} if client is None else {"client_id": client.client_id}

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.authentication import RegistrationRequest
 from gateway.domain.texts import Text
 from gateway.http.pages.page_values import ClientDisplay, Message
 
@@ -63,6 +64,21 @@ class RecoveryCodesPage:
     may_cancel: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterKeyPage:
+    """A new security key or passkey. Form `register`: clientDataJSON, attestationObject, ...
+
+    Fields `publicKeyCredentialId`, `transports`, `authenticatorAttachment`, `authenticatorLabel`,
+    `error` and `logout-sessions` besides.
+    """
+
+    action: str
+    request: RegistrationRequest = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    may_cancel: bool = False
+
+
 class ProfileInputKind(StrEnum):
     """The element of an attribute of the user profile; single lines by their type."""
 
@@ -118,6 +134,18 @@ class VerifyEmailPage:
     was_sent: bool = True
     client: ClientDisplay | None = None
     message: Message | None = None
+    may_cancel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateEmailPage:
+    """Another address. Form `kc-update-email-form`: email, logout-sessions."""
+
+    action: str
+    email: str = field(default="", repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    wrong_field: str = ""
     may_cancel: bool = False
 
 

@@ -9,7 +9,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.locale_selection import LocaleWishes, select_locale
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.realm import Realm
-from gateway.domain.texts import Catalog, fallbacks
+from gateway.domain.texts import Catalog, Texts, fallbacks
 from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
 from gateway.http.pages.views import View
 from gateway.http.replies import Reply
@@ -43,16 +43,22 @@ class Pages:
 
         While the database is unavailable the realm's own texts are left out.
         """
+        return self._renderer.reply(view, await self._frame(visit), status)
+
+    async def texts(self, visit: PageVisit) -> Texts:
+        """Return the texts of a page for JSON, in the same language."""
+        return self._renderer.texts(await self._frame(visit))
+
+    async def _frame(self, visit: PageVisit) -> PageFrame:
         realm = visit.realm
         locale = select_locale(realm.localization, visit.wishes)
         texts: Mapping[str, Catalog] = {}
         with suppress(StoreUnavailable):
             texts = await self._texts.find(realm.id, fallbacks(locale))
-        frame = PageFrame(
-            realm=visit.realm,
+        return PageFrame(
+            realm=realm,
             locale=locale,
             texts=texts,
             theme=visit.theme or realm.login_theme or "",
             language_url=visit.language_url,
         )
-        return self._renderer.reply(view, frame, status)

@@ -5,26 +5,33 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from gateway.domain.realm import Appearance, Realm, appearance_of
 from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
+from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
 )
 from gateway.http.pages.colors import parse_color
 from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
+from gateway.http.pages.dates import date_time
 from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
 from gateway.http.pages.links import safe_image, safe_link, safe_target
+from gateway.http.pages.page_kind import PageKind
+from gateway.http.pages.page_kind import fixed_title as _fixed
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.registration_views import (
@@ -54,6 +61,7 @@ from gateway.http.pages.views import (
     PasswordPage,
     RecoveryCodePage,
     RequiredActionPage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     UsernamePage,
     View,
@@ -62,23 +70,6 @@ from gateway.http.replies import Headers, Reply
 
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
-Title = Callable[[Any, Texts], str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageKind:
-    """How a kind of page is rendered. `name` is that of the template, and `data-page-id`."""
-
-    name: str
-    title: Title
-    signs_in: bool = False
-    """The title of the window says where the user signs in."""
-    sends_form: bool = False
-    runs_script: bool = False
-
-
-def _fixed(key: str) -> Title:
-    return lambda _view, texts: texts(key)
 
 
 def _title_of_consent(view: ConsentPage, texts: Texts) -> str:
@@ -118,11 +109,18 @@ PAGES: Final[Mapping[type, PageKind]] = {
     RecoveryCodesPage: _SIGN_IN(
         "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
     ),
+    SecurityKeyPage: _SIGN_IN(
+        "webauthn-authenticate", _fixed("webauthn-login-title"), runs_script=True
+    ),
+    RegisterKeyPage: _SIGN_IN(
+        "webauthn-register", _fixed("webauthn-registration-title"), runs_script=True
+    ),
     TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
+    UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
     VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
+    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
     DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
-    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
         "logout-confirm", _fixed("logoutConfirmTitle"), sends_form=True
@@ -142,6 +140,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
+    **ACCOUNT_PAGES,
 }
 
 LanguageUrl = Callable[[str], str]
@@ -210,6 +209,8 @@ class ShownPage:
     selected_device: str
     qr_code: QrCode | None
     credential_name: str
+    date_time: Callable[[datetime], str]
+    safe_link: Callable[[str], str] = safe_link
 
 
 class PageRenderer:
@@ -221,17 +222,15 @@ class PageRenderer:
 
     def reply(self, view: View, frame: PageFrame, status: int = HTTPStatus.OK) -> Reply:
         """Return the page as a response that no cache keeps."""
-        design = self._designs.themes.get(frame.theme, self._designs.built_in)
+        design = self._design(frame)
         kind = PAGES[type(view)]
         realm = frame.realm
-        texts = texts_for(
-            frame.locale, frame.texts, design.catalogs, self._designs.built_in.catalogs
-        )
+        texts = self.texts(frame)
         look = appearance_of(realm.attributes)
         page = self._page(view, frame, texts, look, design)
         template = design.environment.get_template(f"{kind.name}.html")
         body = template.render(view=view, page=page, t=texts).encode()
-        sources = _sources(kind, page)
+        sources = _sources(kind, page, view)
         headers = (
             _HTML,
             *_NOT_KEPT,
@@ -239,6 +238,14 @@ class PageRenderer:
             *policy_headers(realm.security_headers, sources),
         )
         return Reply(status, headers, body)
+
+    def texts(self, frame: PageFrame) -> Texts:
+        """Return the texts of a page."""
+        catalogs = self._design(frame).catalogs
+        return texts_for(frame.locale, frame.texts, catalogs, self._designs.built_in.catalogs)
+
+    def _design(self, frame: PageFrame) -> Design:
+        return self._designs.themes.get(frame.theme, self._designs.built_in)
 
     def _page(
         self,
@@ -254,7 +261,7 @@ class PageRenderer:
         lang = frame.locale if self._has_texts(frame, design) else ENGLISH
         client = getattr(view, "client", None)
         return ShownPage(
-            id=f"login-{kind.name}",
+            id=f"{kind.id_prefix}{kind.name}",
             title=title,
             window_title=texts("loginTitle", name) if kind.signs_in else f"{title} - {name}",
             realm_name=name,
@@ -267,13 +274,14 @@ class PageRenderer:
             logo=look.logo,
             dark_logo=look.dark_logo,
             light_only=look.light_only,
-            style_sheets=self._style_sheets(look, frame.theme),
+            style_sheets=self._style_sheets(kind, look, frame.theme),
             resource=self._urls.built_in,
             action_name=partial(_action_name, texts),
             continue_url=safe_target(getattr(view, "continue_url", "")),
             frames=_shown_frames(getattr(view, "frames", ()), texts),
             selected_device=_selected_device(view),
             qr_code=qr_code(view.uri) if isinstance(view, ConfigureOtpPage) else None,
+            date_time=partial(date_time, frame.locale),
             credential_name=_credential_name(view, texts),
         )
 
@@ -282,8 +290,8 @@ class PageRenderer:
         wanted = [tag for tag in fallbacks(frame.locale) if tag != ENGLISH]
         return any(tag in layer for tag in wanted for layer in layers)
 
-    def _style_sheets(self, look: Appearance, theme: str) -> tuple[str, ...]:
-        found = [self._urls.style_sheet]
+    def _style_sheets(self, kind: PageKind, look: Appearance, theme: str) -> tuple[str, ...]:
+        found = [self._urls.style_sheet, *map(self._urls.built_in, kind.style_sheets)]
         accent = parse_color(look.accent_color)
         if accent is not None:
             found.append(self._urls.accent(accent))
@@ -354,10 +362,10 @@ def _credential_name(view: View, texts: Texts) -> str:
     return view.label or known
 
 
-def _sources(kind: PageKind, page: ShownPage) -> PageSources:
+def _sources(kind: PageKind, page: ShownPage, view: View) -> PageSources:
     images = [page.logo, page.dark_logo, page.client.logo if page.client else ""]
     return PageSources(
-        runs_script=kind.runs_script,
+        runs_script=kind.runs_script or getattr(view, "passkeys", None) is not None,
         sends_form=kind.sends_form,
         images=tuple(origin for url in images if (origin := origin_of(url))),
         frames=tuple(origin for frame in page.frames if (origin := origin_of(frame.url))),

@@ -6,7 +6,9 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.domain.authentication import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.domain.texts import Text
+from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -14,7 +16,9 @@ from gateway.http.pages.action_views import (
     ProfileInput,
     ProfileInputKind,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -48,6 +52,7 @@ from gateway.http.pages.views import (
     PasswordPage,
     RecoveryCodePage,
     RequiredActionPage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernamePage,
@@ -70,6 +75,7 @@ _CLIENT: Final = ClientDisplay(
 _ACTION: Final = "/realms/demo/login-actions/authenticate?session_code=c&execution=e&tab_id=t"
 _RESTART: Final = "/realms/demo/login-actions/restart?tab_id=t"
 _USER: Final = "maria.schmidt@example.com"
+_PASSKEYS: Final = AssertionRequest(challenge="Y2hhbGxlbmdl", rp_id="login.example.com")
 
 SAMPLES: Final[Mapping[str, View]] = {
     "login": LoginPage(
@@ -85,6 +91,42 @@ SAMPLES: Final[Mapping[str, View]] = {
         registration_url=_RESTART,
     ),
     "login-username": UsernamePage(action=_ACTION, client=_CLIENT, offers_remember_me=True),
+    "login-passkeys": LoginPage(
+        action=_ACTION, client=_CLIENT, reset_password_url=_RESTART, passkeys=_PASSKEYS
+    ),
+    "webauthn-authenticate": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=AssertionRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            keys=(KeyChoice("aWQ", "YubiKey", ("usb",)), KeyChoice("aWQy")),
+            lists_keys=True,
+        ),
+        restart_url=_RESTART,
+        attempted_username=_USER,
+        offers_other_ways=True,
+    ),
+    "webauthn-authenticate-passkey": SecurityKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=_PASSKEYS,
+        restart_url=_RESTART,
+        message=Message(Text("webauthn-error-auth-verification")),
+    ),
+    "webauthn-register": RegisterKeyPage(
+        action=_ACTION,
+        client=_CLIENT,
+        request=RegistrationRequest(
+            challenge="Y2hhbGxlbmdl",
+            rp_id="login.example.com",
+            rp_name="Northwind",
+            user_id="dXNlcg",
+            username=_USER,
+            algorithms=(-7, -257),
+        ),
+        may_cancel=True,
+    ),
     "login-password": PasswordPage(
         action=_ACTION,
         client=_CLIENT,
@@ -263,6 +305,13 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
+    "update-email": UpdateEmailPage(
+        action=_ACTION,
+        email=_USER,
+        client=_CLIENT,
+        message=Message(Text("emailVerificationPending", (_USER,)), MessageKind.INFO),
+        may_cancel=True,
+    ),
     "terms": TermsPage(action=_ACTION, client=_CLIENT),
     "delete-credential": DeleteCredentialPage(
         action=_ACTION,
@@ -335,4 +384,5 @@ SAMPLES: Final[Mapping[str, View]] = {
     "form-post": FormPostPage(
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),
+    **ACCOUNT_SAMPLES,
 }

@@ -9,13 +9,17 @@ No view contains markup: the templates escape every value. Keycloak: 12.12, 12.6
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from gateway.domain.authentication import AssertionRequest
 from gateway.domain.texts import Text
+from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -60,6 +64,8 @@ class LoginPage:
     """Empty: no link."""
     offers_other_ways: bool = False
     """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
+    passkeys: AssertionRequest | None = None
+    """Passkeys are accepted too, by autofill and a button. Form `webauth`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +81,7 @@ class UsernamePage:
     remember_me: bool = False
     registration_url: str = ""
     offers_other_ways: bool = False
+    passkeys: AssertionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +96,7 @@ class PasswordPage:
     message: Message | None = None
     reset_password_url: str = ""
     offers_other_ways: bool = False
+    passkeys: AssertionRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +117,23 @@ class OneTimeCodePage:
     devices: tuple[OneTimeCodeDevice, ...] = ()
     selected_device: str = ""
     """The id that is chosen already; empty: the first."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    offers_other_ways: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityKeyPage:
+    """A security key or passkey. Form `webauth`: credentialId, clientDataJSON, signature, ...
+
+    The ids of the user's keys are in the form `authn_select`: authn_use_chk.
+    """
+
+    action: str
+    request: AssertionRequest = field(repr=False)
+    restart_url: str
+    attempted_username: str = field(default="", repr=False)
+    """Empty: the key says who signs in."""
     client: ClientDisplay | None = None
     message: Message | None = None
     offers_other_ways: bool = False
@@ -290,6 +315,8 @@ View = (
     | UsernamePage
     | PasswordPage
     | OneTimeCodePage
+    | SecurityKeyPage
+    | RegisterKeyPage
     | UpdatePasswordPage
     | ConfigureOtpPage
     | UpdateProfilePage
@@ -302,6 +329,7 @@ View = (
     | RecoveryCodesPage
     | TermsPage
     | VerifyEmailPage
+    | UpdateEmailPage
     | DeleteCredentialPage
     | DeleteAccountPage
     | SelectAuthenticatorPage
@@ -318,4 +346,5 @@ View = (
     | ConfirmLinkPage
     | RequiredActionPage
     | FormPostPage
+    | AccountView
 )

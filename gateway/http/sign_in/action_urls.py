@@ -50,6 +50,7 @@ _CLIENT_DATA: Final = {
     "rt": "response_type",
     "rm": "response_mode",
     "st": "state",
+    "ap": "account_page",
 }
 """Keycloak's names of what a form keeps of the request, and the names of parameters."""
 

@@ -4,20 +4,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName, ProfileField
-from gateway.domain.flows import CODE_FORM, PASSWORD_FORM, FlowUse
+from gateway.domain.authentication import Challenge, FormName
+from gateway.domain.flows import (
+    CODE_FORM,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowUse,
+)
 from gateway.domain.realm import LoginSettings
 from gateway.domain.texts import Text
-from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.display import InputType
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
-    ProfileInput,
-    ProfileInputKind,
     RecoveryCodesPage,
+    RegisterKeyPage,
     TermsPage,
+    UpdateEmailPage,
     UpdatePasswordPage,
     UpdateProfilePage,
     VerifyEmailPage,
@@ -36,12 +40,14 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
     UsernameLabel,
     UsernamePage,
     View,
 )
+from gateway.http.sign_in.profile_inputs import profile_input
 
 _ON: Final = "on"
 
@@ -92,6 +98,7 @@ def _login(challenge: Challenge, place: PagePlace) -> View:
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -106,6 +113,7 @@ def _username(challenge: Challenge, place: PagePlace) -> View:
         remember_me=challenge.fields.get("rememberMe") == _ON,
         registration_url=place.other_flows.get(FlowUse.REGISTRATION, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -118,6 +126,7 @@ def _password(challenge: Challenge, place: PagePlace) -> View:
         message=_message(challenge),
         reset_password_url=place.other_flows.get(FlowUse.RESET_CREDENTIALS, ""),
         offers_other_ways=bool(challenge.other_ways),
+        passkeys=challenge.assertion,
     )
 
 
@@ -172,7 +181,7 @@ def _new_device(challenge: Challenge, place: PagePlace) -> View:
 def _profile(challenge: Challenge, place: PagePlace) -> View:
     return UpdateProfilePage(
         action=place.action,
-        fields=tuple(map(_profile_input, challenge.profile)),
+        fields=tuple(map(profile_input, challenge.profile)),
         client=place.client,
         message=_message(challenge),
         may_cancel=challenge.may_cancel,
@@ -183,7 +192,7 @@ def _register(challenge: Challenge, place: PagePlace) -> View:
     return RegisterPage(
         action=place.action,
         login_url=place.restart_url,
-        fields=tuple(map(_profile_input, challenge.profile)),
+        fields=tuple(map(profile_input, challenge.profile)),
         asks_password=challenge.asks_password,
         asks_terms=challenge.asks_terms,
         client=place.client,
@@ -252,40 +261,30 @@ def _new_recovery_codes(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
-def _profile_input(shown: ProfileField) -> ProfileInput:
-    display = shown.display
-    return ProfileInput(
-        name=shown.name,
-        label=display.label or shown.name,
-        kind=_input_kind(shown),
-        value="\n".join(shown.values),
-        has_lines=shown.multivalued,
-        options=tuple((option.value, option.label) for option in display.options),
-        hint=display.hint,
-        required=shown.required,
-        read_only=shown.read_only,
-        errors=tuple(map(_violation_text, shown.violations)),
+def _security_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.assertion is None:
+        raise ValueError("a form for a key has what the key is asked for")
+    return SecurityKeyPage(
+        action=place.action,
+        request=challenge.assertion,
+        restart_url=place.restart_url,
+        attempted_username=challenge.fields.get("username", ""),
+        client=place.client,
+        message=_message(challenge),
+        offers_other_ways=bool(challenge.other_ways),
     )
 
 
-def _input_kind(shown: ProfileField) -> ProfileInputKind:
-    """Return the element: what is read only is not chosen, and several values need lines."""
-    if shown.multivalued:
-        return ProfileInputKind.TEXTAREA
-    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
-    is_choice = kind is ProfileInputKind.SELECT
-    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
-
-
-def _violation_text(violation: Violation) -> Text:
-    """Return the text without its first argument, the attribute, which the page names."""
-    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
-
-
-def _argument(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return "" if value is None else str(value)
+def _new_key(challenge: Challenge, place: PagePlace) -> View:
+    if challenge.registration is None:
+        raise ValueError("a form for a new key has what the key is to be")
+    return RegisterKeyPage(
+        action=place.action,
+        request=challenge.registration,
+        client=place.client,
+        message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
 
 
 def _verify_email(challenge: Challenge, place: PagePlace) -> View:
@@ -295,6 +294,17 @@ def _verify_email(challenge: Challenge, place: PagePlace) -> View:
         was_sent="sent" in challenge.fields,
         client=place.client,
         message=_message(challenge),
+        may_cancel=challenge.may_cancel,
+    )
+
+
+def _update_email(challenge: Challenge, place: PagePlace) -> View:
+    return UpdateEmailPage(
+        action=place.action,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+        wrong_field=challenge.error_field or "",
         may_cancel=challenge.may_cancel,
     )
 
@@ -337,15 +347,13 @@ def _way(execution: str, authenticator: str) -> SignInWay:
     return SignInWay(execution, f"{name}-display-name", f"{name}-help-text")
 
 
-_NAMES: Final[Mapping[str, str]] = {PASSWORD_FORM: "password", CODE_FORM: "otp"}
-"""Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
-_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
-    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
-    InputType.SELECT: ProfileInputKind.SELECT,
-    InputType.EMAIL: ProfileInputKind.EMAIL,
-    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
-    InputType.URL: ProfileInputKind.URL,
+_NAMES: Final[Mapping[str, str]] = {
+    PASSWORD_FORM: "password",
+    CODE_FORM: "otp",
+    SECURITY_KEY_FORM: "webauthn",
+    PASSKEY_FORM: "webauthn-passwordless",
 }
+"""Authenticator -> what the keys of its texts begin with: Keycloak names some by the credential."""
 _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.USERNAME_PASSWORD: _login,
     FormName.USERNAME: _username,
@@ -361,8 +369,11 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.RESET_OTP: _reset_device,
     FormName.RECOVERY_CODE: _recovery_code,
     FormName.CONFIGURE_RECOVERY_CODES: _new_recovery_codes,
+    FormName.SECURITY_KEY: _security_key,
+    FormName.REGISTER_KEY: _new_key,
     FormName.TERMS: _terms,
     FormName.VERIFY_EMAIL: _verify_email,
+    FormName.UPDATE_EMAIL: _update_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
     FormName.SELECT_AUTHENTICATOR: _selection,

@@ -6,6 +6,7 @@ What only an operator should know is in the log line under that id. Keycloak: 12
 from http import HTTPStatus
 from typing import Final
 
+from gateway.admin.access import Forbidden, NotAuthenticated
 from gateway.domain.clients import Client
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.texts import Text
@@ -56,6 +57,8 @@ def _text(error: Exception) -> Text:
             return _TEXTS.get((error.error, error.description), _INVALID)
         case StoreUnavailable() | Overloaded():
             return Text("unavailableMessage")
+        case Forbidden() | NotAuthenticated():
+            return Text("noAccessMessage")
         case FormRefused() | MethodNotAllowed():
             return _INVALID
     return Text("internalServerError")

@@ -16,8 +16,9 @@ from gateway.http.sign_in.action_urls import read_client_data
 from gateway.http.sign_in.browser_cookies import BrowserCookies
 from gateway.http.sign_in.browser_endpoint import BrowserRequest
 from gateway.http.sign_in.outcome_replies import OutcomeReplies
+from gateway.protocol.account_console import account_result
 from gateway.protocol.authorization import RedirectError
-from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome
+from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Respond
 
 _Action = Callable[[BrowserRequest, AuthenticationSession, Browser], Awaitable[Outcome]]
 
@@ -82,6 +83,9 @@ class LoginActions:
 
     async def _without_session(self, request: BrowserRequest, browser: Browser) -> Outcome:
         data = read_client_data(request.protocol.parameters.get("client_data"))
+        result = account_result(data)
+        if result is not None and browser.identity is not None:
+            return Respond(result)
         return await self._sign_in.after_end(request.protocol, browser, data)
 
     async def _authenticate(

@@ -22,6 +22,7 @@ from gateway.http.pages.views import (
     View,
 )
 from gateway.http.replies import NOT_KEPT, Reply
+from gateway.http.sign_in.account_urls import result_url
 from gateway.http.sign_in.action_urls import (
     CONSENT,
     REQUIRED_ACTION,
@@ -35,6 +36,7 @@ from gateway.http.sign_in.client_display import client_display
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, expired
 from gateway.http.sign_in.device_urls import device_status_url
 from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.account_console import AccountResult
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.browser_sign_in import (
     AskConsent,
@@ -43,7 +45,6 @@ from gateway.protocol.browser_sign_in import (
     Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
     offered_flows,
 )
@@ -70,10 +71,6 @@ class OutcomeReplies:
                 return await self._respond(request, outcome)
             case Expired():
                 return await self._expired(request, outcome)
-            case SignedOff():
-                shown = client_display(outcome.client)
-                info = InfoPage(message=Text(outcome.message), client=shown)
-                return await self._show(request, info, outcome.client, signed_out())
             case Stop():
                 view = _stopped(outcome, exchange)
                 return await self._show(request, view, outcome.client, status=outcome.status)
@@ -148,6 +145,10 @@ class OutcomeReplies:
             cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
         if isinstance(outcome.response, DeviceResult):
             return _redirect(request, device_status_url(request, outcome.response), cookies)
+        if isinstance(outcome.response, AccountResult):
+            return _redirect(
+                request, result_url(request.protocol.issuer, outcome.response), cookies
+            )
         return await self.deliver(request, outcome.response, cookies)
 
     async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:
@@ -169,7 +170,8 @@ class OutcomeReplies:
             client=None if outcome.client is None else client_display(outcome.client),
         )
         request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
-        return await self._show(request, view, outcome.client)
+        cookies = signed_out() if outcome.signs_out else ()
+        return await self._show(request, view, outcome.client, cookies)
 
     async def _show(
         self,

@@ -1,7 +1,7 @@
 """Opens the links of mails: GET shows what will happen, POST does it, once.
 
 Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
-gateways, one acts. Keycloak: LoginActionsService.handleActionToken, 12.12
+gateways, one acts. Keycloak: LoginActionsService, 16.2
 """
 
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.authentication.action_tokens import read_action_token
-from gateway.domain.action_tokens import ActionToken
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.authentication.action_tokens import ActionToken
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from gateway.authentication.engine import AccountChange
-from gateway.domain.action_tokens import ActionToken, ActionTokenKind
 from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.authentication.action_tokens import ActionToken, ActionTokenKind
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import ClientEntry

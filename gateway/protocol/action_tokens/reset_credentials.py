@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.proven_password import password_mark
-from gateway.domain.action_tokens import ActionTokenKind
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.storage import Database

@@ -3,7 +3,7 @@
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.domain.action_tokens import ActionTokenKind
+from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventType
 from gateway.protocol.action_tokens.handler import Confirmation, LinkVisit, redirect_target
 from gateway.protocol.action_tokens.verified_addresses import (

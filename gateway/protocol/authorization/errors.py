@@ -32,6 +32,8 @@ class PageMessage(StrEnum):
     invalidParameterMessage = "Invalid parameter: {0}"  # noqa: N815
     invalidRedirectUriMessage = "Invalid redirect uri"  # noqa: N815
     failedLogout = "Logout failed"  # noqa: N815
+    noAccessMessage = "No access"  # noqa: N815
+    accountConsoleDisabledMessage = "Account management is not enabled."  # noqa: N815
     accountDisabledMessage = "Account is disabled, contact your administrator."  # noqa: N815
     differentUserAuthenticated = (  # noqa: N815
         "You are already authenticated as different user '{0}' in this session."
@@ -43,6 +45,7 @@ class PageMessage(StrEnum):
         "The link you clicked is an old stale link and is no longer valid."
         " Maybe you have already verified your email."
     )
+    emailVerificationCancelled = "The change of the email address was cancelled."  # noqa: N815
     invalidTokenRequiredActions = (  # noqa: N815
         "Required actions included in the link are not valid."
     )

@@ -10,7 +10,6 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Inform,
     Outcome,
     Respond,
-    SignedOff,
     Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes

@@ -15,11 +15,9 @@ from gateway.domain.ports.directory import ClientEntry, RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.authorization import Prompt, RequestedLevel
-from gateway.protocol.browser_sign_in.outcomes import Inform, Stop
-from gateway.protocol.device_authorization import DeviceResult
+from gateway.protocol.browser_sign_in.outcomes import Inform, SignInResponse, Stop
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.scopes import GrantedScopes, still_granted
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
 
@@ -88,7 +86,7 @@ class LinkPurpose:
         self,
         request: ProtocolRequest,  # noqa: ARG002
         finished: FinishedSignIn,  # noqa: ARG002
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         """Raise OAuthError: nobody is signed in by a link."""
         raise self.refusal("access_denied", EventError.NOT_ALLOWED)
 

@@ -6,10 +6,14 @@ from http import HTTPStatus
 from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
+from gateway.protocol.account_console import AccountResult
 from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.consents import ConsentItem
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+
+SignInResponse = AuthorizationResponse | DeviceResult | AccountResult
+"""The client's response, what became of a device, or a page of the account console."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,14 @@ class AskConsent:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """The client gets its response, or the user sees what became of a device.
+    """The client gets its response, or the user sees what became of a device or of an action.
 
     `signed_in` is the session whose cookies the browser gets, None where nothing has changed.
     `browser_id` is the id of the sign-ins that are left in other tabs, where it may have changed.
     `remember` is the name that the browser keeps where the user asked for it, empty to forget one.
     """
 
-    response: AuthorizationResponse | DeviceResult
+    response: SignInResponse
     signed_in: UserSession | None = None
     browser_id: str | None = None
     remember: str | None = field(default=None, repr=False)
@@ -64,15 +68,6 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedOff:
-    """The user has deleted the account: the browser is signed out, and a page says so."""
-
-    message: str
-    """The key of a text."""
-    client: Client
-
-
-@dataclass(frozen=True, slots=True)
 class Expired:
     """The form belongs to another step: the user restarts, or continues where the sign-in is."""
 
@@ -82,7 +77,7 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Inform:
-    """The user has done what a link is for: a page says so, and nobody is signed in by it."""
+    """The user has done what a link or an action is for: a page says so, and signs nobody in."""
 
     message: str
     """The key of a text."""
@@ -94,6 +89,8 @@ class Inform:
     """Where a button leads to; it was verified to be an address of the client."""
     locale: str = ""
     """The language of the user; empty where none is set."""
+    signs_out: bool = False
+    """The account is gone, and with it what the browser had of its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +98,4 @@ class AlreadySignedIn:
     """The sign-in of this page has ended, and the browser has a signed-in user."""
 
 
-Outcome = AskUser | AskConsent | Respond | SignedOff | Stop | Expired | Inform | AlreadySignedIn
+Outcome = AskUser | AskConsent | Respond | Stop | Expired | Inform | AlreadySignedIn

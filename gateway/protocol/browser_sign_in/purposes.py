@@ -1,6 +1,7 @@
 """What a sign-in is for: it decides what follows when the user has signed in, or refuses.
 
-A client gets its response; a device is connected. The request that a sign-in keeps says which.
+A client gets its response; a device is connected; a page of the account console is shown. The
+request that a sign-in keeps says which.
 """
 
 from collections.abc import Mapping
@@ -10,9 +11,17 @@ from typing import Protocol
 from gateway.domain.events import EventError
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
+from gateway.protocol.account_console import (
+    AccountResult,
+    AccountVisit,
+    ConsoleClients,
+    names_account_page,
+)
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
     AuthorizationRequest,
+    PageError,
+    PageMessage,
     RedirectError,
 )
 from gateway.protocol.browser_sign_in.followed_links import (
@@ -21,19 +30,17 @@ from gateway.protocol.browser_sign_in.followed_links import (
     names_link,
     restore_link,
 )
-from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, Stop
+from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, SignInResponse, Stop
 from gateway.protocol.device_authorization import (
     DeviceApprovals,
     DeviceConnection,
-    DeviceResult,
     UserCodes,
     names_device,
 )
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.sign_in_results.completion import SignInCompletion
-from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
+from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
 
 
@@ -59,7 +66,7 @@ class Purpose(Protocol):
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         """Return what the sign-in comes to; raises as `SessionJoining.join` does."""
         ...
 
@@ -91,7 +98,7 @@ class ClientPurpose:
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         await self.endpoint.use_up(request, self.asked)
         completed = await self.completion.complete(request, self.asked, finished)
         return completed.response, completed.session
@@ -128,7 +135,7 @@ class DevicePurpose:
 
     async def complete(
         self, request: ProtocolRequest, finished: FinishedSignIn
-    ) -> tuple[AuthorizationResponse | DeviceResult, UserSession]:
+    ) -> tuple[SignInResponse, UserSession]:
         return await self.approvals.approve(request, self.asked, finished)
 
     async def reject(
@@ -145,26 +152,77 @@ class DevicePurpose:
         return OAuthError(error, description, event=_failure(event_error))
 
 
+@dataclass(frozen=True, slots=True)
+class AccountPurpose:
+    """The browser goes to a page of the account console, signed in, without a code."""
+
+    asked: AccountVisit
+    joining: SessionJoining = field(repr=False)
+    is_always_confirmed: bool = False
+    has_flow: bool = True
+
+    def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
+        return None
+
+    async def complete(
+        self, request: ProtocolRequest, finished: FinishedSignIn
+    ) -> tuple[SignInResponse, UserSession]:
+        joined = await self.joining.join(request, self.asked, finished)
+        status = finished.action.get("kc_action_status", "")
+        action = finished.action.get("kc_action", "")
+        return AccountResult(self.asked.page, action, status), joined.session
+
+    async def reject(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        description: str | None = None,  # noqa: ARG002 - the page says that there is no access
+    ) -> Respond:
+        raise self.refusal("access_denied", EventError.REJECTED_BY_USER)
+
+    def refusal(
+        self,
+        error: str,
+        event_error: str | None,
+        description: str | None = None,  # noqa: ARG002
+    ) -> OAuthError:
+        refusal = PageError(
+            PageMessage.noAccessMessage,
+            event_error=event_error or "",
+            error=error,
+            client=self.asked.client.client,
+        )
+        refusal.event = _failure(event_error)
+        return refusal
+
+
 class Purposes:
     """Returns the purpose of a sign-in that begins or continues."""
 
     def __init__(
         self,
+        *,
         endpoint: AuthorizationEndpoint,
         completion: SignInCompletion,
         user_codes: UserCodes,
         approvals: DeviceApprovals,
+        console: ConsoleClients,
+        joining: SessionJoining,
     ) -> None:
         self._endpoint = endpoint
         self._completion = completion
         self._user_codes = user_codes
         self._approvals = approvals
+        self._console = console
+        self._joining = joining
 
     def of_client(self, asked: AuthorizationRequest) -> Purpose:
         return ClientPurpose(asked, self._endpoint, self._completion)
 
     def of_device(self, device: DeviceConnection) -> Purpose:
         return DevicePurpose(device, self._approvals)
+
+    def of_account(self, visit: AccountVisit) -> Purpose:
+        return AccountPurpose(visit, self._joining)
 
     @staticmethod
     def of_link(link: FollowedLink) -> Purpose:
@@ -178,6 +236,8 @@ class Purposes:
         """
         if names_device(stored):
             return self.of_device(await self._user_codes.resume(request, stored))
+        if names_account_page(stored):
+            return self.of_account(await self._console.resume(request, stored))
         if names_link(stored):
             client = await self._endpoint.find_client(request, stored)
             return self.of_link(restore_link(stored, request.realm, client))

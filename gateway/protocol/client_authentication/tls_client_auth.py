@@ -5,17 +5,16 @@ that is trusted in the realm. A client may also name the authority: any of the c
 to the root, compared as parsed names. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.events import Detail
 from gateway.domain.limits.caches import cached
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
 from gateway.protocol.errors import ClientAuthenticationFailed
+from gateway.protocol.events import certificate_details
 from gateway.protocol.requests import ProtocolRequest
 
 _subject_matches = cached(512 * 1024)(subject_matches)
@@ -35,7 +34,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
         if certificate is None:
             raise _refused("no client certificate was presented")
         leaf = certificate.leaf
-        request.event.details |= _described(leaf.subject, leaf.issuer, leaf.serial)
+        request.event.details |= certificate_details(certificate)
         if not certificate.identifies:
             raise _refused(f"the client certificate is not trusted: {certificate.reason}")
         registered = client.certificate_authentication
@@ -55,18 +54,6 @@ def _leads_to(certificate: ClientCertificate, expected: str) -> bool:
 def _is_named(authority: DistinguishedName, expected: str) -> bool:
     """Return whether `expected` is the authority's name; a malformed one never is."""
     return subject_matches(authority, expected, regex=False)
-
-
-@cached(512 * 1024)
-def _described(
-    subject: DistinguishedName, issuer: DistinguishedName, serial: int
-) -> Mapping[str, str]:
-    """Return the event details of a certificate, its names in Keycloak's form."""
-    return {
-        Detail.X509_SERIAL: str(serial),
-        Detail.X509_SUBJECT: subject.legacy_rendering(),
-        Detail.X509_ISSUER: issuer.legacy_rendering(),
-    }
 
 
 def _refused(reason: str) -> ClientAuthenticationFailed:

@@ -98,9 +98,11 @@ class EventRecording:
         `session_id` replaces the session of the request.
         """
         realm, draft, failed = request.realm.realm, request.event, error is not None
-        stored = realm.events.enabled and name_of(kind, failed=failed) in _stored(realm.events)
-        listened = self._listeners.wants(realm, failed=failed)
-        if not stored and not listened:
+        name = name_of(kind, failed=failed)
+        stored = realm.events.enabled and name in _stored(realm.events)
+        listened = self._listeners.wants(realm, name, failed=failed)
+        queueing = self._listeners.queueing(realm, name, failed=failed)
+        if not (stored or listened or queueing):
             return
         event = UserEvent(
             id=_new_id(request.now),
@@ -114,8 +116,10 @@ class EventRecording:
             error=error,
             details={name: _fit(text, _LONGEST_DETAIL) for name, text in details.items()},
         )
-        if stored and not self._log.append(event):
-            self._metrics.security_event("user_event_dropped")
+        if stored or queueing:
+            is_kept = self._log.append(event, is_stored=stored, listeners=queueing)
+            if not is_kept:
+                self._metrics.security_event("user_event_dropped")
         if listened:
             self._listeners.publish(realm, event)
 

@@ -17,12 +17,12 @@ from gateway.authentication.errors import (
 from gateway.domain.authentication import session_of_one_request
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.flows import needs_username
+from gateway.domain.flows import CERTIFICATE, SignInFlow, needs_username
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
-from gateway.protocol.events import note_refusal
+from gateway.protocol.events import certificate_details, note_refusal
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes
@@ -63,6 +63,7 @@ class Password:
         flow = request.realm.sign_in.direct_grant_flow(client.flow_overrides)
         if flow is None:  # a flow that has gone since the client was given it
             raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
+        _note_certificate(request, flow)
         context = SignInContext(
             realm=request.realm,
             client=client,
@@ -87,6 +88,13 @@ class Password:
         if entry is None:
             raise _refused(request, InvalidUserCredentials(EventError.USER_NOT_FOUND))
         return entry
+
+
+def _note_certificate(request: ProtocolRequest, flow: SignInFlow) -> None:
+    """Note the certificate in the event where the flow asks for one."""
+    asked = any(step.authenticator == CERTIFICATE for step in flow.every_step())
+    if asked and request.certificate is not None:
+        request.event.details |= certificate_details(request.certificate)
 
 
 def _credentials(request: ProtocolRequest, *, needs_name: bool) -> dict[str, str]:

@@ -8,5 +8,5 @@ from gateway.protocol.logout.browser_logout import (
 )
 from gateway.protocol.logout.front_channel import ClientFrame
 from gateway.protocol.logout.logout_request import LogoutRequest
-from gateway.protocol.logout.notice_delivery import AT_ONCE, FailedDelivery, NoticeDelivery
+from gateway.protocol.logout.notice_delivery import NoticeDelivery
 from gateway.protocol.logout.refresh_token_logout import LogoutEndpoint

@@ -5,41 +5,28 @@ killed between the two. Clients accept that, the session of theirs is over eithe
 Spec: OpenID Connect Back-Channel Logout §2.5, §2.8
 """
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
+from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.logout_notices import LogoutNotice
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.directory import Directory, RealmEntry
-from gateway.domain.ports.remote_documents import NoticeNotReceived, NoticeSender
+from gateway.domain.ports.outgoing.remote_documents import NoticeNotReceived, NoticeSender
 from gateway.domain.ports.storage import Database
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.logout.logout_tokens import logout_token
 from gateway.protocol.tokens import encrypt_id_token, id_token_encrypter
 
-AT_ONCE: Final = 8
-"""Notices that one worker sends at a time."""
 LEASE: Final = timedelta(seconds=15)
 """Longer than one attempt takes: then the notice of a worker that died is due again."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailedDelivery:
-    """A notice that was not received. `is_last` where it is not sent again."""
-
-    notice: LogoutNotice
-    client_id: str
-    reason: str
-    is_last: bool
-
-
 class NoticeDelivery:
-    """Takes due notices from the queue, and sends them.
+    """Deliveries of notices.
 
     `issuer` returns the issuer of a realm by its name.
     """
@@ -61,21 +48,16 @@ class NoticeDelivery:
         self._issuer = issuer
         self._encryption = encryption
 
-    async def deliver_due(self) -> tuple[int, tuple[FailedDelivery, ...]]:
-        """Send some of what is due; return how many, and those that failed.
-
-        Raises StoreUnavailable.
-        """
+    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[LogoutNotice, ...]:
         now = self._clock.now()
         async with self._database.read() as stores:
-            if not await stores.logout_notices.has_due(now):
-                return 0, ()
+            if not await stores.logout_notices.has_due(now, busy):
+                return ()
         async with self._database.write() as stores:
-            claimed = await stores.logout_notices.claim(now, LEASE, AT_ONCE)
-        results = await asyncio.gather(*map(self._deliver, claimed))
-        return len(claimed), tuple(failure for failure in results if failure is not None)
+            return await stores.logout_notices.claim(now, LEASE, most, busy)
 
-    async def _deliver(self, notice: LogoutNotice) -> FailedDelivery | None:
+    async def deliver(self, claimed: LogoutNotice) -> FailedDelivery | None:
+        notice = claimed
         async with self._database.read() as stores:
             client = await stores.clients.find_by_id(notice.realm_id, notice.client)
             name = await stores.realms.find_name(notice.realm_id)
@@ -88,7 +70,13 @@ class NoticeDelivery:
         except (NoticeNotReceived, LookupError, OAuthError) as failure:
             again = notice.next_attempt_at(self._clock.now())
             await self._settle(notice, again)
-            return FailedDelivery(notice, client.client_id, str(failure), is_last=again is None)
+            return FailedDelivery(
+                realm_id=notice.realm_id,
+                subject=client.client_id,
+                attempts=notice.attempts,
+                reason=str(failure),
+                is_last=again is None,
+            )
         await self._settle(notice, None)
         return None
 

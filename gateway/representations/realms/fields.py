@@ -32,17 +32,17 @@ from gateway.representations.shapes import (
     TextOrNull,
     VerbatimList,
     VerbatimObject,
-    VerbatimTexts,
 )
 
 _NAME = Text(most=255)
 _FILLED = TextOrNull(most=255)
 _LONGEST_WINDOW = 100
 _DAY = 86_400
+_PASSWORDLESS: Final = "web_authn_passwordless"
 
 
-class _ListOrNull(VerbatimList):
-    """A list of any JSON; the empty one is null."""
+class _TextsOrNull(TextList):
+    """A list of texts; the empty one is null."""
 
     empty_types: ClassVar[tuple[type, ...]] = (list,)
 
@@ -91,23 +91,24 @@ def _events(name: str, attribute: str, shape: Shape, *, omit_empty: bool = False
     return Setting(name, attribute, shape, omit_empty, public=True, group="events")
 
 
-def _web_authn(kind: str, resident_key: str) -> tuple[StoredOnly, ...]:
-    prefix = f"webAuthnPolicy{kind}"
+def _web_authn(group: str, kind: str = "") -> tuple[Setting, ...]:
+    def policy(name: str, attribute: str, shape: Shape, *, public: bool = True) -> Setting:
+        field = f"webAuthnPolicy{kind}{name}"
+        return Setting(field, attribute, shape, public=public, group=group)
+
     return (
-        StoredOnly(f"{prefix}RpEntityName", "keycloak", _FILLED, public=True),
-        StoredOnly(f"{prefix}SignatureAlgorithms", ["ES256", "RS256"], _ListOrNull(), public=True),
-        StoredOnly(f"{prefix}RpId", "", _NAME, public=True),
-        StoredOnly(
-            f"{prefix}AttestationConveyancePreference", "not specified", _FILLED, public=True
-        ),
-        StoredOnly(f"{prefix}AuthenticatorAttachment", "not specified", _FILLED, public=True),
-        StoredOnly(f"{prefix}RequireResidentKey", "not specified", _FILLED, public=True),
-        StoredOnly(f"{prefix}ResidentKey", resident_key, _FILLED, public=True),
-        StoredOnly(f"{prefix}UserVerificationRequirement", resident_key, _FILLED, public=True),
-        StoredOnly(f"{prefix}CreateTimeout", 0, Count()),
-        StoredOnly(f"{prefix}AvoidSameAuthenticatorRegister", False, Flag()),
-        StoredOnly(f"{prefix}AcceptableAaguids", [], VerbatimTexts(), public=True),
-        StoredOnly(f"{prefix}ExtraOrigins", [], VerbatimTexts(), public=True),
+        policy("RpEntityName", "entity_name", _FILLED),
+        policy("SignatureAlgorithms", "signature_algorithms", _TextsOrNull()),
+        policy("RpId", "rp_id", _NAME),
+        policy("AttestationConveyancePreference", "attestation", _FILLED),
+        policy("AuthenticatorAttachment", "attachment", _FILLED),
+        policy("RequireResidentKey", "require_resident_key", _FILLED),
+        policy("ResidentKey", "resident_key", _FILLED),
+        policy("UserVerificationRequirement", "user_verification", _FILLED),
+        policy("CreateTimeout", "create_timeout", Duration(), public=False),
+        policy("AvoidSameAuthenticatorRegister", "avoid_same_authenticator", Flag(), public=False),
+        policy("AcceptableAaguids", "acceptable_aaguids", TextList()),
+        policy("ExtraOrigins", "extra_origins", TextList()),
     )
 
 
@@ -178,16 +179,22 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     _otp("otpPolicyLookAheadWindow", "look_ahead_window", Count(most=_LONGEST_WINDOW)),
     _otp("otpPolicyPeriod", "period", DurationOrNull(least=1, most=_DAY)),
     _otp("otpPolicyCodeReusable", "code_reusable", Flag()),
-    *_web_authn("", "not specified"),
-    *_web_authn("Passwordless", "required"),
-    StoredOnly("webAuthnPolicyPasswordlessPasskeysEnabled", None, Flag()),
-    StoredOnly("webAuthnPolicyPasswordlessMediation", None, _FILLED, public=True),
+    *_web_authn("web_authn"),
+    *_web_authn(_PASSWORDLESS, "Passwordless"),
+    Setting(
+        "webAuthnPolicyPasswordlessPasskeysEnabled", "passkeys_enabled", Flag(), group=_PASSWORDLESS
+    ),
+    Setting(
+        *("webAuthnPolicyPasswordlessMediation", "mediation", _FILLED),
+        public=True,
+        group=_PASSWORDLESS,
+    ),
     Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     Setting("smtpServer", "smtp", SmtpMap()),
     Setting("loginTheme", "login_theme", _NAME, public=True),
     StoredOnly("accountTheme", None, _NAME, public=True),
     StoredOnly("adminTheme", None, _NAME, public=True),
-    StoredOnly("emailTheme", None, _NAME, public=True),
+    Setting("emailTheme", "email_theme", _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),
     _events("eventsExpiration", "expiration", Duration(), omit_empty=True),
     _events("eventsListeners", "listeners", TextList()),

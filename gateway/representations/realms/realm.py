@@ -15,7 +15,7 @@ from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
 from gateway.representations.component_files import carries_unread_components
-from gateway.representations.field_table import FieldTable, Given, StoredOnly, parse_fields
+from gateway.representations.field_table import FieldTable, Given, parse_fields
 from gateway.representations.realms.fields import (
     COMPUTED,
     IMPORTED,
@@ -29,6 +29,7 @@ from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
+from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
@@ -89,6 +90,7 @@ def parse_realm(
     unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
     realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
+    realm = with_webhook_secret(realm, before, is_sent="attributes" in given)
     if base is not None and realm.login != base.login:
         realm = _with_one_use_of_addresses(realm, given)
     realm = replace(
@@ -211,16 +213,14 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, "", [])
-    defaults = {
-        entry.name: entry.default for entry in REALM_FIELDS if isinstance(entry, StoredOnly)
-    }
+    defaults = _answer(Realm(id="", name=""))
     wanted = dict(document)
     for names in WEB_AUTHN_POLICIES:
         if names[0] in given:
-            wanted |= {name: defaults[name] for name in names if name not in given}
+            wanted |= {name: defaults.get(name) for name in names if name not in given}
         else:
             ignored = {name: given[name] for name in names if name in given}
-            REALM_TABLE.read_kept(ignored, {}, errors)
+            REALM_TABLE.read_settings(ignored, errors)
             for at, _ in ignored.values():
                 del wanted[at]
     raise_all(errors)
@@ -236,9 +236,10 @@ def _taken_away(document: Mapping[str, Any]) -> tuple[str, ...]:
 def render_realm(realm: Realm, *, masked: bool = True) -> dict[str, Any]:
     """Return the JSON object of `realm`, keys in Keycloak's order, unknown ones last.
 
-    Masked, the only secrets (those of `smtpServer`) are written as `**********`.
+    Masked, the only secrets (of `smtpServer` and the webhook) are written as `**********`.
     """
     answer = _answer(realm)
+    answer["attributes"] = shown_attributes(realm, masked=masked)
     if not masked:
         answer["smtpServer"] = render_unmasked(realm.smtp)
     return answer

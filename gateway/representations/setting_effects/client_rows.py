@@ -36,6 +36,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
             _TOKENS: "enabled",
             _EFFECTS: "clientAuthenticatorType",
             "tests/http/test_cross_origin.py": "webOrigins",
+            "tests/http/test_own_sessions.py": "alwaysDisplayInConsole",
             "tests/http/test_token_guards.py": "notBefore",
             "tests/http/test_password_grant.py": "consentRequired directAccessGrantsEnabled",
             "tests/http/test_flows_in_use.py": "authenticationFlowBindingOverrides",
@@ -55,7 +56,7 @@ CLIENT_FIELD_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _FIELD,
         {
-            _DISPLAY: "description type alwaysDisplayInConsole",
+            _DISPLAY: "description type",
             "No request is sent there; clients are notified at `backchannel.logout.url`": (
                 "adminUrl"
             ),

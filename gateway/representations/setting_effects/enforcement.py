@@ -13,7 +13,7 @@ from typing import Any, Final
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
-from gateway.domain.realm import Realm, SecurityHeaders
+from gateway.domain.realm import WEBHOOK_SECRET, WEBHOOK_URL, Realm, SecurityHeaders
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import (
     CLIENT_ATTRIBUTE_ROWS,
@@ -103,7 +103,22 @@ def ineffective_of_realm(
         *_REALM_ATTRIBUTES(_without_repeated_fields(realm), had, join(path, "attributes")),
         *_REALM_FIELDS(realm.unmodelled, fields, path),
         *_policies(realm.unmodelled, fields, path),
+        *_unsigned_webhook(realm, before, path),
     ]
+
+
+def _unsigned_webhook(
+    realm: Realm, before: Realm | None, path: str
+) -> Iterator[IneffectiveSetting]:
+    """Yield the secret of a webhook where it is missing: its events are not sent."""
+    url = realm.attributes.get(WEBHOOK_URL)
+    if not url or realm.webhook_secret is not None:
+        return
+    had = None if before is None else (before.attributes.get(WEBHOOK_URL), before.webhook_secret)
+    if had != (url, None):
+        at = join(join(path, "attributes"), WEBHOOK_SECRET)
+        reason = "nothing would sign the requests to the webhook"
+        yield IneffectiveSetting(at, describe(None), "a secret", reason)
 
 
 def _without_repeated_fields(realm: Realm) -> dict[str, str]:

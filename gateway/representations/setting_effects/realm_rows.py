@@ -6,8 +6,19 @@ A test compares the fields that wait for something with what the rules read.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.domain.realm import ACCENT_COLOR, DARK_LOGO, LOGO, is_color, is_image
+from gateway.domain.realm import (
+    ACCENT_COLOR,
+    DARK_LOGO,
+    LOGO,
+    WEBHOOK_EVENTS,
+    WEBHOOK_URL,
+    are_event_names,
+    is_color,
+    is_image,
+    is_webhook_url,
+)
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
+from gateway.representations.setting_effects.realm_settings import REALM_ATTRIBUTES, REALM_SETTINGS
 from gateway.representations.setting_effects.rows import (
     Effect,
     Place,
@@ -18,7 +29,6 @@ from gateway.representations.setting_effects.rows import (
     refused_flag,
     refused_text,
     stored,
-    works,
 )
 
 _FIELD: Final = Place.REALM_FIELD
@@ -33,19 +43,12 @@ _POLICY: Final[Mapping[str, Any]] = {
         }
     ]
 }
-_WEB_AUTHN: Final = (
-    "RpEntityName SignatureAlgorithms RpId AttestationConveyancePreference"
-    " AuthenticatorAttachment RequireResidentKey ResidentKey UserVerificationRequirement"
-    " CreateTimeout AvoidSameAuthenticatorRegister AcceptableAaguids ExtraOrigins"
-)
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "displayNameHtml accountTheme adminTheme emailTheme",
-    "mail": "actionTokenGeneratedByAdminLifespan actionTokenGeneratedByUserLifespan",
-    "WebAuthn": "webAuthnPolicyPasswordlessPasskeysEnabled webAuthnPolicyPasswordlessMediation "
-    + " ".join(f"webAuthnPolicy{n} webAuthnPolicyPasswordless{n}" for n in _WEB_AUTHN.split()),
+    "pages": "accountTheme",
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
-    "nothing: it is not part of this product": "requiredCredentials dockerAuthenticationFlow"
-    " firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
+    "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
+    "nothing: it is not part of this product": "adminTheme requiredCredentials"
+    " dockerAuthenticationFlow firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
     " verifiableCredentialsEnabled adminPermissionsEnabled scimApiEnabled",
 }
 WAITING: Final = {reason: tuple(names.split()) for reason, names in _WAITING.items()}
@@ -71,52 +74,10 @@ _REFUSED_FIELDS: Final = (
 )
 _REFUSED_NAMES: Final = frozenset(row.name for row in _REFUSED_FIELDS)
 REALM_FIELD_ROWS: Final = (
-    *works(
-        _FIELD,
-        {
-            "tests/http/test_admin_realms.py": "id realm enabled attributes"
-            " defaultSignatureAlgorithm",
-            "tests/http/test_token_guards.py": "notBefore",
-            "tests/http/test_registration.py": "registrationAllowed registrationFlow",
-            "tests/http/test_reset_credentials.py": "resetPasswordAllowed resetCredentialsFlow",
-            "tests/http/test_device_grant.py": "oauth2DeviceCodeLifespan"
-            " oauth2DevicePollingInterval",
-            "tests/http/test_refresh_grant.py": "revokeRefreshToken refreshTokenMaxReuse",
-            "tests/spec/test_refresh_and_sessions.py": "accessTokenLifespan ssoSessionIdleTimeout"
-            " ssoSessionMaxLifespan ssoSessionIdleTimeoutRememberMe ssoSessionMaxLifespanRememberMe"
-            " offlineSessionIdleTimeout offlineSessionMaxLifespanEnabled offlineSessionMaxLifespan"
-            " clientSessionIdleTimeout clientSessionMaxLifespan clientOfflineSessionIdleTimeout"
-            " clientOfflineSessionMaxLifespan",
-            "tests/unit/protocol/test_realm_checks.py": "sslRequired",
-            "tests/http/test_admin_user_changes.py": "registrationEmailAsUsername"
-            " loginWithEmailAllowed duplicateEmailsAllowed editUsernameAllowed",
-            "tests/http/test_flows_in_use.py": "verifyEmail directGrantFlow"
-            " clientAuthenticationFlow",
-            "tests/contract/test_resumable_sign_in.py": "rememberMe browserFlow"
-            " accessCodeLifespanLogin",
-            "tests/contract/test_authentication_sessions.py": "accessCodeLifespanUserAction",
-            "tests/spec/test_brute_force_guard.py": "bruteForceProtected permanentLockout"
-            " maxTemporaryLockouts bruteForceStrategy maxFailureWaitSeconds waitIncrementSeconds"
-            " minimumQuickLoginWaitSeconds quickLoginCheckMilliSeconds maxDeltaTimeSeconds"
-            " failureFactor maxSecondaryAuthFailures",
-            "tests/http/test_browser_sessions.py": "accessTokenLifespanForImplicitFlow",
-            "tests/http/test_authorization_code_grant.py": "accessCodeLifespan",
-            "tests/http/test_admin_roles.py": "defaultRole",
-            "tests/contract/test_new_passwords.py": "passwordPolicy",
-            "tests/http/test_required_actions.py": "otpPolicyType otpPolicyAlgorithm"
-            " otpPolicyDigits otpPolicyPeriod otpPolicyInitialCounter",
-            "tests/contract/test_one_time_password_login.py": "otpPolicyLookAheadWindow"
-            " otpPolicyCodeReusable",
-            "tests/http/test_security_headers.py": "browserSecurityHeaders",
-            "tests/http/test_admin_events.py": "eventsEnabled eventsExpiration eventsListeners"
-            " enabledEventTypes adminEventsEnabled adminEventsDetailsEnabled",
-            "tests/http/test_admin_localization.py": "defaultLocale",
-            "tests/unit/http/pages/test_locale_selection.py": "supportedLocales",
-            "tests/unit/http/pages/test_themes.py": "loginTheme",
-            "tests/unit/http/pages/test_pages.py": "displayName",
-            "tests/http/test_admin_user_profile.py": "internationalizationEnabled",
-            "tests/http/test_admin_mail.py": "smtpServer",
-        },
+    *(
+        SettingRow(_FIELD, each.name, Effect.WORKS, "", test=each.test)
+        for together in REALM_SETTINGS.values()
+        for each in together
     ),
     *_REFUSED_FIELDS,
     *(
@@ -126,18 +87,16 @@ REALM_FIELD_ROWS: Final = (
     ),
 )
 
+_MIRRORED: Final = (
+    "tests/http/test_setting_effects.py"
+    "::test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field"
+)
 _EFFECTS_OF_FIELDS: Final = {row.name: row.effect for row in REALM_FIELD_ROWS}
 _NOT_BY_ATTRIBUTE: Final = "it is read from the field of the realm and not from the attribute"
 REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
-    *works(
-        _ATTRIBUTE,
-        {
-            "tests/http/test_admin_client_sessions.py": "userProfileEnabled",
-            "tests/contract/test_event_expiration.py": "adminEventsExpiration",
-            "tests/unit/http/pages/test_pages.py": "darkMode",
-            "tests/http/test_pushed_authorization_requests.py": "parRequestUriLifespan",
-            "tests/http/test_browser_sessions.py": "acr.loa.map",
-        },
+    *(
+        SettingRow(_ATTRIBUTE, each.name, Effect.WORKS, "", test=each.test)
+        for each in REALM_ATTRIBUTES
     ),
     *(
         SettingRow(
@@ -145,7 +104,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             name=name,
             effect=_EFFECTS_OF_FIELDS[field],
             note=f"The same as `{field}`",
-            test="tests/http/test_setting_effects.py",
+            test=_MIRRORED,
         )
         for name, field in MIRRORED.items()
         if _EFFECTS_OF_FIELDS[field] is not Effect.REFUSED
@@ -184,6 +143,18 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         )
         for name in (LOGO, DARK_LOGO)
     ),
+    refused(
+        *(_ATTRIBUTE, WEBHOOK_URL, "the gateway could not send a request to it"),
+        refuses=lambda value: bool(value) and not is_webhook_url(str(value)),
+        sample="ftp://example.com",
+        allowed="an https URL without user and fragment, or nothing",
+    ),
+    refused(
+        *(_ATTRIBUTE, WEBHOOK_EVENTS, "no event has that name"),
+        refuses=lambda value: not are_event_names(str(value)),
+        sample="LOGIN,SIGN_IN",
+        allowed="names of events with commas between them, or nothing",
+    ),
     *stored(
         _ATTRIBUTE,
         {
@@ -192,10 +163,9 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "cibaBackchannelTokenDeliveryMode cibaExpiresIn cibaInterval"
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
-            "Waits for mail": "actionTokenGeneratedByUserLifespan.*",
             "Display only": "displayName displayNameHtml",
             "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
-            "Waits for WebAuthn": "webAuthnPolicy*",
+            "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",
             "There is no endpoint of verifiable credentials": (

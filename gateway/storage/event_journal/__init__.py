@@ -18,7 +18,8 @@ from typing import Final
 import structlog
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.events import UserEvent
+from gateway.domain.events import LoggedEvent, UserEvent
+from gateway.domain.ports.events import EventQueues
 from gateway.domain.ports.storage import Database
 from gateway.storage.event_journal.draining import Drain
 from gateway.storage.event_journal.records import write_record
@@ -38,18 +39,22 @@ _LOG_PAUSE: Final = 60.0
 
 
 class EventJournal:
-    """EventLog on files of `directory`; belongs to one event loop, and to one process."""
+    """EventLog on files of `directory`; belongs to one event loop, and to one process.
+
+    `queues` are the listeners that queue something of events, in the transaction that stores them.
+    """
 
     def __init__(
         self,
         directory: Path,
         database: Database,
+        queues: EventQueues | None = None,
         *,
         largest_segment: int = LARGEST_SEGMENT,
         largest_journal: int = LARGEST_JOURNAL,
     ) -> None:
         self._directory = directory
-        self._drain = Drain(directory, database)
+        self._drain = Drain(directory, database, queues)
         self._largest_segment = largest_segment
         self._largest_journal = largest_journal
         self._segment: SegmentWriter | None = None
@@ -57,10 +62,12 @@ class EventJournal:
         self._full_until = 0.0
         self._log_again_at = 0.0
 
-    def append(self, event: UserEvent) -> bool:
+    def append(
+        self, event: UserEvent, *, is_stored: bool = True, listeners: tuple[str, ...] = ()
+    ) -> bool:
         try:
             segment = self._segment or self._begin()
-            segment.append(write_record(event))
+            segment.append(write_record(LoggedEvent(event, is_stored, listeners)))
         except (OSError, ValueError) as failure:
             self._log_failure("event dropped", str(failure))
             return False

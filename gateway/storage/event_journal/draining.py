@@ -12,7 +12,8 @@ from typing import Final
 import structlog
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.events import UserEvent
+from gateway.domain.events import LoggedEvent
+from gateway.domain.ports.events import EventQueues
 from gateway.domain.ports.storage import Database
 from gateway.storage.event_journal.records import END, LARGEST, read_record
 from gateway.storage.event_journal.segments import SegmentReader, segments
@@ -28,9 +29,12 @@ _LOCK: Final = "storing.lock"
 class Drain:
     """Stores the events in the journal of a directory."""
 
-    def __init__(self, directory: Path, database: Database) -> None:
+    def __init__(
+        self, directory: Path, database: Database, queues: EventQueues | None = None
+    ) -> None:
         self._directory = directory
         self._database = database
+        self._queues = queues
 
     async def run(self, *, wait: bool) -> bool:
         """Store all events that any process had written when it began.
@@ -67,38 +71,45 @@ class Drain:
         if segment.is_complete:
             segment.remove()
 
-    async def _add(self, batches: list[list[UserEvent]]) -> None:
-        """Store the batches in one transaction, or each event in its own where SQL refuses one."""
+    async def _add(self, batches: list[list[LoggedEvent]]) -> None:
+        """Store the batches in one transaction, or each event in its own where SQL refuses one.
+
+        The mails and the like that listeners make of events are rows of the same transaction.
+        """
+        every = list(chain.from_iterable(batches))
+        queued = [logged for logged in every if logged.listeners]
         try:
             async with self._database.write() as stores:
-                for events in batches:
-                    await stores.user_events.add_all(events)
+                for batch in batches:
+                    stored = [logged.event for logged in batch if logged.is_stored]
+                    await stores.user_events.add_all(stored)
+                if queued and self._queues is not None:
+                    await self._queues.queue(stores, queued)
         except InvalidInput as error:
-            [*events] = chain.from_iterable(batches)
-            if len(events) == 1:
+            if len(every) == 1:
                 structlog.get_logger().error("event cannot be stored", reason=str(error))
                 return
-            for event in events:
-                await self._add([[event]])
+            for logged in every:
+                await self._add([[logged]])
 
 
-async def _read(segment: SegmentReader, position: int) -> tuple[list[list[UserEvent]], int]:
+async def _read(segment: SegmentReader, position: int) -> tuple[list[list[LoggedEvent]], int]:
     """Return a few batches from the position on, none at the end, and where they end."""
-    batches: list[list[UserEvent]] = []
+    batches: list[list[LoggedEvent]] = []
     while len(batches) < AT_ONCE and (chunk := segment.read(position, BATCH)):
         whole = chunk[: chunk.rfind(END) + 1]
         if not whole and len(chunk) < BATCH:
             break  # a record is being written, or its writer died meanwhile
         lines = (whole or chunk).split(END)
-        batches.append([event for line in lines if line for event in _event(line)])
+        batches.append([logged for line in lines if line for logged in _event(line)])
         position += len(whole or chunk)
         await asyncio.sleep(0)  # other requests run
     return batches, position
 
 
-def _event(line: bytes) -> list[UserEvent]:
+def _event(line: bytes) -> list[LoggedEvent]:
     """Return the event, nothing for an unreadable line."""
-    event = read_record(line)
-    if event is None:
+    logged = read_record(line)
+    if logged is None:
         structlog.get_logger().error("event is unreadable", octets=len(line))
-    return [] if event is None else [event]
+    return [] if logged is None else [logged]

@@ -35,6 +35,7 @@ from gateway.storage.sql.sessions import (
 )
 from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.users import SqlUserBatches, SqlUsers
+from gateway.storage.sql.webhooks import SqlWebhooks
 
 _NOW: Final = {
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
@@ -109,6 +110,7 @@ class SqlDatabase:
             offline_sessions=SqlOfflineSessions(transaction),
             logout_notices=SqlLogoutNotices(transaction),
             mails=SqlMails(transaction, self._secrets),
+            webhooks=SqlWebhooks(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
             documents=SqlDocuments(transaction),

@@ -72,6 +72,7 @@ realms = Table(
     Column("document", Document, nullable=False),
     Column("smtp_password", Text, comment="sealed"),
     Column("smtp_token_secret", Text, comment="sealed"),
+    Column("webhook_secret", Text, comment="sealed"),
 )
 
 clients = Table(
@@ -299,6 +300,19 @@ mails = Table(
     Column("reason", Text, comment="why the last attempt failed"),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
+)
+
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    _realm_id(),
+    Column("id", Name, primary_key=True, comment="of the event"),
+    Column("body", Text, nullable=False, comment="JSON"),
+    Column("created_at", Instant, nullable=False),
+    Column("due_at", Instant, index=True, comment="when it is sent next; null once it is over"),
+    Column("attempts", Integer, nullable=False, comment="begun so far"),
+    Column("failed_at", Instant, comment="when it was given up"),
+    Column("reason", Text, comment="why the last attempt failed"),
 )
 
 change_log = Table(

@@ -10,7 +10,7 @@ from structlog.testing import CapturingLogger
 
 from gateway.domain.events.records import UserEvent
 from gateway.domain.realm import EventsConfig, Realm
-from gateway.listeners import LISTENERS, Listener
+from gateway.listeners import LISTENERS, Listener, ListenerOptions
 from gateway.listeners.dispatch import Dispatch
 from gateway.listeners.jboss_logging import JbossLogging
 from tests.support.stored_events import user_event
@@ -25,12 +25,12 @@ class _Remembering:
         self.listens = listens
         self.heard: list[UserEvent] = []
 
-    def wants(self, *, failed: bool) -> bool:
+    def wants(self, _realm: Realm, _name: str, *, failed: bool) -> bool:
         """Listen to everything, or to nothing."""
         del failed
         return self.listens
 
-    def on_event(self, event: UserEvent) -> None:
+    def on_event(self, _realm: Realm, event: UserEvent) -> None:
         """Remember the event."""
         self.heard.append(event)
 
@@ -38,7 +38,7 @@ class _Remembering:
 class _Failing(_Remembering):
     """Fails at each event."""
 
-    def on_event(self, event: UserEvent) -> None:
+    def on_event(self, _realm: Realm, event: UserEvent) -> None:
         """Fail."""
         raise ZeroDivisionError(event.id)
 
@@ -72,14 +72,15 @@ def test_those_are_told_whom_the_realm_names() -> None:
 def test_who_does_not_listen_is_not_told() -> None:
     deaf = _Remembering(listens=False)
     dispatch = _dispatch({"deaf": deaf})
-    assert not dispatch.wants(_realm("deaf"), failed=True)
+    assert not dispatch.wants(_realm("deaf"), "LOGIN_ERROR", failed=True)
     dispatch.publish(_realm("deaf"), _FAILED)
     assert deaf.heard == []
 
 
 def test_nobody_wants_the_events_of_a_realm_without_listeners() -> None:
-    assert not _dispatch({"one": _Remembering()}).wants(_realm(), failed=True)
-    assert _dispatch({"one": _Remembering()}).wants(_realm("one"), failed=True)
+    one = _dispatch({"one": _Remembering()})
+    assert not one.wants(_realm(), "LOGIN_ERROR", failed=True)
+    assert one.wants(_realm("one"), "LOGIN_ERROR", failed=True)
 
 
 def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> None:
@@ -93,8 +94,9 @@ def test_a_listener_that_fails_disturbs_neither_the_others_nor_the_request() -> 
 
 def test_the_log_has_failures_as_warnings() -> None:
     capture = CapturingLogger()
-    listener = LISTENERS["jboss-logging"](_log(capture))
-    listener.on_event(_FAILED)
+    listener = LISTENERS["jboss-logging"](ListenerOptions(log=_log(capture)))
+    assert isinstance(listener, JbossLogging)
+    listener.on_event(_realm(), _FAILED)
     [call] = capture.calls
     assert call.method_name == "warning"
     assert call.kwargs == {
@@ -118,8 +120,8 @@ def test_the_log_has_what_went_well_at_debug_alone(
     level: int, *, success: bool, failure: bool
 ) -> None:
     capture = CapturingLogger()
-    listener = JbossLogging(_log(capture, level))
-    assert listener.wants(failed=False) is success
-    assert listener.wants(failed=True) is failure
-    listener.on_event(user_event("1"))
+    listener = JbossLogging(ListenerOptions(log=_log(capture, level)))
+    assert listener.wants(_realm(), "LOGIN", failed=False) is success
+    assert listener.wants(_realm(), "LOGIN_ERROR", failed=True) is failure
+    listener.on_event(_realm(), user_event("1"))
     assert [call.method_name for call in capture.calls] == ["debug"] * success

@@ -14,7 +14,9 @@ from gateway.domain.realm import Smtp
         ({"host": ""}, "no mail server"),
         ({"host": "a b"}, "not a host name"),
         ({"auth": "true", "ssl": "true"}, "needs smtpServer.user"),
-        ({"auth": "true", "authType": "token", "ssl": "true"}, "authType is not supported"),
+        ({"auth": "true", "authType": "ntlm", "ssl": "true", "user": "u"}, "use basic or token"),
+        ({"auth": "true", "authType": "token", "ssl": "true", "user": "u"}, "authTokenClientId"),
+        ({"auth": "true", "authType": "token", "user": "u"}, r"smtpServer\.starttls"),
         ({"from": "no address"}, "not valid"),
     ],
 )

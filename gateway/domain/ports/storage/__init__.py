@@ -31,6 +31,7 @@ from gateway.domain.ports.storage.tokens import (
     Rotations,
 )
 from gateway.domain.ports.storage.users import UserBatches, UserRepository
+from gateway.domain.ports.storage.webhooks import WebhookQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Stores:
     offline_sessions: OfflineSessionRepository
     logout_notices: LogoutNoticeQueue
     mails: MailQueue
+    webhooks: WebhookQueue
     keys: KeyRepository
     documents: RealmDocuments
     admin_events: AdminEventRepository

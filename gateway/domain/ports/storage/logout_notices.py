@@ -1,6 +1,6 @@
 """The queue of notices to clients that sessions have ended."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -13,14 +13,16 @@ class LogoutNoticeQueue(Protocol):
     async def add(self, notices: Sequence[LogoutNotice]) -> None:
         """Store notices, due at once; one of a session to a client that waits already stays."""
 
-    async def has_due(self, now: datetime) -> bool:
-        """Return whether any notice is due."""
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        """Return whether any notice is due, of realms that are not `busy`."""
 
-    async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[LogoutNotice, ...]:
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[LogoutNotice, ...]:
         """Take due notices and count the attempt: those tried least go first, then the longest due.
 
-        No other gateway gets them before the lease is over: that of a gateway which died is over
-        by itself.
+        None is of a `busy` realm. No other gateway gets them before the lease is over: that of a
+        gateway which died is over by itself.
         """
 
     async def postpone(self, notice: LogoutNotice, due_at: datetime) -> None:

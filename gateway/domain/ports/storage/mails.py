@@ -1,5 +1,6 @@
 """The queue of mails to users."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -15,14 +16,17 @@ class MailQueue(Protocol):
         A rehearsal takes as long, and stores no mail.
         """
 
-    async def has_due(self, now: datetime) -> bool:
-        """Return whether any mail is due."""
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        """Return whether any mail is due, of realms that are not `busy`."""
 
-    async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[QueuedMail, ...]:
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[QueuedMail, ...]:
         """Take due mails and count the attempt: those tried least go first, then the longest due.
 
-        No other gateway gets them before the lease is over: that of a gateway which died is over
-        by itself. A mail that the encryption key does not open is given up.
+        None is of a `busy` realm. No other gateway gets them before the lease is over: that of a
+        gateway which died is over by itself. A mail that the encryption key does not open is given
+        up.
         """
 
     async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:

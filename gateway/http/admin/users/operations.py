@@ -17,6 +17,7 @@ from gateway.admin.users import (
     QUERY_USERS,
     VIEW_USERS,
     Lockouts,
+    UserActionMails,
     UserCredentials,
     UserGroups,
     UserProfiles,
@@ -44,6 +45,7 @@ from gateway.http.admin.requests import (
     done,
     entity,
 )
+from gateway.http.admin.users.action_mails import action_mail_operations
 from gateway.http.admin.users.listing import count_users, get_user, list_users
 from gateway.http.replies import Reply
 
@@ -61,7 +63,7 @@ _FILTERS: Final = (
 
 
 def user_operations(
-    users: UserUseCases, sessions: UserSessions, changes: Changes
+    users: UserUseCases, sessions: UserSessions, changes: Changes, mails: UserActionMails
 ) -> tuple[Operation, ...]:
     """Return every row about users."""
     return (
@@ -71,6 +73,7 @@ def user_operations(
         *_groups(users.groups),
         *_sessions(sessions),
         *_attack_detection(users.lockouts, changes),
+        *action_mail_operations(mails),
     )
 
 

@@ -1,8 +1,6 @@
 """Mails to users: one row each, until a server has accepted the mail or it is given up.
 
-A gateway claims rows by moving the instant when they are due, so that no second one sends them
-meanwhile. PostgreSQL lets gateways pass by the rows that another one is claiming; on SQLite one
-transaction writes at a time. What a mail says is sealed: it may contain a link that signs in.
+What a mail says is sealed: it may contain a link that signs in.
 """
 
 import json
@@ -10,13 +8,16 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import and_, delete, func, or_, select
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
+    MOST_NOTIFICATIONS_OF_USER,
+    MOST_NOTIFICATIONS_WAITING,
     MOST_OF_USER,
     MOST_WAITING,
+    NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
@@ -24,13 +25,14 @@ from gateway.domain.mail import (
     QueuedMail,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.storage.sql.delivery_rows import DeliveryRows
 from gateway.storage.sql.schema import change_log, mails
 from gateway.storage.sql.transaction import Transaction
 
-_KEY = (mails.c.realm_id, mails.c.id)
 _OVER = {"due_at": None, "content": ""}
 _IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
 """A newer gateway sends what this one does not know."""
+_IS_NOTIFICATION = mails.c.kind.in_([kind.value for kind in NOTIFICATIONS])
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -39,6 +41,7 @@ class SqlMails:
 
     def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
         self._transaction = transaction
+        self._rows = DeliveryRows(transaction, mails, _IS_KNOWN)
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:
@@ -63,42 +66,34 @@ class SqlMails:
         return True
 
     async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
-        of_realm = mails.c.realm_id == queued.mail.realm_id
+        """Return whether mails of its sort, notifications or others, leave no room for it."""
+        of_user, waiting, sort = MOST_OF_USER, MOST_WAITING, ~_IS_NOTIFICATION
+        if queued.is_notification:
+            of_user, waiting = MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
+            sort = _IS_NOTIFICATION
+        of_realm = and_(mails.c.realm_id == queued.mail.realm_id, sort)
         recent = select(func.count()).where(
             of_realm,
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
         last = select(mails.c.id).where(of_realm, mails.c.due_at.is_not(None))
-        full = last.offset(MOST_WAITING - 1).limit(1)
+        full = last.offset(waiting - 1).limit(1)
         count = (await self._transaction.execute(recent)).scalar_one()
-        return count >= MOST_OF_USER or await self._transaction.first(full, _exists) is not None
+        return count >= of_user or await self._transaction.first(full, _exists) is not None
 
-    async def has_due(self, now: datetime) -> bool:
-        due = select(mails.c.attempts).where(mails.c.due_at <= now, _IS_KNOWN).limit(1)
-        return await self._transaction.first(due, _exists) is not None
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        return await self._rows.has_due(now, busy)
 
-    async def claim(self, now: datetime, lease: timedelta, most: int) -> tuple[QueuedMail, ...]:
-        due = (
-            select(mails)
-            .where(mails.c.due_at <= now, _IS_KNOWN)
-            .order_by(mails.c.attempts, mails.c.due_at, *_KEY)
-            .limit(most)
-            .with_for_update(skip_locked=True)
-        )
-        rows = (await self._transaction.execute(due)).all()
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[QueuedMail, ...]:
+        rows = await self._rows.claim(now, lease, most, busy)
         found = [queued for queued in map(self._read, rows) if queued is not None]
-        readable = {(queued.mail.realm_id, queued.mail.id) for queued in found}
-        lost = {(row.realm_id, row.id) for row in rows} - readable
-        begun = {"due_at": now + lease, "attempts": mails.c.attempts + 1}
-        await self._change_all(readable, begun)
-        await self._change_all(lost, {**_OVER, "failed_at": now, "reason": _UNREADABLE})
+        readable = {queued.mail.id for queued in found}
+        lost = [(row.realm_id, row.id) for row in rows if row.id not in readable]
+        await self._rows.change(lost, {**_OVER, "failed_at": now, "reason": _UNREADABLE})
         return tuple(found)
-
-    async def _change_all(self, keys: Collection[tuple[str, str]], values: dict[str, Any]) -> None:
-        if keys:
-            claimed = update(mails).where(tuple_(*_KEY).in_(sorted(keys)))
-            await self._transaction.execute(claimed.values(values))
 
     async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
         await self._change(queued, {"due_at": due_at, "reason": reason})
@@ -124,7 +119,7 @@ class SqlMails:
         await self._transaction.execute(delete(mails).where(over))
 
     async def _change(self, queued: QueuedMail, values: dict[str, Any]) -> None:
-        await self._transaction.execute(update(mails).where(_is(queued)).values(values))
+        await self._rows.change([(queued.mail.realm_id, queued.mail.id)], values)
 
     def _read(self, row: Any) -> QueuedMail | None:
         try:
@@ -151,6 +146,8 @@ def _content(mail: Mail) -> str:
             "locale": mail.locale,
             "arguments": mail.arguments,
             "link": mail.link,
+            # A gateway of the version before reads mails without a theme alone.
+            **({"theme": mail.theme} if mail.theme else {}),
         }
     )
 
@@ -161,10 +158,6 @@ def _status(row: Any) -> MailStatus:
 
 def _exists(_row: Any) -> bool:
     return True
-
-
-def _is(queued: QueuedMail) -> ColumnElement[bool]:
-    return and_(mails.c.realm_id == queued.mail.realm_id, mails.c.id == queued.mail.id)
 
 
 def _context(realm_id: str, mail_id: str) -> str:

@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0010"
+HEAD = "0011"
 """The schema this version of the program works with."""

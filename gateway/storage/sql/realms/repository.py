@@ -99,7 +99,7 @@ class SqlRealms:
 
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
-        public = replace(realm, smtp=smtp.with_secrets(None, None))
+        public = replace(realm, smtp=smtp.with_secrets(None, None), webhook_secret=None)
         return {
             "id": realm.id,
             "name": realm.name,
@@ -107,6 +107,7 @@ class SqlRealms:
             "document": render_realm(public),
             "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
             "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
+            "webhook_secret": self._sealed(realm.webhook_secret, _webhook_secret_of(realm.id)),
         }
 
     def _sealed(self, secret: Secret | None, context: str) -> str | None:
@@ -129,7 +130,8 @@ def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
 
 
 def _with_secrets(realm: Realm, row: Any, secrets: SecretsAtRest) -> Realm:
-    if row.smtp_password is None and row.smtp_token_secret is None:
+    sealed_ones = (row.smtp_password, row.smtp_token_secret, row.webhook_secret)
+    if all(sealed is None for sealed in sealed_ones):
         return realm
 
     def opened(sealed: str | None, context: str) -> Secret | None:
@@ -139,7 +141,8 @@ def _with_secrets(realm: Realm, row: Any, secrets: SecretsAtRest) -> Realm:
     # Before it had a column of its own it was in the document, like any other setting.
     token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
     smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
-    return replace(realm, smtp=smtp)
+    webhook_secret = opened(row.webhook_secret, _webhook_secret_of(row.id))
+    return replace(realm, smtp=smtp, webhook_secret=webhook_secret)
 
 
 def _password_of(realm_id: str) -> str:
@@ -148,6 +151,10 @@ def _password_of(realm_id: str) -> str:
 
 def _token_secret_of(realm_id: str) -> str:
     return f"smtp-token-secret:{realm_id}"
+
+
+def _webhook_secret_of(realm_id: str) -> str:
+    return f"webhook-secret:{realm_id}"
 
 
 def _taken(realm: Realm) -> str:

@@ -60,7 +60,7 @@ def test_any_other_name_is_the_built_in_design(tmp_path: Path, name: str) -> Non
     [
         ("acme/templates/login.html", "{% block", "templates/login.html, line 1"),
         ("acme/templates/login.html", "{{ page.unknown }}", "page login"),
-        ("acme/templates/other.html", "x", "one of already-signed-in.html"),
+        ("acme/templates/other.html", "x", "one of account-applications.html"),
         ("acme/static/evil.html", "x", "files that end with .css"),
         ("acme/static/theme.css", "x" * 1_048_577, "at most 1048576 bytes"),
         ("a b/static/theme.css", "x", "a name of letters"),

@@ -1,0 +1,46 @@
+"""`webauthn-authenticator-passwordless`: a passkey, which may name its user.
+
+Keycloak: WebAuthnPasswordlessAuthenticator (26.7)
+"""
+
+from functools import partial
+from typing import ClassVar
+
+from gateway.authentication.accounts import Account, Accounts
+from gateway.authentication.authenticators.key_pages import key_page
+from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.authentication.web_authn import PASSKEYS, KeyCheck
+from gateway.domain.flows import PASSKEY_FORM
+
+
+class PasskeyForm:
+    """Asks for a passkey: one of the user's, or any where no step has named a user."""
+
+    id: ClassVar = PASSKEY_FORM
+    needs_user: ClassVar[bool] = False
+    asks_everyone: ClassVar[bool] = False
+
+    def __init__(self, accounts: Accounts, checks: KeyCheck) -> None:
+        self._accounts = accounts
+        self._checks = checks
+
+    def is_configured(self, account: Account) -> bool:
+        """Return whether the user has a passkey."""
+        return bool(account.credentials_of(PASSKEYS.type))
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return the form; SUCCEEDED where a passkey was used on a page before."""
+        del config
+        if PASSKEYS.type in sign_in.used:
+            return Outcome.SUCCEEDED
+        if sign_in.account is not None:
+            sign_in.account = await self._accounts.with_credentials(sign_in.account)
+            if not self.is_configured(sign_in.account):
+                return Outcome.NOT_SET_UP
+        return key_page(self._checks, PASSKEYS, sign_in)
+
+    async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
+        """Return the check of what was submitted."""
+        del config
+        again = partial(key_page, self._checks, PASSKEYS, sign_in)
+        return await self._checks.submit(sign_in, PASSKEYS, form, again)

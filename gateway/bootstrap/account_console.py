@@ -1,0 +1,93 @@
+"""Builds what users do with their own accounts, and the account console."""
+
+from gateway.accounts import AccountUseCases
+from gateway.accounts.access import AccountAccess
+from gateway.accounts.applications import AccountApplications
+from gateway.accounts.certificates import AccountCertificates
+from gateway.accounts.consents import AccountConsents
+from gateway.accounts.credentials import AccountCredentials
+from gateway.accounts.groups import AccountGroups
+from gateway.accounts.profile import AccountProfile
+from gateway.accounts.sessions import AccountSessions
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.profile_updates import ProfileUpdates
+from gateway.bootstrap.services import Services
+from gateway.bootstrap.sign_in import browser_cookies, browser_sign_in
+from gateway.http.account.actions import AccountActions
+from gateway.http.account.applications import Applications
+from gateway.http.account.certificates import Certificates
+from gateway.http.account.console import Console
+from gateway.http.account.device_activity import DeviceActivity
+from gateway.http.account.forms import FormTokens
+from gateway.http.account.groups import Groups
+from gateway.http.account.personal_info import PersonalInfo
+from gateway.http.account.routes import AccountHandlers
+from gateway.http.account.signing_in import SigningIn
+from gateway.http.account.visitor import PageHandler
+from gateway.http.logout.browser_logout import BrowserLogoutHandler
+from gateway.http.pages import Pages
+from gateway.http.sign_in.outcome_replies import OutcomeReplies
+from gateway.http.sign_in.page_replies import PageReplies
+from gateway.protocol.account_console import ConsoleClients
+from gateway.protocol.authorization import CheckServices
+from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.logout import BrowserLogout
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import AccessTokens
+
+
+def account_use_cases(
+    services: Services, access_tokens: AccessTokens, sessions: Sessions
+) -> AccountUseCases:
+    """Return every use case of a user's own account."""
+    database, online = services.database, services.online_sessions
+    updates = AccountUpdates(database, services.invalidation)
+    own_sessions = AccountSessions(database, online, sessions)
+    return AccountUseCases(
+        access=AccountAccess(access_tokens, services.directory, services.login_failures),
+        profile=AccountProfile(database, ProfileUpdates(updates)),
+        credentials=AccountCredentials(database, updates),
+        sessions=own_sessions,
+        applications=AccountApplications(database, own_sessions),
+        consents=AccountConsents(database, online),
+        groups=AccountGroups(database),
+        certificates=AccountCertificates(database, services.events),
+    )
+
+
+def account_handlers(
+    services: Services,
+    grants: GrantServices,
+    checks: CheckServices,
+    accounts: AccountUseCases,
+    pages: Pages,
+) -> AccountHandlers:
+    """Return what answers the URLs of the account console."""
+    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
+    clients, forms = ConsoleClients(services.directory), FormTokens(services.secrets)
+    console = Console(
+        access=accounts.access,
+        clients=clients,
+        sessions=grants.sessions,
+        cookies=cookies,
+        sign_in=browser_sign_in(services, grants, checks),
+        forms=forms,
+        replies=OutcomeReplies(shown, cookies, grants.encryption),
+        pages=shown,
+        handlers=_page_handlers(accounts),
+    )
+    logout = BrowserLogout(services.directory, grants.sessions)
+    signs_out = BrowserLogoutHandler(logout, cookies, shown, services.secrets)
+    return AccountHandlers(console, AccountActions(console, clients, forms, signs_out), shown)
+
+
+def _page_handlers(accounts: AccountUseCases) -> tuple[PageHandler, ...]:
+    """Return the pages in the order of the navigation."""
+    return (
+        PersonalInfo(accounts.profile),
+        SigningIn(accounts.credentials, accounts.certificates),
+        Certificates(accounts.certificates),
+        DeviceActivity(accounts.sessions),
+        Applications(accounts.applications, accounts.consents),
+        Groups(accounts.groups),
+    )

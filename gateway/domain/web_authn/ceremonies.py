@@ -1,0 +1,89 @@
+"""What security keys and passkeys prove, and by which rules it is verified.
+
+Spec: WebAuthn Level 3 §7.1, §7.2
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.domain.errors import RealmgateError
+
+SECURITY_KEY: Final = "webauthn"
+"""The type of a credential that is a second factor."""
+PASSKEY: Final = "webauthn-passwordless"
+"""The type of a credential that stands for a password."""
+
+
+class WebAuthnRejected(RealmgateError):
+    """A response that proves nothing; `str()` is the reason, for events."""
+
+
+@dataclass(frozen=True, slots=True)
+class CeremonyRules:
+    """For which page a response must have been made.
+
+    `rp_id` is the domain that keys are for, `origins` are those of the pages.
+    """
+
+    rp_id: str
+    origins: frozenset[str]
+    challenge: bytes = field(repr=False)
+    requires_verification: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationRules(CeremonyRules):
+    """What a new key must be besides; `algorithms` by Keycloak's names."""
+
+    algorithms: tuple[str, ...]
+    requires_attestation: bool
+    acceptable_aaguids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationResponse:
+    """What the browser says of a new key, decoded."""
+
+    client_data: bytes = field(repr=False)
+    attestation_object: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionResponse:
+    """What the browser says of a sign-in with a key, decoded."""
+
+    credential_id: bytes = field(repr=False)
+    client_data: bytes = field(repr=False)
+    authenticator_data: bytes = field(repr=False)
+    signature: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedKey:
+    """A new key; `public_key` is COSE in CBOR, `aaguid` the model of the authenticator."""
+
+    credential_id: bytes
+    public_key: bytes
+    aaguid: str
+    sign_count: int
+    attestation_format: str
+
+
+def encode(raw: bytes) -> str:
+    """Return Base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def decode(text: str) -> bytes:
+    """Return what a text of Base64 or Base64url stands for, padded or not, broken or not.
+
+    Credentials of Keycloak have both alphabets. Raises ValueError.
+    """
+    plain = "".join(text.split()).rstrip("=").replace("+", "-").replace("/", "_")
+    try:
+        padded = plain.encode("ascii") + b"=" * (-len(plain) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True)
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise ValueError("not Base64url") from error

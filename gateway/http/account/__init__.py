@@ -1,0 +1,4 @@
+"""The account console: users look at and change their own accounts on pages.
+
+One handler a page; `console.py` is the way in to all of them.
+"""

@@ -1,0 +1,211 @@
+"""What each page of the account console shows, as in `views.py`.
+
+Forms carry `token`, the secret of the forms of the session, in the hidden field `stateChecker`.
+Times are aware; pages show them in UTC.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gateway.domain.texts import Text
+from gateway.http.pages.action_views import ProfileInput
+from gateway.http.pages.page_values import Message
+
+
+class AccountIcon(StrEnum):
+    """The picture beside a link or a row."""
+
+    PERSON = "user"
+    KEY = "key"
+    DEVICES = "devices"
+    APPLICATIONS = "grid"
+    GROUP = "group"
+    CERTIFICATE = "certificate"
+    PASSWORD = "password"  # noqa: S105 - the name of a picture
+    PHONE = "phone"
+    COMPUTER = "computer"
+    PASSKEY = "passkey"
+    CODES = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLink:
+    """One page of the console in its navigation; `name` is the key of a text."""
+
+    name: str
+    url: str
+    icon: AccountIcon
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountFrame:
+    """What every page of the console has around it: who is signed in, the pages, "Sign out"."""
+
+    username: str = field(repr=False)
+    full_name: str = field(default="", repr=False)
+    links: tuple[AccountLink, ...]
+    sign_out_url: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonalInfoPage:
+    """The profile of the user. Form `account-profile-form`: a field for each attribute.
+
+    Without `action` the user may read it only. Links that are empty are not shown.
+    """
+
+    frame: AccountFrame
+    fields: tuple[ProfileInput, ...]
+    action: str = ""
+    update_email_url: str = ""
+    delete_account_url: str = ""
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRow:
+    """One credential. `label` is the name that the user gave, empty without one.
+
+    `facts` are further lines. Links that are empty are not shown.
+    """
+
+    label: str = field(default="", repr=False)
+    created_at: datetime | None = None
+    facts: tuple[Text, ...] = ()
+    update_url: str = ""
+    delete_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialSection:
+    """One kind of credential: `name`, `hint` and `empty` are keys of texts."""
+
+    id: str
+    name: str
+    hint: str
+    empty: str
+    icon: AccountIcon
+    rows: tuple[CredentialRow, ...] = ()
+    set_up_url: str = ""
+    set_up_name: str = "accountSetUp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SigningInPage:
+    """The credentials of the user, each with links that begin an action.
+
+    `certificates_url` leads to the page of client certificates; empty: no link.
+    """
+
+    frame: AccountFrame
+    sections: tuple[CredentialSection, ...]
+    certificates_url: str = ""
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """One session on a device. `browser` and `system` are names, empty where none is known."""
+
+    id: str = field(repr=False)
+    browser: str = ""
+    system: str = ""
+    is_mobile: bool = False
+    address: str = ""
+    started_at: datetime
+    last_access_at: datetime
+    expires_at: datetime
+    applications: tuple[str, ...] = ()
+    """Names, as an administrator gave them."""
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceActivityPage:
+    """The sessions of the user, the current one first. Fields `session` and `others`."""
+
+    frame: AccountFrame
+    action: str
+    sessions: tuple[SessionRow, ...]
+    may_end: bool = True
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplicationRow:
+    """One application of the user; `name` and `scopes` may be `${key}`."""
+
+    client_id: str
+    name: str = ""
+    description: str = ""
+    logo_url: str = ""
+    url: str = ""
+    policy_url: str = ""
+    terms_url: str = ""
+    is_in_use: bool = False
+    has_offline_access: bool = False
+    scopes: tuple[str, ...] = ()
+    """What the user has consented to."""
+    consented_at: datetime | None = None
+    may_remove: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplicationsPage:
+    """The applications that the user uses or has given access to. Field `client`."""
+
+    frame: AccountFrame
+    action: str
+    applications: tuple[ApplicationRow, ...]
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """A group; `path` is that of one inside another group, empty for others."""
+
+    name: str
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPage:
+    """The groups of the user."""
+
+    frame: AccountFrame
+    groups: tuple[GroupRow, ...]
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateRow:
+    """A client certificate that the user has signed in with."""
+
+    subject: str = field(repr=False)
+    issuer: str = ""
+    serial_number: str = ""
+    address: str = ""
+    first_seen_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificatesPage:
+    """The client certificates that the user has signed in with."""
+
+    frame: AccountFrame
+    certificates: tuple[CertificateRow, ...]
+    message: Message | None = None
+
+
+AccountView = (
+    PersonalInfoPage
+    | SigningInPage
+    | DeviceActivityPage
+    | ApplicationsPage
+    | GroupsPage
+    | CertificatesPage
+)

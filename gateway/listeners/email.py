@@ -1,0 +1,86 @@
+"""`email`: tells users by mail what happened to their accounts.
+
+A mail goes to an address that its user has verified, and counts against limits of its own: an
+attack causes few mails, and none of them keeps a mail back that a user asked for.
+Keycloak: 10.6; one change that is two events there is one mail here
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC
+from typing import Final
+
+from gateway.domain.events import Detail, EventType, UserEvent
+from gateway.domain.mail import (
+    EVENT_MAILS,
+    Mail,
+    MailKind,
+    QueuedMail,
+    user_mail,
+)
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.users import User
+from gateway.listeners.listener import ListenerOptions
+
+NAME: Final = "email"
+_TWINS: Final = {
+    (EventType.UPDATE_CREDENTIAL, "password"): EventType.UPDATE_PASSWORD,
+    (EventType.UPDATE_CREDENTIAL, "otp"): EventType.UPDATE_TOTP,
+    (EventType.REMOVE_CREDENTIAL, "otp"): EventType.REMOVE_TOTP,
+}
+"""What is recorded beside a change of a credential of that type."""
+_WITH_TYPE: Final = frozenset({MailKind.EVENT_UPDATE_CREDENTIAL, MailKind.EVENT_REMOVE_CREDENTIAL})
+
+
+class EmailListener:
+    """Adds a row to the queue of mails."""
+
+    def __init__(self, options: ListenerOptions) -> None:
+        self._names = options.mailed_events
+
+    def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
+        del failed
+        return name in self._names and realm.smtp.host is not None
+
+    async def queue(self, stores: Stores, events: Sequence[UserEvent]) -> None:
+        realms: dict[str, Realm | None] = {}
+        no_more: set[tuple[str, str]] = set()
+        for event in events:
+            owner = (event.realm_id, event.user_id or "")
+            if event.user_id is None or owner in no_more or self._has_twin(event):
+                continue
+            if event.realm_id not in realms:
+                realms[event.realm_id] = await _realm(stores, event.realm_id)
+            realm = realms[event.realm_id]
+            if realm is None or not await _add(stores, realm, event.user_id, event):
+                no_more.add(owner)
+
+    def _has_twin(self, event: UserEvent) -> bool:
+        """Return whether the same change is an event of another name, which causes the mail."""
+        twin = _TWINS.get((event.kind, event.details.get(Detail.CREDENTIAL_TYPE, "")))
+        return twin is not None and twin.value in self._names
+
+
+async def _add(stores: Stores, realm: Realm, user_id: str, event: UserEvent) -> bool:
+    """Add the mail; return whether another one to the user may follow."""
+    user = await stores.users.find_by_id(realm.id, user_id)
+    if user is None or not user.email or not user.email_verified:
+        return False
+    return await stores.mails.add(QueuedMail(_mail(realm, user, user.email, event), user.id))
+
+
+async def _realm(stores: Stores, realm_id: str) -> Realm | None:
+    name = await stores.realms.find_name(realm_id)
+    return None if name is None else await stores.realms.find_by_name(name)
+
+
+def _mail(realm: Realm, user: User, address: str, event: UserEvent) -> Mail:
+    """Return the mail; it has the id of the event, so that an event causes one."""
+    kind = EVENT_MAILS[event.name]
+    time = event.time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    arguments: tuple[str, ...] = (time, event.ip_address or "-")
+    if kind in _WITH_TYPE:
+        arguments = (event.details.get(Detail.CREDENTIAL_TYPE, "-"), *arguments)
+    mail = user_mail(realm, user, address, kind, event.time)
+    return replace(mail, id=event.id, arguments=arguments)

@@ -1,0 +1,3 @@
+"""The queue of events for webhooks on SQL."""
+
+from gateway.storage.sql.webhooks.queue import SqlWebhooks

@@ -1,0 +1,124 @@
+"""Sends what waits in a queue, in the background of a worker, and logs what fails.
+
+One server that hangs holds up few deliveries: a realm has half of the places, and what is due is
+claimed as soon as places are free.
+"""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Generic
+
+import structlog
+
+from gateway.domain.deliveries import Claimed, Deliveries, FailedDelivery
+from gateway.domain.errors import StoreUnavailable
+
+AT_ONCE: Final = 16
+"""Deliveries of one queue that a worker sends at a time."""
+OF_REALM: Final = AT_ONCE // 2
+"""The same of one realm."""
+INTERVAL: Final = timedelta(seconds=1)
+_WITHOUT_STORE: Final = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryWords:
+    """What the log calls a failure of one queue."""
+
+    name: str
+    """The field of what is delivered."""
+    failed: str
+    given_up: str
+    waiting: str
+
+
+class _Places(Generic[Claimed]):
+    """The deliveries of one queue that are under way."""
+
+    def __init__(
+        self, deliveries: Deliveries[Claimed], words: DeliveryWords, group: asyncio.TaskGroup
+    ) -> None:
+        self._deliveries = deliveries
+        self._words = words
+        self._group = group
+        self._running: dict[asyncio.Task[None], str] = {}
+
+    async def fill(self) -> bool:
+        """Begin what is due; return whether more may be due. Raises StoreUnavailable."""
+        most = min(AT_ONCE - len(self._running), OF_REALM)
+        if most <= 0:
+            return True
+        of_realm = Counter(self._running.values())
+        busy = sorted(realm for realm, number in of_realm.items() if number >= OF_REALM)
+        claimed = await self._deliveries.claim(most, busy)
+        for each in claimed:
+            task = self._group.create_task(self._deliver(each))
+            self._running[task] = each.realm_id
+            task.add_done_callback(self._running.pop)
+        return len(claimed) == most
+
+    async def wait_for_room(self, longest: timedelta) -> None:
+        """Wait until half of the places are free: a claim takes several deliveries."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest.total_seconds()):
+                while len(self._running) > AT_ONCE - OF_REALM:
+                    await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _deliver(self, claimed: Claimed) -> None:
+        try:
+            failed = await self._deliveries.deliver(claimed)
+        except StoreUnavailable as failure:
+            # It is due again when its lease is over.
+            structlog.get_logger().warning(self._words.waiting, store=failure.store)
+            return
+        if failed is not None:
+            _log(self._words, failed)
+
+
+async def run_deliveries(
+    deliveries: Deliveries[Claimed], words: DeliveryWords, interval: timedelta = INTERVAL
+) -> None:
+    """Send what is due, every `interval`; an unavailable store is asked again later."""
+    log = structlog.get_logger()
+    available = True
+    async with asyncio.TaskGroup() as group:
+        places = _Places(deliveries, words, group)
+        while True:
+            try:
+                more = await places.fill()
+            except StoreUnavailable as failure:
+                if available:
+                    log.warning(words.waiting, store=failure.store)
+                available = False
+                await asyncio.sleep(_WITHOUT_STORE.total_seconds())
+                continue
+            available = True
+            if more:
+                await places.wait_for_room(interval)
+            else:
+                await asyncio.sleep(interval.total_seconds())
+
+
+def _log(words: DeliveryWords, failed: FailedDelivery) -> None:
+    structlog.get_logger().warning(
+        words.given_up if failed.is_last else words.failed,
+        realm_id=failed.realm_id,
+        **{words.name: failed.subject},
+        attempts=failed.attempts,
+        reason=failed.reason,
+    )
+
+
+MAILS: Final = DeliveryWords("mail", "mail not sent", "mail given up", "mails left for later")
+WEBHOOKS: Final = DeliveryWords(
+    "webhook", "webhook not received", "webhook given up", "webhooks left for later"
+)
+LOGOUT_NOTICES: Final = DeliveryWords(
+    "client",
+    "logout notice not received",
+    "logout notice dropped",
+    "logout notices left for later",
+)
