@@ -48,8 +48,7 @@ class UpdateEmail:
         waiting = pending_email(sign_in.user)
         if waiting is not None:
             return _form(sign_in, waiting, MessageKey.EMAIL_PENDING, (waiting,))
-        required = UPDATE_EMAIL in sign_in.user.required_actions
-        message = MessageKey.UPDATE_EMAIL if required else None
+        message = MessageKey.UPDATE_EMAIL if sign_in.is_required(UPDATE_EMAIL) else None
         return _form(sign_in, sign_in.user.email or "", message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:

@@ -99,11 +99,10 @@ def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
 def _form(sign_in: SignIn) -> Challenge:
     user = sign_in.user
     sent = sign_in.notes.get(_SENT) == user.email
-    is_required = sign_in.context.requested.action != VERIFY_EMAIL
     return Challenge(
         FormName.VERIFY_EMAIL,
         {"email": user.email or "", **({"sent": "true"} if sent else {})},
-        MessageKey.VERIFY_EMAIL if is_required else None,
+        MessageKey.VERIFY_EMAIL if sign_in.is_required(VERIFY_EMAIL) else None,
         required_action=VERIFY_EMAIL,
     )
 
