@@ -24,6 +24,12 @@ NAMES = (*AdminRole, "nobody")
 PASSWORD = "a user's password"
 ELLIPTIC = {"enabled": True, "sslRequired": "none", "defaultSignatureAlgorithm": "ES256"}
 
+_THEMED_MAIL = (
+    '{% extends "builtin/mail.html" %}{% block header %}<h1 class="acme">{{ title }}</h1>'
+    "{% endblock %}"
+)
+"""The mails of the theme `acme`."""
+
 _PEOPLE: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("anna", "Anna", "Arendt", {"email": "anna@acme.test", "emailVerified": True}),
     ("bob", "Bob", "Berg", {"email": "bob@acme.test", "attributes": {"team": ["red"]}}),
@@ -247,6 +253,9 @@ def administration(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Itera
     folder = tmp_path_factory.mktemp("administration")
     realms = folder / "realms.json"
     realms.write_text(json.dumps(_realms()))
+    themed = folder / "themes" / "acme" / "email" / "mail.html"
+    themed.parent.mkdir(parents=True)
+    themed.write_text(_THEMED_MAIL)
     with (
         start_gateway(
             folder,
@@ -257,6 +266,7 @@ def administration(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Itera
             mail_ca_file=pki / "ca.crt",
             fetch_http="true",
             events_file=folder / "events.jsonl",
+            themes=folder / "themes",
             admin_password=ADMIN_PASSWORD,
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,

@@ -281,6 +281,15 @@ SHOWN: Final = (
         ),
     ),
     (
+        "emailTheme",
+        "theme of the realm's mails",
+        _REPRESENTATION,
+        (
+            "tests/http/test_mail_themes.py"
+            "::test_a_realm_names_the_theme_of_its_mails_and_any_other_name_is_the_built_in_design"
+        ),
+    ),
+    (
         "smtpServer",
         "server that sends the realm's mails",
         "Keycloak: 7.1",
