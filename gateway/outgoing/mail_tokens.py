@@ -1,6 +1,6 @@
 """Access tokens for mail servers that take no password (XOAUTH2). Spec: RFC 6749 §4.4.
 
-Keycloak: 8.1 (smtpServer), TokenAuthEmailAuthenticator
+Keycloak: 8.1 (smtpServer, authType token)
 """
 
 import re
