@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from gateway.domain.ports.mail import MailTokens
+from gateway.domain.ports.outgoing.mail import MailTokens
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.mail import MailRenderer, SmtpMailSender
 from gateway.outgoing import AddressPolicy, GuardedSockets

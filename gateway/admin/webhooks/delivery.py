@@ -11,7 +11,7 @@ from typing import Final
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
-from gateway.domain.ports.remote_documents import WebhookSender
+from gateway.domain.ports.outgoing.webhooks import WebhookSender
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import webhook_of
 

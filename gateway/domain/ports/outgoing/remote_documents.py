@@ -4,12 +4,10 @@ A fetcher must keep callers from using the gateway to reach other servers: https
 addresses unless allowed, no redirects, limits of time and size. attacks C20, C21
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
-from gateway.domain.deliveries.webhooks import WebhookDelivery
 from gateway.domain.errors import RealmgateError
-from gateway.domain.realm import Webhook
 
 
 class DocumentUnavailable(RealmgateError):
@@ -42,10 +40,3 @@ class NoticeSender(Protocol):
 
     async def send(self, url: str, logout_token: str) -> None:
         """Return once the client has accepted the token; raises NoticeNotReceived."""
-
-
-class WebhookSender(Protocol):
-    """Sends events to the webhooks of realms."""
-
-    async def send(self, webhook: Webhook, delivery: WebhookDelivery, now: datetime) -> None:
-        """Return once the receiver has confirmed the event; raises WebhookNotReceived."""
