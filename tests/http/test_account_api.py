@@ -183,9 +183,11 @@ def test_pages_of_the_clients_web_origins_alone_read_the_answers(
     other = account.ask("GET", "", token, headers={"Origin": "https://stranger.example"})
     assert answer(other) == (403, {"error": "Invalid origin"})
     assert "access-control-allow-origin" not in other.headers
-    asked = account.ask("OPTIONS", "/sessions", None, headers={"Origin": PAGE})
-    allowed = asked.headers["access-control-allow-methods"]
-    assert (asked.status_code, allowed) == (200, "HEAD, DELETE, POST, GET, OPTIONS, PUT")
+    for path in ("", "/sessions", "/applications"):
+        preflight = {"Origin": PAGE, "Accept": "*/*"}
+        asked = account.ask("OPTIONS", path, None, headers=preflight)
+        allowed = asked.headers["access-control-allow-methods"]
+        assert (asked.status_code, allowed) == (200, "HEAD, DELETE, POST, GET, OPTIONS, PUT")
 
 
 def test_what_does_not_exist_and_bodies_that_cannot_be_read(
