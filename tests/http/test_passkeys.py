@@ -319,7 +319,7 @@ def test_a_response_is_taken_once_and_a_key_is_registered_once(keys: SignInRealm
         ("pocket", MODEL, MODEL, Wrong(), False),
     ],
 )
-def test_acceptable_models_are_those_that_their_maker_attests(  # noqa: PLR0913 - a table
+def test_acceptable_models_are_those_that_their_maker_attests(
     keys: SignInRealm, attestation: str, own: str, attested: str, wrong: Wrong, *, is_taken: bool
 ) -> None:
     authenticator = SoftwareAuthenticator(aaguid=own)
