@@ -144,7 +144,7 @@ class OwnProfile:
     def may_change_email(self) -> bool:
         """Whether the user may change the address."""
         attribute = self._rules.attributes.get(EMAIL)
-        return attribute is not None and self._may_change(attribute)
+        return attribute is not None and Viewer.USER in attribute.edit
 
     def with_email(self, before: User, address: str, matches: PatternMatches) -> User:
         """Return the user with another address, and with nothing else changed.

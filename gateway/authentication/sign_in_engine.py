@@ -16,6 +16,7 @@ from gateway.authentication.engine.required_action import RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
 from gateway.authentication.link_mails import MailPauses
+from gateway.authentication.new_accounts.confirmations import Confirmations
 from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
@@ -51,6 +52,7 @@ def flow_runner(
     directory: Directory,
     sessions: SessionStore,
     registrations: Registrations,
+    confirmations: Confirmations,
     actions: Sequence[FormAction],
     reset_links: ResetLinks,
     updates: AccountUpdates,
@@ -59,6 +61,7 @@ def flow_runner(
     found = authenticators(
         *(accounts, passwords, codes, recovery_codes, sessions),
         registrations=registrations,
+        confirmations=confirmations,
         actions=actions,
         reset_links=reset_links,
         updates=updates,
@@ -104,6 +107,7 @@ def sign_in_engine(
             directory=directory,
             sessions=sessions,
             registrations=Registrations(database, limiter),
+            confirmations=Confirmations(database, accounts),
             actions=form_actions(new_passwords),
             reset_links=ResetLinks(database, limiter),
             updates=updates,

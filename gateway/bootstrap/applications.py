@@ -17,12 +17,11 @@ from gateway import __version__
 from gateway.admin.access import AccountControl
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
-from gateway.bootstrap.account_console import account_handlers
+from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.own_accounts import account_use_cases
 from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import (
     check_services,

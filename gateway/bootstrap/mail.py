@@ -3,7 +3,7 @@
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from gateway.domain.ports.mail import MailTokens
+from gateway.domain.ports.outgoing.mail import MailTokens
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.mail import MailRenderer, SmtpMailSender
 from gateway.outgoing import AddressPolicy, GuardedSockets
@@ -14,7 +14,7 @@ def mail_sender(settings: Settings, texts: RealmTexts, tokens: MailTokens) -> Sm
     """Return the sender of mails; `texts` are those that administrators wrote."""
     return SmtpMailSender(
         GuardedSockets(AddressPolicy(settings.mail_networks)).connect,
-        MailRenderer(texts),
+        MailRenderer(texts, settings.themes),
         tokens=tokens,
         host_name=_smtp_name(urlsplit(settings.public_url).hostname or "localhost"),
         authorities=settings.mail_ca_file,

@@ -32,11 +32,11 @@ from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.events import EventListeners
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
-from gateway.domain.ports.mail import MailSender
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
+from gateway.domain.ports.outgoing.mail import MailSender
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.rate_limiter import RateLimiter
-from gateway.domain.ports.remote_documents import RemoteDocuments
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore

@@ -2,3 +2,4 @@
 
 from gateway.mail.rendering import MailRenderer
 from gateway.mail.smtp import SmtpMailSender
+from gateway.mail.themes import load_mail_themes

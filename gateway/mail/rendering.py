@@ -8,9 +8,10 @@ so that no name and no text brings markup into a mail. Keycloak: themes
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 
 from gateway.domain.mail import NOTIFICATIONS, Mail
 from gateway.domain.ports.realm_texts import RealmTexts
@@ -22,9 +23,9 @@ from gateway.domain.texts import (
     parse_messages,
     texts_for,
 )
+from gateway.mail.themes import load_mail_themes
 
 _PACKAGE: Final = files("gateway.mail")
-_HTML: Final = "mail.html"
 _SMALLEST_UNIT: Final = ("minutes", 60)
 _UNITS: Final = (("days", 24 * 60 * 60), ("hours", 60 * 60), _SMALLEST_UNIT)
 
@@ -39,12 +40,13 @@ class RenderedMail:
 
 
 class MailRenderer:
-    """Renders mails. `texts` are those that administrators wrote."""
+    """Renders mails. `texts` are those of administrators, `themes` is the folder of themes."""
 
-    def __init__(self, texts: RealmTexts) -> None:
+    def __init__(self, texts: RealmTexts, themes: Path | None = None) -> None:
         self._texts = texts
+        self._folder = themes
+        self._templates: Mapping[str, Template] = {}
         self._catalogs: Mapping[str, Catalog] = {}
-        self._template: Template | None = None
 
     async def render(self, mail: Mail) -> RenderedMail:
         """Return the mail in its language; where a text is missing, in English."""
@@ -56,7 +58,7 @@ class MailRenderer:
             arguments = (title, *arguments)
         body = texts(f"{mail.kind}Body", *arguments)
         paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]
-        html = self._html().render(
+        html = self._template(mail.theme).render(
             locale=mail.locale,
             direction="rtl" if is_right_to_left(mail.locale) else "ltr",
             title=title,
@@ -76,10 +78,11 @@ class MailRenderer:
             self._catalogs = _read_catalogs()
         return self._catalogs
 
-    def _html(self) -> Template:
-        if self._template is None:
-            self._template = _read_template()
-        return self._template
+    def _template(self, theme: str) -> Template:
+        """Return the template of a theme; read at the first mail as well."""
+        if not self._templates:
+            self._templates = load_mail_themes(self._folder)
+        return self._templates.get(theme) or self._templates[""]
 
 
 def _arguments(mail: Mail, texts: Texts) -> tuple[str, ...]:
@@ -109,13 +112,3 @@ def _read_catalogs() -> Mapping[str, Catalog]:
         locale = file.name.removeprefix("messages_").removesuffix(".properties")
         found[locale] = parse_messages(file.read_text("utf-8"))
     return found
-
-
-def _read_template() -> Template:
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.from_string((_PACKAGE / "templates" / _HTML).read_text("utf-8"))

@@ -18,7 +18,7 @@ from typing import Final
 import aiosmtplib
 
 from gateway.domain.mail import Encryption, Mail, MailNotSent, MailServer, ascii_address
-from gateway.domain.ports.mail import MailTokens
+from gateway.domain.ports.outgoing.mail import MailTokens
 from gateway.mail.message import message_bytes
 from gateway.mail.rendering import MailRenderer
 

@@ -12,7 +12,7 @@ from typing import Final
 from gateway.domain.clock import Clock
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing.http_client import GuardedHttpClient
 
 _LONGEST: Final = timedelta(minutes=10)

@@ -15,7 +15,7 @@ from typing import Final
 
 import h11
 
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.resolver import Resolver, SystemResolver
 from gateway.outgoing.target import Target, parse_target

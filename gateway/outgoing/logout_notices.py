@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlencode
 
-from gateway.domain.ports.remote_documents import DocumentUnavailable, NoticeNotReceived
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, NoticeNotReceived
 from gateway.outgoing.http_client import GuardedHttpClient
 
 _FORM: Final = "application/x-www-form-urlencoded"

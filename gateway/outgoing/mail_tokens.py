@@ -1,6 +1,6 @@
 """Access tokens for mail servers that take no password (XOAUTH2). Spec: RFC 6749 §4.4.
 
-Keycloak: 8.1 (smtpServer), TokenAuthEmailAuthenticator
+Keycloak: 8.1 (smtpServer)
 """
 
 import re
@@ -16,7 +16,7 @@ import orjson
 from gateway.domain.clock import Clock
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.mail import MailNotSent, TokenRequest
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing.http_client import GuardedHttpClient
 
 _FORM: Final = "application/x-www-form-urlencoded"

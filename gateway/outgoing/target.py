@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 
 _MOST_CHARACTERS: Final = 2048
 _PLAIN: Final = re.compile(r"[!-~]+")

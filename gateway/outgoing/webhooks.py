@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.domain.realm import Webhook
 from gateway.domain.secrets import Secret
 from gateway.outgoing.http_client import GuardedHttpClient

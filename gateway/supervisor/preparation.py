@@ -17,6 +17,7 @@ from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.http.pages.theme_check import check_themes
 from gateway.listeners.file import check_events_file
+from gateway.mail import load_mail_themes
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
@@ -37,6 +38,7 @@ async def _prepare(settings: Settings) -> None:
         read_client_certificates(settings)
         find_tracer(settings)
         check_themes(settings.themes)
+        load_mail_themes(settings.themes)
         _check_events_file(settings)
         if settings.client_ca_file is None:
             log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")

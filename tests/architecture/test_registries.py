@@ -16,6 +16,7 @@ from gateway.authentication.authenticators.reset_links import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.form_actions import form_actions
+from gateway.authentication.new_accounts.confirmations import Confirmations
 from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
@@ -48,6 +49,7 @@ AUTHENTICATORS = {
         cast("RecoveryCodeCheck", None),
         cast("SessionStore", None),
         registrations=cast("Registrations", None),
+        confirmations=cast("Confirmations", None),
         actions=(),
         reset_links=cast("ResetLinks", None),
         updates=cast("AccountUpdates", None),

@@ -13,6 +13,7 @@ import pytest
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.own_account import (
+    FOR_ACCOUNT,
     PAGE,
     PROFILE,
     ROLES,
@@ -28,6 +29,7 @@ _SERVICE: Final = {
     "secret": SECRET,
     "enabled": True,
     "serviceAccountsEnabled": True,
+    "protocolMappers": [FOR_ACCOUNT],
 }
 _GUARDED: Final = {
     "bruteForceProtected": True,
@@ -181,9 +183,11 @@ def test_pages_of_the_clients_web_origins_alone_read_the_answers(
     other = account.ask("GET", "", token, headers={"Origin": "https://stranger.example"})
     assert answer(other) == (403, {"error": "Invalid origin"})
     assert "access-control-allow-origin" not in other.headers
-    asked = account.ask("OPTIONS", "/sessions", None, headers={"Origin": PAGE})
-    allowed = asked.headers["access-control-allow-methods"]
-    assert (asked.status_code, allowed) == (200, "HEAD, DELETE, POST, GET, OPTIONS, PUT")
+    for path in ("", "/sessions", "/applications"):
+        preflight = {"Origin": PAGE, "Accept": "*/*"}
+        asked = account.ask("OPTIONS", path, None, headers=preflight)
+        allowed = asked.headers["access-control-allow-methods"]
+        assert (asked.status_code, allowed) == (200, "HEAD, DELETE, POST, GET, OPTIONS, PUT")
 
 
 def test_what_does_not_exist_and_bodies_that_cannot_be_read(
@@ -308,7 +312,7 @@ def test_users_change_what_the_profile_lets_them_change(account: OwnAccount, ann
     }
 
 
-def test_nobody_changes_more_by_naming_it(account: OwnAccount, ann: str) -> None:
+def test_fields_that_users_may_not_change_stay_as_they_are(account: OwnAccount, ann: str) -> None:
     """attacks: E3."""
     token, before = account.token("ann"), account.realm.get(f"users/{ann}")
     sent = {"firstName": "Ann", "lastName": "A", "email": "ann@own.example"}
@@ -439,7 +443,7 @@ def test_users_name_their_own_credentials_alone(account: OwnAccount, ann: str) -
     account.realm.change("DELETE", f"users/{other}")
 
 
-def test_people_see_groups_of_their_own(account: OwnAccount, ann: str) -> None:
+def test_users_list_their_own_groups(account: OwnAccount, ann: str) -> None:
     [staff] = account.realm.get("groups")
     [desk] = account.realm.get(f"groups/{staff['id']}/children")
     account.realm.change("PUT", f"users/{ann}/groups/{desk['id']}")

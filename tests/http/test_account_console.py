@@ -44,7 +44,7 @@ def own(administration: Administration) -> Iterator[SignInRealm]:
         "groups": [{"name": "Sales", "subGroups": [{"name": MARKUP}]}],
         "clients": [
             web_client("app", name=f"Portal {MARKUP}", baseUrl="javascript:alert(1)"),
-            web_client("asks", name="Asking", consentRequired=True),
+            web_client("asks", name="Asking", description="Answers", consentRequired=True),
         ],
         "users": [
             _user("anna"),
@@ -249,7 +249,7 @@ def test_access_that_was_given_is_removed(own: SignInRealm) -> None:
     asked = browser.open("asks", scope="openid email profile")
     browser.post(asked.form.action, {**asked.form.fields, "accept": "on"})
     page = _show(browser, "applications")
-    assert "Asking In use" in page.text
+    assert "Asking In use Answers" in page.text
     assert "Access that you have given Given on" in page.text
     assert "Email address User profile" in page.text
     own.events()

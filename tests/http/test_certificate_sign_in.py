@@ -81,6 +81,10 @@ def configured(server: AdministeredServer, **config: str) -> httpx2.Response:
 
 
 def test_users_see_with_which_certificates_they_have_signed_in(server: AdministeredServer) -> None:
+    [device] = server.get(f"/{REALM}/users?username=device-1")
+    server.ask("PUT", f"/{REALM}/users/{device['id']}", {"enabled": True})
+    assert signed_in(server, "device-1")[0] == 200
+    server.ask("PUT", f"/{REALM}/users/{device['id']}", {"enabled": False})
     for _ in range(2):
         status, answer = signed_in(server, "user")
         assert status == 200, answer

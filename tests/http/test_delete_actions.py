@@ -368,6 +368,8 @@ _PAGES: Final = {
     "UPDATE_PROFILE": "login-update-profile",
     "VERIFY_EMAIL": "login-verify-email",
     "delete_account": "delete-account-confirm",
+    "webauthn-register": "webauthn-register",
+    "webauthn-register-passwordless": "webauthn-register",
 }
 """Where an administrator requires an action of a user: its page."""
 _WITHOUT_PAGE: Final = {"VERIFY_PROFILE", "delete_credential"}

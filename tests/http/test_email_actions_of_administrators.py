@@ -1,11 +1,15 @@
 """Mails with links that administrators send to users. Keycloak: 7.2 (execute-actions-email)."""
 
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import mail_server
 from tests.support.administration import Administration
+from tests.support.gateway_process import until
 from tests.support.mailed_links import MailedRealm, follow, link_of, mailed_realm
 from tests.support.sign_in_browser import CALLBACK, web_client
 
@@ -164,3 +168,21 @@ def test_a_realm_without_a_mail_server_and_a_flood_are_failures(mailed: MailedRe
         assert document["errorMessage"].startswith("Failed to send execute actions email: ")
         failed = (500, {"errorMessage": "Failed to send verify email"})
         assert mailed.realm.refused("PUT", f"{path}/send-verify-email", by="manager") == failed
+
+
+def test_a_mail_goes_to_a_server_with_tls_and_a_password(mailed: MailedRealm, pki: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pki / "server.crt", pki / "server.key")
+    liv = mailed.add("liv")
+    with mail_server.mail_server(starttls=context, needs_password=True) as server:
+        settings = server.settings(
+            starttls="true", auth="true", user=mail_server.USER, password=mail_server.PASSWORD
+        )
+        with mailed.changed(smtpServer=settings):
+            mailed.realm.change("PUT", f"{liv}/send-verify-email")
+            sent = until(
+                lambda: [one for one in server.messages if one["to"] == "liv@example.org"],
+                "no mail",
+            )
+    assert "has been verified" in follow(mailed.browser(), link_of(sent[0])).text
+    assert server.users

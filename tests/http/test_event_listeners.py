@@ -248,3 +248,16 @@ def test_every_event_is_a_line_of_a_file_that_may_be_renamed(
     )
     assert _WRONG not in renamed.read_text()
     assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_listener_receives_events_while_the_realm_names_it(sending: AdministeredRealm) -> None:
+    file = sending.administration.gateway.state_dir.parent / "events.jsonl"
+
+    def written(*listeners: str) -> int:
+        """Count the lines that a sign-in writes where the realm has these listeners."""
+        sending.change("PUT", "", {"eventsListeners": [*listeners]})
+        before = len(file.read_text().splitlines()) if file.exists() else 0
+        sending.sign_in("ada")
+        return (len(file.read_text().splitlines()) if file.exists() else 0) - before
+
+    assert [written("file"), written("jboss-logging"), written("webhook", "file")] == [1, 0, 1]

@@ -85,7 +85,9 @@ class Guarded:
         """Send a request, with `clear` to the plain HTTP listener."""
         nginx = self.stack.nginx
         base = f"http://localhost:{nginx.site.http_port}" if clear else nginx.https
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = how.pop("headers", {})
+        if token:
+            headers = {**headers, "Authorization": f"Bearer {token}"}
         return self.stack.http.request(method, base + path, headers=headers, **how)
 
 
@@ -144,7 +146,7 @@ def test_no_route_answers_in_clear_where_the_realm_requires_tls(guarded: Guarded
     for one in routes_of_a_realm():
         for method, url in requests(one, "strict"):
             for token in (guarded.master, None):
-                response = guarded.ask(method, url, token, clear=True)
+                response = guarded.ask(method, url, token, clear=True, headers=one.headers)
                 require_refusal(one, response, HTTPS_REQUIRED, "HTTPS required")
 
 
@@ -181,7 +183,7 @@ def test_a_disabled_realm_answers_with_its_public_metadata_alone(guarded: Guarde
     for one in routes_of_a_realm():
         is_exempt = any(e.check is RealmCheck.ENABLED for e in one.guarded.exempt)
         for method, url in requests(one, "closed"):
-            response = guarded.ask(method, url)
+            response = guarded.ask(method, url, headers=one.headers)
             if not is_exempt:
                 require_refusal(one, response, NOT_ENABLED, "Realm not enabled")
             elif url.startswith("/admin/") or url.endswith("/userinfo"):
@@ -246,6 +248,9 @@ def test_every_response_of_a_realm_has_its_headers_once(
         expected = headers_of("strict")
         if answer.url.path.endswith(FRAMES) and answer.status_code == httpx2.codes.OK:
             expected = expected | {"x-frame-options": _sent(answer)["x-frame-options"]}
+        is_link = answer.url.path.endswith("/login-actions/action-token")
+        if is_link and answer.request.method in {"GET", "POST"}:
+            expected = expected | {"referrer-policy": "no-referrer"}
         assert (got, _sent(answer)) == (got, expected)
     seen = {answer.status_code for answer in (*answers, malformed, disabled, text)}
     assert seen >= {200, 400, 401, 403, 404, 405, 415, 501}

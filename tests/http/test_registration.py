@@ -10,6 +10,7 @@ import pytest
 from gateway.domain.limits.rate_limits import REGISTRATIONS
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import Administration
+from tests.support.mailed_links import MailedRealm, follow, mailed_realm
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import (
     CALLBACK,
@@ -20,6 +21,7 @@ from tests.support.sign_in_browser import (
     web_client,
 )
 
+_CODES = r"(session_code|tab_id|execution|client_data)=[^&\"]*"
 PASSWORD = "a long new word 4"
 NAMES = {"firstName": "Ada", "lastName": "Lovelace"}
 
@@ -323,3 +325,68 @@ def test_an_address_registers_a_bounded_number_of_accounts(open_realm: SignInRea
     assert open_realm.realm.get("users?username=mona") == []
     other, shown = _opened(open_realm, **{"X-Forwarded-For": "192.0.2.8"})
     assert other.submit(shown, **_filled("mona")).answer["code"]
+
+
+@pytest.fixture(scope="module")
+def verifying(administration: Administration) -> Iterator[MailedRealm]:
+    """Make a realm that verifies the addresses of new users."""
+    settings: dict[str, Any] = {
+        "attributes": {},
+        "registrationAllowed": True,
+        "verifyEmail": True,
+        "users": [person("olga", email="olga@example.org", emailVerified=True, **NAMES)],
+    }
+    with mailed_realm(administration, "open-and-verifying", {}, **settings) as realm:
+        yield realm
+
+
+def test_a_taken_address_gets_the_same_answer_where_addresses_are_verified(
+    verifying: MailedRealm,
+) -> None:
+    """Compared byte by byte, but for the codes of the tab and what was typed."""
+    answers = []
+    for name, address in (("paul", "olga@example.org"), ("rita", "rita@example.org")):
+        browser, page = _opened(verifying)
+        sent = browser.submit(page, **_filled(name, email=address))
+        assert (sent.status, sent.id) == (200, "register-confirm")
+        query = query_of(str(sent.response.request.url))
+        path = page.form.action.partition("?")[0].removeprefix(browser.public_url)
+        again = browser.get(f"{path}?client_id=app&tab_id={query['tab_id']}")
+        assert again.id == "register-confirm"
+        texts = (re.sub(_CODES, "", each.html).replace(address, "") for each in (sent, again))
+        answers.append((*texts, sorted(sent.response.headers), sorted(browser.cookies)))
+    assert answers[0] == answers[1]
+    assert verifying.realm.get("users?username=paul") == []
+    [told] = verifying.mails("olga@example.org")
+    assert told["subject"] == "You already have an account"
+    done = follow(browser, verifying.link("rita@example.org"))
+    assert done.answer["code"], "the link goes on in the browser of the form"
+    assert _found(verifying, "rita")["emailVerified"] is True
+
+
+def test_a_name_tells_nothing_of_an_address_where_addresses_are_verified(
+    verifying: MailedRealm,
+) -> None:
+    browser, page = _opened(verifying)
+    for address in ("olga@example.org", "sven@example.org"):
+        page = browser.submit(page, **_filled("olga", email=address))
+        assert _error(page, "username") == "Username already exists."
+    for name in ("olga@example.org", "nobody@example.org"):
+        page = browser.submit(page, **_filled(name, email="sven@example.org"))
+        assert _error(page, "username") == "Value contains invalid character."
+
+
+def test_the_sign_in_of_a_registration_gets_another_id_before_its_address_is_verified(
+    verifying: MailedRealm,
+) -> None:
+    """What someone has planted in the browser is worth nothing once the link is opened."""
+    browser, page = _opened(verifying)
+    planted = verifying.browser()
+    planted.cookies = dict(browser.cookies)
+    browser.submit(page, **_filled("tina", email="tina@example.org"))
+    url = page.form.action.partition("?")[0].removeprefix(browser.public_url)
+    query = query_of(page.form.action)
+    follow(verifying.browser(), verifying.link("tina@example.org"))
+    tab = f"{url}?client_id=app&tab_id={query['tab_id']}"
+    assert "code" not in planted.get(tab).response.headers.get("location", "")
+    assert browser.get(tab).answer["code"]

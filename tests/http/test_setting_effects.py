@@ -40,9 +40,12 @@ def rows(place: Place, effect: Effect) -> list[SettingRow]:
 def samples(place: Place, effect: Effect) -> dict[str, Any]:
     """Return a value of each setting; an address where Keycloak asks for one."""
     return {
-        example(row): ADDRESS if row.name.lower().endswith(("url", "uri")) else row.sample
-        for row in rows(place, effect)
+        example(row): ADDRESS if _takes_address(row) else row.sample for row in rows(place, effect)
     }
+
+
+def _takes_address(row: SettingRow) -> bool:
+    return row.effect is not Effect.REFUSED and row.name.lower().endswith(("url", "uri"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,6 @@ STORED_FIELDS: Mapping[str, Any] = {
     "description": "d",
     "type": "t",
     "adminUrl": "https://a.test/admin",
-    "alwaysDisplayInConsole": True,
     "surrogateAuthRequired": True,
     "authorizationServicesEnabled": True,
     "nodeReRegistrationTimeout": 9,

@@ -267,6 +267,7 @@ def test_a_one_time_code_is_asked_for_after_the_password(shared: SignInRealm) ->
 
 
 def test_the_user_chooses_the_device_of_the_code(shared: SignInRealm) -> None:
+    shared.events()
     browser = shared.browser()
     page = browser.sign_in("two")
     assert "tablet" in page.text
@@ -276,6 +277,9 @@ def test_the_user_chooses_the_device_of_the_code(shared: SignInRealm) -> None:
     assert wrong.message == "Invalid authenticator code."
     done = browser.submit(wrong, otp=code, selectedCredentialId="tablet-of-two")
     assert done.answer["code"]
+    assert [
+        (event["type"], event["details"]["selected_credential_id"]) for event in shared.events()
+    ] == [("LOGIN_ERROR", "telephone-of-two"), ("LOGIN", "tablet-of-two")]
 
 
 def test_the_device_of_another_user_is_none(shared: SignInRealm) -> None:

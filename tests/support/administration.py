@@ -7,6 +7,7 @@ over `acme`; `nobody` has none, `root` is the administrator of all realms, later
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -22,6 +23,12 @@ ADMIN_PASSWORD = "the administrator's word"
 NAMES = (*AdminRole, "nobody")
 PASSWORD = "a user's password"
 ELLIPTIC = {"enabled": True, "sslRequired": "none", "defaultSignatureAlgorithm": "ES256"}
+
+_THEMED_MAIL = (
+    '{% extends "builtin/mail.html" %}{% block header %}<h1 class="acme">{{ title }}</h1>'
+    "{% endblock %}"
+)
+"""The mails of the theme `acme`."""
 
 _PEOPLE: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("anna", "Anna", "Arendt", {"email": "anna@acme.test", "emailVerified": True}),
@@ -241,11 +248,14 @@ def _token_url(realm: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Administration]:
+def administration(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Iterator[Administration]:
     """Run one gateway for all tests of the admin API."""
     folder = tmp_path_factory.mktemp("administration")
     realms = folder / "realms.json"
     realms.write_text(json.dumps(_realms()))
+    themed = folder / "themes" / "acme" / "email" / "mail.html"
+    themed.parent.mkdir(parents=True)
+    themed.write_text(_THEMED_MAIL)
     with (
         start_gateway(
             folder,
@@ -253,8 +263,10 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
             public_url="https://gateway.test",
             fetch_networks="127.0.0.0/8",
             mail_networks="127.0.0.0/8",
+            mail_ca_file=pki / "ca.crt",
             fetch_http="true",
             events_file=folder / "events.jsonl",
+            themes=folder / "themes",
             admin_password=ADMIN_PASSWORD,
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,

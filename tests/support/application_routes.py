@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
+from gateway.http.account_api.endpoint import AccountEndpoint
 from gateway.http.admin.routing import AdminUrls
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.management.lifecycle import Lifecycle
@@ -39,6 +40,12 @@ class Served:
         """Return the endpoint; the architecture test asserts that each is one."""
         assert isinstance(self.endpoint, GuardedEndpoint), self.path
         return self.endpoint
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return what makes a request one to this route: pages of people have the same URLs."""
+        is_json = isinstance(self.endpoint, AccountEndpoint)
+        return {"Accept": "application/json"} if is_json else {}
 
     @property
     def is_of_a_realm(self) -> bool:

@@ -9,7 +9,7 @@ from gateway.crypto.keys import RegisteredClientSignatures
 from gateway.domain.clients import Client
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry
-from gateway.domain.ports.remote_documents import NoRemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import NoRemoteDocuments
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles

@@ -16,7 +16,7 @@ ROLES: Final = (
     *("view-consent", "manage-consent", "view-groups", "delete-account"),
 )
 PAGE: Final = "https://page.example"
-_MAPPED: Final = {
+FOR_ACCOUNT: Final = {
     "name": "audience",
     "protocol": "openid-connect",
     "protocolMapper": "oidc-audience-mapper",
@@ -69,12 +69,12 @@ def account_realm(**fields: Any) -> dict[str, Any]:
                 webOrigins=[PAGE],
                 rootUrl="https://app.example",
                 baseUrl="/home",
-                protocolMappers=[_MAPPED],
+                protocolMappers=[FOR_ACCOUNT],
             ),
             _client("scopeless", fullScopeAllowed=False),
             _client(
                 "light",
-                protocolMappers=[_MAPPED],
+                protocolMappers=[FOR_ACCOUNT],
                 attributes={"client.use.lightweight.access.token.enabled": "true"},
             ),
             _client("asking", name="Asks", consentRequired=True, directAccessGrantsEnabled=False),

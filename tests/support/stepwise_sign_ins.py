@@ -116,6 +116,7 @@ class Browser:
         self.user: User | None = None
         self.authenticated_at: datetime | None = None
         self.step: Step | None = None
+        self.keys = PyJwtKeyFactory().ring(())
         self.id = ""
         """That of its sign-ins, as the cookie has it."""
         self._count = 0
@@ -135,7 +136,7 @@ class Browser:
         now, browser = self.gateways[0].clock.now(), None
         if self.session is not None and self.user is not None:
             browser = BrowserSession(self.session, self.user, self.authenticated_at or now)
-        entry = RealmEntry(self.realm, PyJwtKeyFactory().ring(()), sign_in=self.rules)
+        entry = RealmEntry(self.realm, self.keys, sign_in=self.rules)
         own = client()
         return SignInContext(entry, own, ADDRESS, now, browser_session=browser, requested=requested)
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from gateway.admin.access import InvalidRequest, WireFamily
 from gateway.admin.clients.access import get_client
 from gateway.domain.clients import Client
-from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, RemoteDocuments
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.protocol_mapper_types import SECTOR_URI

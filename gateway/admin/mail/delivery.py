@@ -12,7 +12,7 @@ from typing import Final
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.mail import MailNotSent, QueuedMail, mail_server
-from gateway.domain.ports.mail import MailSender
+from gateway.domain.ports.outgoing.mail import MailSender
 from gateway.domain.ports.storage import Database
 
 LEASE: Final = timedelta(seconds=60)

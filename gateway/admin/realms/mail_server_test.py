@@ -6,7 +6,7 @@ from typing import Any, Final
 from gateway.admin.access import Acting, MailFailed
 from gateway.domain.clock import Clock
 from gateway.domain.mail import MailKind, MailNotSent, mail_server, user_mail
-from gateway.domain.ports.mail import MailSender
+from gateway.domain.ports.outgoing.mail import MailSender
 from gateway.domain.ports.storage import Database
 from gateway.representations.realms import SmtpMap, keep_secrets
 

@@ -157,6 +157,5 @@ def _lifespan(change: Change, wish: LinkWish) -> timedelta:
 
 def _require_offered(entry: RealmEntry, actions: tuple[str, ...]) -> None:
     """Raise InvalidRequest for an action that the realm does not have, or has disabled."""
-    rules = entry.sign_in
-    if not (rules.action_order.keys() - rules.off).issuperset(actions):
+    if not all(map(entry.sign_in.offers, actions)):
         raise InvalidRequest("Provided invalid required actions")

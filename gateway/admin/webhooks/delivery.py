@@ -11,8 +11,8 @@ from typing import Final
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
+from gateway.domain.ports.outgoing.webhooks import WebhookSender
 from gateway.domain.ports.storage import Database
-from gateway.domain.ports.webhooks import WebhookSender
 from gateway.domain.realm import webhook_of
 
 LEASE: Final = timedelta(seconds=30)

@@ -35,6 +35,7 @@ from gateway.authentication.authenticators.validate_password import ValidatePass
 from gateway.authentication.authenticators.validate_username import ValidateUsername
 from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
+from gateway.authentication.new_accounts.confirmations import Confirmations
 from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
@@ -51,6 +52,7 @@ def authenticators(
     sessions: SessionStore,
     *,
     registrations: Registrations,
+    confirmations: Confirmations,
     actions: Sequence[FormAction],
     reset_links: ResetLinks,
     updates: AccountUpdates,
@@ -77,7 +79,7 @@ def authenticators(
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),
-        RegistrationPageForm(actions, registrations),
+        RegistrationPageForm(actions, registrations, confirmations),
         ResetChooseUser(accounts),
         ResetCredentialEmail(accounts, reset_links),
         ResetPassword(),

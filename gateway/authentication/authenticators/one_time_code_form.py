@@ -11,6 +11,7 @@ from gateway.authentication.authenticators.codes import code_check
 from gateway.authentication.engine.sign_in import Config, Form, Result, SignIn
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.domain.authentication import Challenge, Device, FormName, MessageKey
+from gateway.domain.events import Detail
 from gateway.domain.flows import CODE_FORM
 from gateway.domain.users import Credential
 
@@ -42,6 +43,8 @@ class OneTimeCodeForm:
         del config
         chosen = next((form[name] for name in _DEVICE_FIELDS if form.get(name)), None)
         device = _device(sign_in, chosen)
+        if device is not None:
+            sign_in.event_details[Detail.SELECTED_CREDENTIAL_ID] = device.id
         again = partial(_form, sign_in, chosen)
         return code_check(self._checks, sign_in, device, form.get(CODE_FIELD), again)
 

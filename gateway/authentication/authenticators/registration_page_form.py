@@ -18,12 +18,21 @@ from gateway.authentication.engine.form_action import (
 )
 from gateway.authentication.engine.proven_password import note_password
 from gateway.authentication.engine.sign_in import Config, Form, Outcome, Result, SignIn
+from gateway.authentication.new_accounts.confirmations import (
+    Confirmations,
+    awaits_confirmation,
+    confirmation_page,
+    verifies_address,
+    was_taken,
+)
 from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.profile_updates import OwnProfile
 from gateway.authentication.unique_names import NameTaken
 from gateway.domain.authentication import Challenge, FormName
+from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import REGISTRATION_FORM
+from gateway.domain.user_profile import Violation
 from gateway.domain.user_profile.profile import EMAIL, USERNAME
 from gateway.domain.users import User
 
@@ -39,9 +48,15 @@ class RegistrationPageForm:
     needs_user: ClassVar[bool] = False
     asks_everyone: ClassVar[bool] = True
 
-    def __init__(self, actions: Sequence[FormAction], registrations: Registrations) -> None:
+    def __init__(
+        self,
+        actions: Sequence[FormAction],
+        registrations: Registrations,
+        confirmations: Confirmations,
+    ) -> None:
         self._actions = {action.id: action for action in actions}
         self._registrations = registrations
+        self._confirmations = confirmations
 
     def is_configured(self, account: Account) -> bool:
         """Return True: there is nothing to set up."""
@@ -49,25 +64,34 @@ class RegistrationPageForm:
         return True
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return the form; ATTEMPTED where a part of it does not act."""
+        """Return the form; ATTEMPTED where a part of it does not act.
+
+        After the form, SUCCEEDED once the address is verified, where the realm asks for that.
+        """
         del config
+        if awaits_confirmation(sign_in):
+            return confirmation_page(sign_in)
+        if was_taken(sign_in):
+            return Outcome.SUCCEEDED
         actions = self._parts(sign_in)
         return _form(sign_in, actions) if actions else Outcome.ATTEMPTED
 
     async def submit(self, sign_in: SignIn, config: Config, form: Form) -> Result:
         """Return SUCCEEDED with the new user, or the form again."""
-        del config
+        if was_taken(sign_in):
+            return await self.authenticate(sign_in, config)
         actions = self._parts(sign_in)
         if not actions:
             return Outcome.ATTEMPTED
         try:
-            account = await self._register(sign_in, actions, form)
+            return await self._register(sign_in, actions, form)
+        except _AddressTaken as taken:
+            sign_in.account_changes = _event(sign_in, form, EventError.EMAIL_IN_USE)
+            sign_in.used.add(REGISTERED)
+            return await self._confirmations.tell_owner(sign_in, taken.address)
         except FormRejected as rejected:
             sign_in.account_changes = _event(sign_in, form, rejected.event_error)
             return rejected.on(_form(sign_in, actions, form, rejected))
-        _sign_in(sign_in, account)
-        sign_in.account_changes = _event(sign_in, form)
-        return Outcome.SUCCEEDED
 
     def _parts(self, sign_in: SignIn) -> tuple[FormAction, ...]:
         """Return the actions of the form in their order; none where one does not act."""
@@ -75,20 +99,44 @@ class RegistrationPageForm:
         found = [self._actions.get(action.authenticator) for action in step.actions]
         return tuple(action for action in found if action is not None) if all(found) else ()
 
-    async def _register(
-        self, sign_in: SignIn, actions: Sequence[FormAction], form: Form
-    ) -> Account:
+    async def _register(self, sign_in: SignIn, actions: Sequence[FormAction], form: Form) -> Result:
         realm = sign_in.realm
         blank = User(str(uuid4()), realm.id, "", enabled=True, created_at=sign_in.now)
         draft = NewAccount(blank)
         for action in actions:
             draft = await action.apply(sign_in, draft, form)
         await self._registrations.admit(realm.id, sign_in.context.address)
+        verifies = verifies_address(sign_in, draft.user)
+        if verifies:
+            _require_own_name(draft.user)
+        account = await self._stored(sign_in, draft, verifies=verifies)
+        _sign_in(sign_in, account)
+        sign_in.account_changes = _event(sign_in, form)
+        return await self._confirmations.ask(sign_in, account) if verifies else Outcome.SUCCEEDED
+
+    async def _stored(self, sign_in: SignIn, draft: NewAccount, *, verifies: bool) -> Account:
         try:
-            return await self._registrations.store(realm, draft)
+            return await self._registrations.store(sign_in.realm, draft, name_first=verifies)
         except NameTaken as taken:
+            if verifies and taken.attribute == EMAIL:
+                raise _AddressTaken(draft.user.email or "") from taken
             violation = OwnProfile(sign_in.context.realm).violation_of(taken)
             raise profile_rejected([violation], _TAKEN[taken.attribute]) from taken
+
+
+class _AddressTaken(RealmgateError):
+    """Another account has the address, which the page does not say."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__("the address is taken")
+        self.address = address
+
+
+def _require_own_name(user: User) -> None:
+    """Raise FormRejected for the address of another person as name: it could tell of an account."""
+    if "@" in user.username and user.username != user.email:
+        violation = Violation(USERNAME, "error-username-invalid-character", (USERNAME,))
+        raise profile_rejected([violation])
 
 
 def _sign_in(sign_in: SignIn, account: Account) -> None:

@@ -266,7 +266,7 @@ class SignInEngine:
         if not isinstance(step, Challenged):
             return Refused(step.session, failure)
         said = replace(step.challenge, message=challenge.message, is_error=True)
-        return Challenged(step.session, said, failure)
+        return Challenged(step.session, said, failure, event_details=sign_in.event_details)
 
     async def _completed(self, sign_in: SignIn, checks: GuardedChecks) -> Step:
         user = sign_in.user

@@ -41,9 +41,17 @@ class Registrations:
             message, error = MessageKey.TOO_MANY_REGISTRATIONS, EventError.SLOW_DOWN
             raise FormRejected(message, event_error=error)
 
-    async def store(self, realm: Realm, draft: NewAccount) -> Account:
-        """Store the account; raises NameTaken and StoreUnavailable."""
+    async def store(self, realm: Realm, draft: NewAccount, *, name_first: bool = False) -> Account:
+        """Store the account; raises NameTaken and StoreUnavailable.
+
+        With `name_first` a name that is taken comes before an address: whether the address is
+        taken as well must not decide about the answer.
+        """
         async with self._database.write() as stores:
+            if name_first and draft.user.username != draft.user.email:
+                names = [name for name in (draft.user.username, draft.user.email) if name]
+                await stores.users.lock_names(realm.id, names)
+                await require_free_names(stores, realm, replace(draft.user, email=None))
             await require_free_names(stores, realm, draft.user)
             new = await _new_user(stores, realm, draft)
             await store_new_users(stores, [new])

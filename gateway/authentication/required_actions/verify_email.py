@@ -18,6 +18,7 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import VERIFY_EMAIL
 from gateway.domain.mail import MailKind
 from gateway.domain.ports.storage import Database
+from gateway.domain.users import User
 
 _SENT: Final = "verify-email-sent"
 """The note with the address that a mail was sent to: a page that is loaded again sends none."""
@@ -61,26 +62,8 @@ class VerifyEmail:
         return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause)
 
     async def _send(self, sign_in: SignIn) -> NotSent | None:
-        user, tab_id = sign_in.user, sign_in.begun.tab_id
-        address = user.email or ""
-        token = new_action_token(
-            _KIND,
-            user.id,
-            sign_in.client.client_id,
-            sign_in.now,
-            user_action_lifespan(sign_in.realm, _KIND),
-            email=address,
-            sign_in=tab_id,
-        )
-        mail = LinkMail(
-            sign_in.context.realm,
-            sign_in.context.issuer,
-            user,
-            address,
-            MailKind.EMAIL_VERIFICATION,
-            token,
-            tab_id,
-        )
+        address = sign_in.user.email or ""
+        mail = verification_mail(sign_in, sign_in.user)
         async with self._database.write() as stores:
             failure = await mail.queue(stores, sign_in.now)
         error = None if failure is None else EventError.EMAIL_SEND_FAILED
@@ -88,6 +71,29 @@ class VerifyEmail:
         if failure is None:
             sign_in.note(_SENT, address)
         return failure
+
+
+def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
+    """Return the mail with a link by which the sign-in goes on."""
+    address, tab_id = user.email or "", sign_in.begun.tab_id
+    token = new_action_token(
+        _KIND,
+        user.id,
+        sign_in.client.client_id,
+        sign_in.now,
+        user_action_lifespan(sign_in.realm, _KIND),
+        email=address,
+        sign_in=tab_id,
+    )
+    return LinkMail(
+        sign_in.context.realm,
+        sign_in.context.issuer,
+        user,
+        address,
+        MailKind.EMAIL_VERIFICATION,
+        token,
+        tab_id,
+    )
 
 
 def _form(sign_in: SignIn) -> Challenge:

@@ -21,7 +21,7 @@ from gateway.domain.clients import Client
 from gateway.domain.keys import KeyManagement, TokenEncryption
 from gateway.domain.ports.client_encryption import Encrypter, NoEncryptionKey
 from gateway.domain.ports.client_signatures import NoUsableKey
-from gateway.domain.ports.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from gateway.domain.limits.key_documents import (
     require_at_most,
 )
 from gateway.domain.ports.client_signatures import NoUsableKey
-from gateway.domain.ports.remote_documents import DocumentUnavailable, RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, RemoteDocuments
 
 OFTEN: Final = timedelta(seconds=10)
 """Unknown keys do not make the gateway fetch a key set more often. Keycloak 26.7: the same."""

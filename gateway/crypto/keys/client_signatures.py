@@ -23,7 +23,7 @@ from gateway.domain.clients import UNSIGNED, Client, VerificationKeys
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SHORTEST_SECRETS, SecretAlgorithm, SignatureAlgorithm
 from gateway.domain.ports.client_signatures import NoUsableKey, SignedClaims
-from gateway.domain.ports.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _MOST_TRIED: Final = 5

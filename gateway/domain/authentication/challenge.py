@@ -50,6 +50,8 @@ class FormName(StrEnum):
     """Buttons `accept` and `cancel`."""
     REGISTER = "register"
     """Fields as UPDATE_PROFILE, `password`, `password-confirm` and `termsAccepted` (`on`)."""
+    REGISTERED = "register-confirm"
+    """No field: the link of the mail goes on."""
     RESET_PASSWORD = "login-reset-password"  # noqa: S105 - the name of a page
     """Field `username`."""
     RESET_MAIL_SENT = "login-reset-sent"

@@ -36,6 +36,7 @@ class MailKind(StrEnum):
     EMAIL_VERIFICATION = "emailVerification"
     EMAIL_UPDATE_CONFIRMATION = "emailUpdateConfirmation"
     EXECUTE_ACTIONS = "executeActions"
+    REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
@@ -142,6 +143,8 @@ class Mail:
     created_at: datetime
     arguments: tuple[str, ...] = ()
     link: str = field(default="", repr=False)
+    theme: str = ""
+    """The theme of its HTML; empty, or unknown where it is sent, for the built-in design."""
 
 
 def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datetime) -> Mail:
@@ -154,6 +157,7 @@ def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datet
         locale=select_locale(realm.localization, LocaleWishes(user=user.locale)),
         kind=kind,
         created_at=now,
+        theme=realm.email_theme or "",
     )
 
 

@@ -115,6 +115,8 @@ class Realm:
     localization: Localization = field(default_factory=Localization)
     login_theme: str | None = None
     """`loginTheme`: the theme of the sign-in pages; None is the built-in design."""
+    email_theme: str | None = None
+    """`emailTheme`: the theme of mails; None is the built-in design."""
     default_role: str = ""
     """`defaultRole`: the role of every new user; empty where its name follows from the realm's."""
     flows: FlowBindings = field(default_factory=FlowBindings)

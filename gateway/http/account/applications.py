@@ -57,6 +57,7 @@ def _row(caller: AccountCaller, own: OwnApplication) -> ApplicationRow:
     return ApplicationRow(
         client_id=own.client.client_id,
         name=shown.name,
+        description=str(own.client.document.get("description") or ""),
         url=shown.home_url,
         policy_url=shown.policy_url,
         terms_url=shown.terms_url,

@@ -26,6 +26,16 @@ class RegisterPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredPage:
+    """What follows the form where the address is verified: the same for every address."""
+
+    login_url: str
+    email: str = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResetPasswordPage:
     """Who has forgotten a password. Form `kc-reset-password-form`: username."""
 

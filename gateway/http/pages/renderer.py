@@ -35,6 +35,7 @@ from gateway.http.pages.page_kind import fixed_title as _fixed
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.qr_codes import QrCode, qr_code
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -98,6 +99,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
     UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
     RegisterPage: _SIGN_IN("register", _fixed("registerTitle")),
+    RegisteredPage: PageKind("register-confirm", _fixed("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
     ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("doLogIn")),

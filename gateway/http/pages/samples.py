@@ -25,6 +25,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -261,6 +262,12 @@ SAMPLES: Final[Mapping[str, View]] = {
         ),
         asks_terms=True,
         message=Message(Text("invalidProfileMessage")),
+    ),
+    "register-confirm": RegisteredPage(
+        login_url=_RESTART,
+        client=_CLIENT,
+        email=_USER,
+        message=Message(Text("verifyEmailMessage"), MessageKind.INFO),
     ),
     "login-reset-password": ResetPasswordPage(
         action=_ACTION, login_url=_RESTART, client=_CLIENT, username=_USER

@@ -26,6 +26,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -320,6 +321,7 @@ View = (
     | ConfigureOtpPage
     | UpdateProfilePage
     | RegisterPage
+    | RegisteredPage
     | ResetPasswordPage
     | ResetMailSentPage
     | ResetOtpPage

@@ -28,6 +28,7 @@ from gateway.http.pages.action_views import (
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
 from gateway.http.pages.registration_views import (
+    RegisteredPage,
     RegisterPage,
     ResetMailSentPage,
     ResetOtpPage,
@@ -200,6 +201,15 @@ def _register(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _registered(challenge: Challenge, place: PagePlace) -> View:
+    return RegisteredPage(
+        login_url=place.restart_url,
+        email=challenge.fields.get("email", ""),
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
 def _forgotten_password(challenge: Challenge, place: PagePlace) -> View:
     return ResetPasswordPage(
         action=place.action,
@@ -353,6 +363,7 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.CONFIGURE_OTP: _new_device,
     FormName.UPDATE_PROFILE: _profile,
     FormName.REGISTER: _register,
+    FormName.REGISTERED: _registered,
     FormName.RESET_PASSWORD: _forgotten_password,
     FormName.RESET_MAIL_SENT: _reset_mail_sent,
     FormName.RESET_OTP: _reset_device,

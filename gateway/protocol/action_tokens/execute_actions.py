@@ -38,9 +38,7 @@ class ExecuteActionsLink:
     def check(self, visit: LinkVisit) -> None:
         redirect_target(visit)
         require_same_address(visit, _ADDRESS_CHANGED)
-        rules = visit.request.realm.sign_in
-        offered = rules.action_order.keys() - rules.off
-        if not offered >= set(visit.token.actions):
+        if not all(map(visit.request.realm.sign_in.offers, visit.token.actions)):
             raise refused_link(
                 PageMessage.invalidTokenRequiredActions,
                 EventError.RESOLVE_REQUIRED_ACTIONS,

@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import ClientEntry, Directory
-from gateway.domain.ports.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.protocol.authorization.request import (
     AuthorizationRequest,

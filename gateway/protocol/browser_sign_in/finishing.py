@@ -1,14 +1,25 @@
 """The end of a sign-in: whose it may be, and what the client gets."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.authentication.engine import PageExpired, SignedIn, Step
+from gateway.domain.authentication import MessageKey
+from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import Prompt
-from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
+from gateway.protocol.browser_sign_in.browser import Browser
+from gateway.protocol.browser_sign_in.outcomes import (
+    AlreadySignedIn,
+    Respond,
+    SignInResponse,
+    Stop,
+)
+from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.visit import Visit, note_changes
 from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import (
     ConsentDetail,
@@ -106,3 +117,24 @@ def is_hinted(asked: SignInRequest, user_id: str) -> bool:
     """Tell whether the user is the one of `id_token_hint`, where the request has one."""
     hint = asked.hinted_user
     return hint is None or is_subject(hint, asked.client.client, user_id)
+
+
+async def without_sign_in(
+    purposes: Purposes, request: ProtocolRequest, browser: Browser, client_data: Mapping[str, str]
+) -> AlreadySignedIn | Stop:
+    """Answer a form of a sign-in of which the browser has kept nothing.
+
+    Raises the error for the client to which a signed-in user is sent back, and PageError where
+    `client_data` names no address of the client.
+    """
+    client_id = request.parameters.get("client_id")
+    request.event.begin(EventType.LOGIN)
+    if browser.identity is not None and client_id is not None and client_data:
+        purpose = await purposes.sent_back(request, client_id, client_data)
+        error, text = "temporarily_unavailable", "authentication_expired"
+        raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
+    if browser.identity is not None:
+        request.event.withdraw()
+        return AlreadySignedIn()
+    request.event.fail(EventError.COOKIE_NOT_FOUND)
+    return Stop(MessageKey.COOKIE_NOT_FOUND)

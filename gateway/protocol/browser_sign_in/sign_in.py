@@ -8,29 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.authentication.authenticators.reset_links import proven_by_link
-from gateway.authentication.engine import (
-    Challenged,
-    Ended,
-    Refused,
-    SignedIn,
-    Step,
-)
+from gateway.authentication.engine import Challenged, Ended, Refused, SignedIn, Step
 from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined
 from gateway.authentication.resumable_sign_in import ResumableSignIn
-from gateway.domain.authentication import (
-    AuthenticationSession,
-    MessageKey,
-    Stage,
-)
+from gateway.domain.authentication import AuthenticationSession, MessageKey, Stage
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.protocol.account_console import AccountVisit
-from gateway.protocol.authorization import (
-    AuthorizationRequest,
-    Prompt,
-)
+from gateway.protocol.authorization import AuthorizationRequest, Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.finishing import (
     completed,
@@ -39,12 +26,11 @@ from gateway.protocol.browser_sign_in.finishing import (
     is_hinted,
     note_account_changes,
     with_new_session,
+    without_sign_in,
 )
 from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
-    AlreadySignedIn,
     AskConsent,
-    Inform,
     Outcome,
     Respond,
     Stop,
@@ -54,6 +40,7 @@ from gateway.protocol.browser_sign_in.step_outcomes import (
     challenged,
     closed,
     different_user,
+    ended,
     expired,
     refused,
     unusable,
@@ -291,16 +278,7 @@ class BrowserSignIn:
                 return Stop(MessageKey.ACTION_EXPIRED, purpose.asked.client.client)
             outcome = await self._begin(Visit(request, purpose, browser, is_new=True))
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
-        request.event.begin(EventType.LOGIN)
-        if browser.identity is not None and client_id is not None and client_data:
-            purpose = await self._purposes.sent_back(request, client_id, client_data)
-            error, text = "temporarily_unavailable", "authentication_expired"
-            raise purpose.refusal(error, EventError.EXPIRED_CODE, text)
-        if browser.identity is not None:
-            request.event.withdraw()
-            return AlreadySignedIn()
-        request.event.fail(EventError.COOKIE_NOT_FOUND)
-        return Stop(MessageKey.COOKIE_NOT_FOUND)
+        return await without_sign_in(self._purposes, request, browser, client_data)
 
     async def _visit(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -350,8 +328,7 @@ class BrowserSignIn:
                 return refused(visit, step.error)
             case Ended():
                 await self._sign_ins.end(step.session)
-                visit.request.event.withdraw()
-                return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
+                return ended(visit, step)
         return expired(visit, step.session)
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:

@@ -4,13 +4,13 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
-from gateway.authentication.engine import Challenged
+from gateway.authentication.engine import Challenged, Ended
 from gateway.authentication.errors import AccountNotSetUp, ActionForbidden, SignInRefused
 from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.protocol.authorization import Prompt
-from gateway.protocol.browser_sign_in.outcomes import AskUser, Expired, Outcome, Stop
+from gateway.protocol.browser_sign_in.outcomes import AskUser, Expired, Inform, Outcome, Stop
 from gateway.protocol.browser_sign_in.visit import Visit, note_failure
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
@@ -106,3 +106,9 @@ def expired(visit: Visit, session: AuthenticationSession) -> Expired:
     """Return the page of a form that belongs to another step."""
     visit.request.event.withdraw()
     return Expired(session, visit.asked)
+
+
+def ended(visit: Visit, step: Ended) -> Inform:
+    """Return the page of a sign-in that has ended with the account."""
+    visit.request.event.withdraw()
+    return Inform(step.message, visit.client, locale=step.locale, signs_out=True)

@@ -15,7 +15,7 @@ from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.logout_notices import LogoutNotice
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.directory import Directory, RealmEntry
-from gateway.domain.ports.remote_documents import NoticeNotReceived, NoticeSender
+from gateway.domain.ports.outgoing.remote_documents import NoticeNotReceived, NoticeSender
 from gateway.domain.ports.storage import Database
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.logout.logout_tokens import logout_token

@@ -29,7 +29,7 @@ from gateway.admin.registration import (
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import ClientAuthenticator

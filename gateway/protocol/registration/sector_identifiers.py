@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.admin.clients import sector_problem
 from gateway.admin.registration import RegistrationRefused
-from gateway.domain.ports.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 
 _INVALID: Final = "invalid_client_metadata"
 

@@ -194,7 +194,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting("loginTheme", "login_theme", _NAME, public=True),
     StoredOnly("accountTheme", None, _NAME, public=True),
     StoredOnly("adminTheme", None, _NAME, public=True),
-    StoredOnly("emailTheme", None, _NAME, public=True),
+    Setting("emailTheme", "email_theme", _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),
     _events("eventsExpiration", "expiration", Duration(), omit_empty=True),
     _events("eventsListeners", "listeners", TextList()),

@@ -146,7 +146,10 @@ EVENTS: Final = (
         "eventsListeners",
         "listeners that receive events",
         _SPECIFIED,
-        "tests/http/test_admin_events.py::test_the_configuration_is_changed",
+        (
+            "tests/http/test_event_listeners.py"
+            "::test_a_listener_receives_events_while_the_realm_names_it"
+        ),
     ),
     (
         "adminEventsEnabled",
@@ -275,6 +278,15 @@ SHOWN: Final = (
         (
             "tests/http/test_login_themes.py"
             "::test_a_theme_is_served_and_listed_for_clients_that_look_it_up"
+        ),
+    ),
+    (
+        "emailTheme",
+        "theme of the realm's mails",
+        _REPRESENTATION,
+        (
+            "tests/http/test_mail_themes.py"
+            "::test_a_realm_names_the_theme_of_its_mails_and_any_other_name_is_the_built_in_design"
         ),
     ),
     (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gateway.crypto.keys import RegisteredClientEncrypters
 from gateway.domain.clients import Client
-from gateway.domain.ports.remote_documents import NoRemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import NoRemoteDocuments
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.response_modes import (

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing import AddressPolicy, GuardedHttpClient, Response
 from gateway.outgoing.http_client import ClientLimits
 from gateway.outgoing.target import parse_target

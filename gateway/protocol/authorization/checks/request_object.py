@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.domain.clients import ANY_ALGORITHM, Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.errors import PageError, invalid_request_page
 from gateway.protocol.authorization.parameters import PARAMETERS, text_of

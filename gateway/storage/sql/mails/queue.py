@@ -146,6 +146,8 @@ def _content(mail: Mail) -> str:
             "locale": mail.locale,
             "arguments": mail.arguments,
             "link": mail.link,
+            # A gateway of the version before reads mails without a theme alone.
+            **({"theme": mail.theme} if mail.theme else {}),
         }
     )
 

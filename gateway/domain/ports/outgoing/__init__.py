@@ -1,0 +1,1 @@
+"""Requests to servers that others name: documents of clients, mail servers, webhooks."""

@@ -1,0 +1,69 @@
+"""A mail that is asked for costs the same for every name.
+
+Attack: D11. Compared is the processor time of this process and its threads, as for passwords.
+"""
+
+import random
+import time
+from collections.abc import AsyncIterator
+from statistics import median
+
+import pytest
+
+from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.domain.authentication import FormName
+from gateway.domain.keys import SecretAlgorithm
+from gateway.domain.realm import Smtp
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.password_logins import Gateway, store_user
+from tests.support.redis_server import RedisServer
+from tests.support.set_clock import SetClock
+from tests.support.stepwise_sign_ins import Browser, required, rules, shown
+from tests.support.storage import StoredDatabase
+from tests.support.stored_values import NOW, realm, store_realms
+
+ROUNDS = 24
+"""Of 4 kinds: fewer than an address may ask for in an hour."""
+_ALIKE = 1.4
+"""More than the noise of a busy machine, less than a mail that is not written (measured: 3)."""
+REALM = realm("demo", smtp=Smtp({"host": "mail.test", "from": "realm@mail.test"}))
+FLOW = rules(required("reset-credentials-choose-user"), required("reset-credential-email"))
+
+
+@pytest.fixture
+async def database(
+    sqlite_database: StoredDatabase, secrets_at_rest: object
+) -> AsyncIterator[SqlDatabase]:
+    opened = SqlDatabase(sqlite_database.url, secrets_at_rest)  # type: ignore[arg-type] # the fixture's
+    await store_realms(opened, "demo")
+    for number in range(ROUNDS):
+        await store_user(opened, f"known-{number}")
+        await store_user(opened, f"disabled-{number}", enabled=False)
+        await store_user(opened, f"silent-{number}", email=None)
+    yield opened
+    await opened.dispose()
+
+
+async def test_a_mail_costs_the_same_for_every_name(
+    database: SqlDatabase, redis_server: RedisServer
+) -> None:
+    gateway = Gateway(database, redis_server, SetClock(NOW))
+    factory = PyJwtKeyFactory()
+    secret = factory.generate("demo-id", "demo", SecretAlgorithm.HS512, NOW)
+    kinds = ("known", "disabled", "silent", "nobody")
+    costs: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for number in range(ROUNDS):
+        for kind in random.sample(kinds, len(kinds)):
+            browser = Browser(gateway, realm=REALM, sign_in=FLOW)
+            browser.keys = factory.ring((secret,))
+            await browser.begin()
+            begin = time.process_time()
+            step = await browser.submit(username=f"{kind}-{number}")
+            costs[kind].append(time.process_time() - begin)
+            assert shown(step) == (FormName.RESET_MAIL_SENT, "emailSentMessage")
+    medians = {kind: median(taken) for kind, taken in costs.items()}
+    assert max(medians.values()) < _ALIKE * min(medians.values()), medians
+    async with database.read() as stores:
+        waiting = await stores.mails.list("demo-id", 0, 1_000)
+    assert len(waiting) == ROUNDS, "users who have an address get a mail, and no one else"
+    await gateway.close()
