@@ -29,11 +29,12 @@ _FEATURES: Final = (
     ("KERBEROS", "Kerberos", False),
     ("ORGANIZATION", "Organization support within realms", False),
     ("PAR", "OAuth 2.0 Pushed Authorization Requests (PAR)", False),
+    ("PASSKEYS", "Passkeys", True),
     ("RECOVERY_CODES", "Recovery codes", False),
     ("STEP_UP_AUTHENTICATION", "Step-up Authentication", False),
     ("TOKEN_EXCHANGE_STANDARD_V2", "Standard Token Exchange version 2", False),
     ("UPDATE_EMAIL", "Update Email Action", False),
-    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", False),
+    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", True),
 )
 """Keycloak's features that clients ask for, and which of them are here."""
 
