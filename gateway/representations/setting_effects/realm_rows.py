@@ -44,7 +44,6 @@ _POLICY: Final[Mapping[str, Any]] = {
     ]
 }
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "accountTheme",
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
     "nothing: it is not part of this product": "adminTheme requiredCredentials"
