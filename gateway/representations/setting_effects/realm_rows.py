@@ -163,7 +163,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
             "Display only": "displayName displayNameHtml",
-            "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
+            "There is no such page": "welcomeTheme firstBrokerLoginFlowId",
             "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",
