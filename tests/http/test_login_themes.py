@@ -53,13 +53,13 @@ def test_the_account_console_may_have_a_theme_of_its_own(tmp_path: Path) -> None
     with start_gateway(tmp_path, themes=tmp_path / "themes") as gateway, gateway.client() as http:
         answer = http.post("/realms/master/protocol/openid-connect/token", data=ADMIN)
         bearer = {"Authorization": f"Bearer {answer.json()['access_token']}"}
-        browser = SignInBrowser(http, "master")
+        browser = SignInBrowser(http, "master", public_url="https://localhost:8443")
         browser.submit(
             browser.get("/realms/master/account"),
             username=ADMIN["username"],
             password=ADMIN["password"],
         )
-        for named, used in (("other", "other"), ("keycloak.v3", None), (None, "acme")):
+        for named, used in ((None, "acme"), ("other", "other"), ("keycloak.v3", None)):
             themes = {"loginTheme": "acme", "accountTheme": named}
             http.put("/admin/realms/master", json=themes, headers=bearer)
             page = browser.get("/realms/master/account").html
