@@ -417,7 +417,7 @@ def test_credentials_are_listed_by_type_without_their_secrets(account: OwnAccoun
 
 @pytest.mark.usefixtures("ann")
 def test_passkeys_are_listed_where_the_sign_in_accepts_them(account: OwnAccount) -> None:
-    """Without a step of their own. Keycloak: UsernamePasswordFormFactory."""
+    """Without a step of their own. Keycloak: 17.4."""
     token = account.token("ann")
     policy = "webAuthnPolicyPasswordless"
     assert account.get("/credentials?type=webauthn-passwordless", token) == []
