@@ -1,4 +1,4 @@
-"""Counts of what anonymous callers do, in Redis. attacks: D5."""
+"""Counts of what anonymous callers do, in Redis. attacks: D10."""
 
 from collections.abc import AsyncIterator
 from typing import Final
