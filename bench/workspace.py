@@ -30,6 +30,7 @@ class Plan:
     users: int
     imported_users: int
     events: int
+    mails: int
     timed_logins: int
     """Of each kind of refusal."""
     configured_users: int
@@ -55,6 +56,7 @@ DEFAULT = Plan(
     users=1_000_000,
     imported_users=100_000,
     events=1_000_000,
+    mails=100_000,
     timed_logins=2_000,
     configured_users=1_000,
     hostile_requests=100_000,
@@ -75,6 +77,7 @@ QUICK = Plan(
     users=100_000,
     imported_users=20_000,
     events=300_000,
+    mails=2_000,
     timed_logins=400,
     configured_users=100,
     hostile_requests=5_000,
@@ -95,6 +98,7 @@ FULL = Plan(
     users=1_000_000,
     imported_users=100_000,
     events=10_000_000,
+    mails=100_000,
     timed_logins=2_000,
     configured_users=1_000,
     hostile_requests=100_000,

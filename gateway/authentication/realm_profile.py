@@ -78,7 +78,7 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
     """
     login = entry.realm.login
     if entry.sign_in.offers(UPDATE_EMAIL):
-        is_locked = user is None or bool(user.email)
+        is_locked = user is None or bool(user.email and user.email.strip())
     else:
         is_locked = login.registration_email_as_username and not login.edit_username_allowed
     return locked_names(login) | ({EMAIL} if is_locked else frozenset())

@@ -16,24 +16,25 @@ COMPATIBLE_WITH: Final = "26.7.3"
 """The version of Keycloak whose API this is: clients decide by it what to send."""
 _FEATURES: Final = (
     ("ADMIN_API", "Admin API", True),
-    ("ACCOUNT_API", "Account Management REST API", False),
+    ("ACCOUNT_API", "Account Management REST API", True),
     ("ACCOUNT_V3", "Account Console version 3", False),
     ("ADMIN_FINE_GRAINED_AUTHZ_V2", "Fine-Grained Admin Permissions version 2", False),
     ("ADMIN_V2", "New Admin Console", False),
     ("AUTHORIZATION", "Authorization Service", False),
     ("CIBA", "OpenID Connect Client Initiated Backchannel Authentication (CIBA)", False),
     ("CLIENT_POLICIES", "Client configuration policies", False),
-    ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", False),
+    ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", True),
     ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", False),
     ("IMPERSONATION", "Ability for admins to impersonate users", False),
     ("KERBEROS", "Kerberos", False),
     ("ORGANIZATION", "Organization support within realms", False),
-    ("PAR", "OAuth 2.0 Pushed Authorization Requests (PAR)", False),
-    ("RECOVERY_CODES", "Recovery codes", False),
-    ("STEP_UP_AUTHENTICATION", "Step-up Authentication", False),
+    ("PAR", "OAuth 2.0 Pushed Authorization Requests (PAR)", True),
+    ("PASSKEYS", "Passkeys", True),
+    ("RECOVERY_CODES", "Recovery codes", True),
+    ("STEP_UP_AUTHENTICATION", "Step-up Authentication", True),
     ("TOKEN_EXCHANGE_STANDARD_V2", "Standard Token Exchange version 2", False),
-    ("UPDATE_EMAIL", "Update Email Action", False),
-    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", False),
+    ("UPDATE_EMAIL", "Update Email Action", True),
+    ("WEB_AUTHN", "W3C Web Authentication (WebAuthn)", True),
 )
 """Keycloak's features that clients ask for, and which of them are here."""
 
@@ -48,8 +49,10 @@ _THEMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Names of Keycloak's themes by kind, which clients look up before they store one.
 
-There are no pages yet: a theme is stored with the realm, and none changes what is shown.
+All of them are the built-in design.
 """
+_OF_OPERATORS: Final = frozenset({"account", "email", "login"})
+"""The kinds that a theme of the operator may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +129,12 @@ def render_cryptography() -> dict[str, Any]:
     }
 
 
-def render_themes(login_themes: Collection[str]) -> dict[str, Any]:
-    """Return the themes that a realm may name; `login_themes` are those of the operator."""
-    every = {**_THEMES, "login": tuple(dict.fromkeys((*_THEMES["login"], *login_themes)))}
+def render_themes(themes: Collection[str]) -> dict[str, Any]:
+    """Return the themes that a realm may name; `themes` are those of the operator."""
+    every = {
+        kind: tuple(dict.fromkeys((*names, *themes))) if kind in _OF_OPERATORS else names
+        for kind, names in _THEMES.items()
+    }
     return {kind: [{"name": name} for name in names] for kind, names in every.items()}
 
 

@@ -45,14 +45,18 @@ class _Places(Generic[Claimed]):
         self._words = words
         self._group = group
         self._running: dict[asyncio.Task[None], str] = {}
+        self.is_limited = False
+        """Whether something may be due that had no place."""
 
     async def fill(self) -> bool:
-        """Begin what is due; return whether more may be due. Raises StoreUnavailable."""
-        most = min(AT_ONCE - len(self._running), OF_REALM)
-        if most <= 0:
-            return True
+        """Begin what is due; return whether more may be due now. Raises StoreUnavailable."""
         of_realm = Counter(self._running.values())
         busy = sorted(realm for realm, number in of_realm.items() if number >= OF_REALM)
+        largest = max((number for number in of_realm.values() if number < OF_REALM), default=0)
+        most = min(AT_ONCE - len(self._running), OF_REALM - largest)
+        self.is_limited = bool(busy) or most <= 0
+        if most <= 0:
+            return False
         claimed = await self._deliveries.claim(most, busy)
         for each in claimed:
             task = self._group.create_task(self._deliver(each))
@@ -61,10 +65,11 @@ class _Places(Generic[Claimed]):
         return len(claimed) == most
 
     async def wait_for_room(self, longest: timedelta) -> None:
-        """Wait until half of the places are free: a claim takes several deliveries."""
+        """Wait until half of what is under way has ended: a claim takes several deliveries."""
+        enough = len(self._running) // 2
         with suppress(TimeoutError):
             async with asyncio.timeout(longest.total_seconds()):
-                while len(self._running) > AT_ONCE - OF_REALM:
+                while len(self._running) > enough:
                     await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
 
     async def _deliver(self, claimed: Claimed) -> None:
@@ -97,6 +102,8 @@ async def run_deliveries(
                 continue
             available = True
             if more:
+                continue
+            if places.is_limited:
                 await places.wait_for_room(interval)
             else:
                 await asyncio.sleep(interval.total_seconds())

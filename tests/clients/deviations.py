@@ -70,8 +70,12 @@ DEVIATIONS: Final[tuple[Deviation, ...]] = (
         "Authorization services (UMA)",
     ),
     Deviation(f"* {_REALM}/*/management/permissions", "", Reason.LEFT_OUT, "Fine-grained rights"),
-    Deviation(f"PUT {_REALM}/users/{{id}}/execute-actions-email", "", Reason.LATER, "Mail"),
-    Deviation(f"PUT {_REALM}/users/{{id}}/send-verify-email", "", Reason.LATER, "Mail"),
+    Deviation(
+        f"PUT {_REALM}/users/{{id}}/execute-actions-email",
+        "errorMessage",
+        Reason.OWN,
+        "Why the realm cannot send mails",
+    ),
     Deviation(f"POST {_REALM}/users/{{id}}/impersonation", "", Reason.LATER, "Sign-in by browser"),
     Deviation(
         f"POST {_OIDC}/token",

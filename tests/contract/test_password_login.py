@@ -526,6 +526,7 @@ async def test_every_refusal_is_of_the_drawn_tree() -> None:
         "AccountNotSetUp",
         "AccessDenied",
         "ActionDeclined",
+        "ActionForbidden",
         "SessionLimitExceeded",
         "CertificateRejected",
         "LevelNotReached",

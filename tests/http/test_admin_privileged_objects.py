@@ -297,6 +297,7 @@ NAMING: Final[Mapping[str, bool]] = {
 UNNAMED: Final = frozenset(
     {
         "PUT /users/{user_id}/disable-credential-types",
+        "PUT /users/{user_id}/execute-actions-email",
         "POST /authentication/flows/{alias}/copy",
         "POST /authentication/flows/{alias}/executions/execution",
         "POST /authentication/flows/{alias}/executions/flow",

@@ -75,11 +75,11 @@ def test_themes_are_named_as_clients_look_them_up(administration: Administration
     themes = info(administration)["themes"]
     named = {kind: {theme["name"] for theme in listed} for kind, listed in themes.items()}
     assert named == {
-        "account": {"base", "keycloak.v3"},
+        "account": {"base", "keycloak.v3", "acme"},
         "admin": {"base", "keycloak.v2"},
         "common": {"keycloak"},
-        "email": {"base", "keycloak"},
-        "login": {"base", "keycloak", "keycloak.v2"},
+        "email": {"base", "keycloak", "acme"},
+        "login": {"base", "keycloak", "keycloak.v2", "acme"},
         "welcome": {"keycloak"},
     }
 

@@ -410,5 +410,7 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
         *("auth-password-form", "auth-otp-form", "conditional-level-of-authentication"),
         "auth-recovery-authn-code-form",
         *("webauthn-authenticator", "webauthn-authenticator-passwordless"),
+        *("reset-credentials-choose-user", "reset-credential-email"),
+        *("reset-password", "reset-otp"),
     }
     assert "cannot act" in found["auth-spnego"]["operationalInfo"]["limitation"]

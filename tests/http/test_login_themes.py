@@ -4,6 +4,7 @@ from pathlib import Path
 
 from gateway.http.pages import load_designs
 from tests.support.gateway_process import start_gateway
+from tests.support.sign_in_browser import SignInBrowser
 
 ADMIN = {
     "grant_type": "password",
@@ -25,8 +26,10 @@ def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path
         assert "immutable" in found.headers["cache-control"]
         answer = http.post("/realms/master/protocol/openid-connect/token", data=ADMIN)
         bearer = {"Authorization": f"Bearer {answer.json()['access_token']}"}
-        listed = http.get("/admin/serverinfo", headers=bearer).json()["themes"]["login"]
-        assert {"name": "acme"} in listed
+        listed = http.get("/admin/serverinfo", headers=bearer).json()["themes"]
+        assert [kind for kind in listed if {"name": "acme"} in listed[kind]] == [
+            *("account", "email", "login")
+        ]
         uri = "https://app.example.test/"
         for client_id, attributes in (("plain", {}), ("themed", {"login_theme": "acme"})):
             client = {"clientId": client_id, "redirectUris": [uri], "attributes": attributes}
@@ -40,6 +43,28 @@ def test_a_theme_is_served_and_listed_for_clients_that_look_it_up(tmp_path: Path
             asked = {"response_type": "code", "client_id": "plain", "redirect_uri": uri}
             page = http.get("/realms/master/protocol/openid-connect/auth", params=asked)
             assert ("/themes/acme/theme.css" in page.text) is (theme == "acme")
+
+
+def test_the_account_console_may_have_a_theme_of_its_own(tmp_path: Path) -> None:
+    for theme in ("acme", "other"):
+        static = tmp_path / f"themes/{theme}/static"
+        static.mkdir(parents=True)
+        (static / "theme.css").write_text(":root{--radius:0}")
+    with start_gateway(tmp_path, themes=tmp_path / "themes") as gateway, gateway.client() as http:
+        answer = http.post("/realms/master/protocol/openid-connect/token", data=ADMIN)
+        bearer = {"Authorization": f"Bearer {answer.json()['access_token']}"}
+        browser = SignInBrowser(http, "master", public_url="https://localhost:8443")
+        browser.submit(
+            browser.get("/realms/master/account"),
+            username=ADMIN["username"],
+            password=ADMIN["password"],
+        )
+        for named, used in ((None, "acme"), ("other", "other"), ("keycloak.v3", None)):
+            themes = {"loginTheme": "acme", "accountTheme": named}
+            http.put("/admin/realms/master", json=themes, headers=bearer)
+            page = browser.get("/realms/master/account").html
+            found = [theme for theme in ("acme", "other") if f"/themes/{theme}/theme.css" in page]
+            assert found == [used] * (used is not None)
 
 
 def test_a_theme_with_a_mistake_ends_the_start_with_its_place(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ NOT_REGISTERED: Final = "The key could not be registered."
 REJECTED: Final = "The sign-in with this key was not accepted."
 NOT_USED: Final = "No key was used. Please try again."
 FOREIGN: Final = "This key belongs to another user."
+OTHER_MODEL: Final = "f8a011f3-8c0a-4d15-8006-17111f9edc7e"
 ELSEWHERE: Final = "https://evil.test"
 NUMBERS: Final = count()
 """Names of users that differ."""
@@ -307,26 +308,27 @@ def test_a_response_is_taken_once_and_a_key_is_registered_once(keys: SignInRealm
 
 
 @pytest.mark.parametrize(
-    ("attestation", "model", "wrong", "is_taken"),
+    ("attestation", "own", "attested", "wrong", "is_taken"),
     [
-        ("packed", MODEL, Wrong(), True),
-        ("packed", "f8a011f3-8c0a-4d15-8006-17111f9edc7e", Wrong(), False),
-        ("packed", MODEL, Wrong(signature=bytes(70)), False),
-        ("packed self", MODEL, Wrong(), False),
-        ("none", MODEL, Wrong(), False),
-        ("pocket", MODEL, Wrong(), False),
+        ("packed", MODEL, MODEL, Wrong(), True),
+        ("packed", OTHER_MODEL, OTHER_MODEL, Wrong(), False),
+        ("packed", MODEL, OTHER_MODEL, Wrong(), False),
+        ("packed", MODEL, MODEL, Wrong(signature=bytes(70)), False),
+        ("packed self", MODEL, MODEL, Wrong(), False),
+        ("none", MODEL, MODEL, Wrong(), False),
+        ("pocket", MODEL, MODEL, Wrong(), False),
     ],
 )
 def test_acceptable_models_are_those_that_their_maker_attests(
-    keys: SignInRealm, attestation: str, model: str, wrong: Wrong, *, is_taken: bool
+    keys: SignInRealm, attestation: str, own: str, attested: str, wrong: Wrong, *, is_taken: bool
 ) -> None:
-    own = SoftwareAuthenticator(aaguid=MODEL)
+    authenticator = SoftwareAuthenticator(aaguid=own)
     name = f"attested-{next(NUMBERS)}"
     policy = {"AcceptableAaguids": [MODEL.upper()], "AttestationConveyancePreference": "direct"}
     with _policy(keys, "", **policy):
         user, browser, page = _registering(keys, name)
         assert options(page, "register")["attestation"] == "direct"
-        fields = own.register(page, wrong, attestation=attestation, model=model)
+        fields = authenticator.register(page, wrong, attestation=attestation, model=attested)
         done = _send(browser, page, fields, "register")
     assert (done.status == 302) is is_taken, done.text
     assert len(_held(keys, user)) == is_taken
@@ -527,6 +529,23 @@ def test_a_passkey_signs_in_its_user_without_a_name(keys: SignInRealm) -> None:
     assert login["details"]["username"] == "bert"
     verified = "web_authn_authenticator_user_verification_checked"
     assert login["details"][verified] == "true"
+
+
+def test_a_key_that_was_removed_finishes_no_sign_in(keys: SignInRealm) -> None:
+    """Who has taken it waits at a page while its owner removes it."""
+    user, own = _with_key(keys, "robbed", PASSWORDLESS)
+    keys.realm.change("PUT", user, {"requiredActions": ["UPDATE_PASSWORD"]})
+    browser = keys.browser()
+    page = browser.open("nameless")
+    page = _send(browser, page, own.sign(page, userHandle=own.user_handle))
+    assert page.id == "login-update-password"
+    [held] = _held(keys, user, PASSWORDLESS)
+    keys.realm.change("DELETE", f"{user}/credentials/{held['id']}")
+    chosen = {"password-new": "another-Passw0rd", "password-confirm": "another-Passw0rd"}
+    again = browser.submit(page, **chosen)
+    assert again.id == "webauthn-authenticate"
+    assert again.message == "Please re-authenticate to continue"
+    assert keys.realm.get(user)["requiredActions"] == ["UPDATE_PASSWORD"]
 
 
 def test_a_handle_of_nobody_or_of_another_realm_signs_in_nobody(

@@ -1,4 +1,4 @@
-"""The password that a sign-in has proven counts while it is the password of the user.
+"""The password or key that a sign-in has proven counts while it is one of the user.
 
 A page may wait for minutes after the form of the password. A sign-in with a former password must
 not end in a session: the user, or an administrator, has set another one to stop it (attacks: D8).
@@ -13,6 +13,8 @@ from gateway.domain.users import Credential
 
 _NOTE: Final = "proven-password"
 """The note with the instant at which the proven password was set, in milliseconds since 1970."""
+_KEYS_NOTE: Final = "proven-keys"
+"""The note with the ids of the credentials of proven keys, separated by spaces."""
 
 
 def note_password(sign_in: SignIn, credential: Credential) -> None:
@@ -20,15 +22,24 @@ def note_password(sign_in: SignIn, credential: Credential) -> None:
     sign_in.note(_NOTE, _instant(credential))
 
 
+def note_key(sign_in: SignIn, credential: Credential) -> None:
+    """Note that the user has presented this security key or passkey."""
+    keys = {*sign_in.notes.get(_KEYS_NOTE, "").split(), credential.id}
+    sign_in.note(_KEYS_NOTE, " ".join(sorted(keys)))
+
+
 def has_password(session: AuthenticationSession) -> bool:
-    """Tell whether a password was proven in an earlier request."""
-    return _NOTE in session.notes
+    """Tell whether a password or a key was proven in an earlier request."""
+    return _NOTE in session.notes or _KEYS_NOTE in session.notes
 
 
 def is_former(session: AuthenticationSession, account: Account) -> bool:
-    """Tell whether the proven password is no longer that of `account`, with its credentials."""
-    current = account.password
-    return current is None or session.notes.get(_NOTE) != _instant(current)
+    """Tell whether `account`, with its credentials, no longer has the proven password or key."""
+    keys = set(session.notes.get(_KEYS_NOTE, "").split())
+    if not keys <= {one.id for one in account.credentials or ()}:
+        return True
+    proven, current = session.notes.get(_NOTE), account.password
+    return proven is not None and (current is None or proven != _instant(current))
 
 
 def password_mark(account: Account) -> str:

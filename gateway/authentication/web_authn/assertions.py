@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.authentication.accounts import Account, Accounts, unknown_account
+from gateway.authentication.engine.proven_password import note_key
 from gateway.authentication.engine.sign_in import Form, Result, SecretCheck, SignIn
 from gateway.authentication.errors import InvalidUserCredentials
 from gateway.authentication.web_authn.relying_party import (
@@ -110,15 +111,16 @@ class KeyCheck:
             error = EventError.DIFFERENT_USER_AUTHENTICATED
             return _refused(sign_in, again, MessageKey.KEY_OF_DIFFERENT_USER, error)
         presented = self._presented(sign_in, keys, challenge, form)
-        account = sign_in.account
+        held = None if presented is None else _held(keys, sign_in.account, presented)
 
         async def prove(admitted: bool) -> bool:  # noqa: FBT001 - a callback
-            held = None if presented is None else _held(keys, account, presented)
             if presented is None or held is None:
                 return False
             return await self._is_right(sign_in, held, presented, admitted=admitted)
 
         def succeeded() -> None:
+            if held is not None:
+                note_key(sign_in, held.credential)
             if not was_known:
                 sign_in.attempted_username = sign_in.user.username
 

@@ -115,6 +115,8 @@ class Realm:
     localization: Localization = field(default_factory=Localization)
     login_theme: str | None = None
     """`loginTheme`: the theme of the sign-in pages; None is the built-in design."""
+    account_theme: str | None = None
+    """`accountTheme`: the theme of the account console; None is that of the sign-in pages."""
     email_theme: str | None = None
     """`emailTheme`: the theme of mails; None is the built-in design."""
     default_role: str = ""

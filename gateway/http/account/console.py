@@ -185,4 +185,5 @@ class Console:
         wishes = replace(request.wishes, user=caller.user.user.locale)
         url = account_url(request.protocol.issuer, page)
         realm = request.protocol.realm.realm
-        return await self._pages.page(view, realm, wishes, client=client, url=url)
+        theme = realm.account_theme
+        return await self._pages.page(view, realm, wishes, client=client, theme=theme, url=url)

@@ -27,13 +27,17 @@ class PageReplies:
         *,
         status: int = HTTPStatus.OK,
         client: Client | None = None,
+        theme: str | None = None,
         url: str | None = None,
     ) -> Reply:
-        """Return a page; `url` is that of the page itself, to show it in another language."""
+        """Return a page; `url` is that of the page itself, to show it in another language.
+
+        Without `theme` it has that of the client, or of the realm.
+        """
         visit = PageVisit(
             realm=realm,
             wishes=wishes,
-            theme="" if client is None else client.display.theme,
+            theme=theme or ("" if client is None else client.display.theme),
             language_url=None if url is None else _in_language(url),
         )
         return await self._pages.reply(view, visit, HTTPStatus(status))

@@ -192,7 +192,7 @@ REALM_FIELDS: Final[tuple[Setting | StoredOnly, ...]] = (
     Setting("browserSecurityHeaders", "security_headers", SecurityHeadersMap()),
     Setting("smtpServer", "smtp", SmtpMap()),
     Setting("loginTheme", "login_theme", _NAME, public=True),
-    StoredOnly("accountTheme", None, _NAME, public=True),
+    Setting("accountTheme", "account_theme", _NAME, public=True),
     StoredOnly("adminTheme", None, _NAME, public=True),
     Setting("emailTheme", "email_theme", _NAME, public=True),
     _events("eventsEnabled", "enabled", Flag()),

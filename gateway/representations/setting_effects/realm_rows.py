@@ -44,7 +44,6 @@ _POLICY: Final[Mapping[str, Any]] = {
     ]
 }
 _WAITING: Final[Mapping[str, str]] = {
-    "pages": "accountTheme",
     "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
     "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
     "nothing: it is not part of this product": "adminTheme requiredCredentials"
@@ -164,7 +163,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 " cibaAuthRequestedUserHint shortVerificationUri"
             ),
             "Display only": "displayName displayNameHtml",
-            "Waits for pages": "welcomeTheme firstBrokerLoginFlowId",
+            "There is no such page": "welcomeTheme firstBrokerLoginFlowId",
             "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",

@@ -281,6 +281,12 @@ SHOWN: Final = (
         ),
     ),
     (
+        "accountTheme",
+        "theme of the account console; that of the sign-in pages where it is not given",
+        _REPRESENTATION,
+        "tests/http/test_login_themes.py::test_the_account_console_may_have_a_theme_of_its_own",
+    ),
+    (
         "emailTheme",
         "theme of the realm's mails",
         _REPRESENTATION,

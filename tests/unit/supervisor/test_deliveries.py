@@ -76,10 +76,17 @@ async def test_a_realm_whose_server_hangs_takes_half_of_the_places() -> None:
     await _end(task)
 
 
+async def test_places_of_a_realm_are_filled_again_without_a_pause() -> None:
+    waiting = _Waiting(_items("quick", 10 * AT_ONCE))
+    task = await _run_until_idle(waiting)
+    assert len(waiting.sent) == 10 * AT_ONCE
+    await _end(task)
+
+
 async def test_no_more_are_under_way_than_there_are_places() -> None:
     waiting = _Waiting(_items("hanging", 5 * AT_ONCE))
     task = await _run_until_idle(waiting)
-    assert len(waiting.begun) <= AT_ONCE
+    assert len(waiting.begun) == OF_REALM
     await _end(task)
 
 

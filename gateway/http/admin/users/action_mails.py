@@ -31,7 +31,7 @@ def action_mail_operations(mails: UserActionMails) -> tuple[Operation, ...]:
             "/execute-actions-email",
             "Send a user a mail with a link to perform required actions",
             lambda r: _execute_actions(mails, r),
-            body=Body("[string]", Media.JSON, required=False),
+            body=Body(media=Media.JSON, required=False),
             query=(*_LINK, _LIFESPAN),
         ),
         rows.put(

@@ -40,19 +40,9 @@ class SqlMails:
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:
-        mail = queued.mail
         if await self._reaches_a_limit(queued):
             return False
-        row = {
-            "realm_id": mail.realm_id,
-            "id": mail.id,
-            "user_id": queued.user_id,
-            "kind": mail.kind.value,
-            "content": self._secrets.seal(_content(mail), _context(mail.realm_id, mail.id)),
-            "created_at": mail.created_at,
-            "due_at": mail.created_at,
-            "attempts": 0,
-        }
+        row = queued_row(queued, self._secrets)  # a rehearsal costs the same
         if queued.is_rehearsal:
             # A row that says nothing, since a mail has a user: it is written and purged as others.
             await self._transaction.insert_missing(change_log, [{"topics": ()}])
@@ -129,6 +119,21 @@ class SqlMails:
             **content,
         )
         return QueuedMail(mail, row.user_id, row.attempts + 1)
+
+
+def queued_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
+    """Return the row of a mail that is due at once."""
+    mail = queued.mail
+    return {
+        "realm_id": mail.realm_id,
+        "id": mail.id,
+        "user_id": queued.user_id,
+        "kind": mail.kind.value,
+        "content": secrets.seal(_content(mail), _context(mail.realm_id, mail.id)),
+        "created_at": mail.created_at,
+        "due_at": mail.created_at,
+        "attempts": 0,
+    }
 
 
 def _content(mail: Mail) -> str:
