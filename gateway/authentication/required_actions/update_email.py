@@ -70,7 +70,7 @@ class UpdateEmail:
     async def _request(self, sign_in: SignIn, address: str, *, ends_sessions: bool) -> Asked:
         """Send the link. The pause begins first: addresses are not tried out by it."""
         pause = sign_in.context.realm.sign_in.resend_pause(UPDATE_EMAIL)
-        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause)
+        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause, address)
         if failure is not None:
             return Asked(_failed(sign_in, address, failure), NO_CHANGES)
 

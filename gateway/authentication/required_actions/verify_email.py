@@ -59,7 +59,8 @@ class VerifyEmail:
 
     async def _pause(self, sign_in: SignIn) -> NotSent | None:
         pause = sign_in.context.realm.sign_in.resend_pause(VERIFY_EMAIL)
-        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause)
+        address = sign_in.user.email or ""
+        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause, address)
 
     async def _send(self, sign_in: SignIn) -> NotSent | None:
         address = sign_in.user.email or ""

@@ -17,10 +17,14 @@ class RedisRateLimiter:
 
     async def admit(self, realm_id: str, caller: str, limit: RateLimit) -> bool:
         of_realm = f"rg:rate:{realm_id}:{limit.name}"
+        if await self._count(f"{of_realm}:{caller}", limit) > limit.of_caller:
+            # What is refused does not count for the realm: one caller must not use that up.
+            return False
+        return await self._count(of_realm, limit) <= limit.of_realm
+
+    async def _count(self, key: str, limit: RateLimit) -> int:
         with named_failures():
             async with self._client.pipeline(transaction=True) as pipeline:
-                for key in (f"{of_realm}:{caller}", of_realm):
-                    pipeline.set(key, 0, px=limit.window, nx=True)
-                    pipeline.incr(key)
-                _, by_caller, _, by_realm = await pipeline.execute()
-        return bool(by_caller <= limit.of_caller and by_realm <= limit.of_realm)
+                pipeline.set(key, 0, px=limit.window, nx=True)
+                pipeline.incr(key)
+                return int((await pipeline.execute())[1])
