@@ -13,6 +13,7 @@ from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
     AccountChanges,
+    ends_other_sessions,
 )
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
@@ -28,7 +29,6 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.users import canonical_name
 
 _FIELD: Final = "email"
-_END_SESSIONS: Final = "logout-sessions"
 _KIND: Final = ActionTokenKind.UPDATE_EMAIL
 
 
@@ -54,7 +54,7 @@ class UpdateEmail:
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         address = form.get(_FIELD, "")
-        ends_sessions = form.get(_END_SESSIONS) == "on"
+        ends_sessions = ends_other_sessions(form)
         try:
             if _must_confirm(sign_in, address):
                 return await self._request(sign_in, address, ends_sessions=ends_sessions)
