@@ -39,7 +39,7 @@ class QueuedMail:
     user_id: str
     attempts: int = 0
     """How often a gateway has begun to send it."""
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     """Nothing is sent: adding it takes as long as a mail, where there is no user (attacks: D11)."""
 
     @property
@@ -48,7 +48,7 @@ class QueuedMail:
 
     @property
     def is_notification(self) -> bool:
-        """Whether nobody has asked for it: it has limits of its own."""
+        """Whether the user has not asked for it: it has limits of its own."""
         return self.mail.kind in NOTIFICATIONS
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
