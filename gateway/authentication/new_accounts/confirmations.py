@@ -1,7 +1,7 @@
 """Registrations whose address is verified before the user is signed in.
 
-The page is the same where the address belongs to another account: the mail then goes to its user
-and says so, and no account is made (attacks: D10).
+The page is the same where the address belongs to another account: the mail then goes to the user of
+that account and says so, and no account is made (attacks: D10).
 """
 
 from typing import Final
@@ -65,8 +65,8 @@ class Confirmations:
         sign_in.note(_ADDRESS, address)
         return confirmation_page(sign_in)
 
-    async def tell_owner(self, sign_in: SignIn, address: str) -> Challenge:
-        """Tell the user of the address that someone has tried; raises StoreUnavailable."""
+    async def notify_owner(self, sign_in: SignIn, address: str) -> Challenge:
+        """Send a mail about the attempt to the user of the address; raises StoreUnavailable."""
         realm = sign_in.realm
         owner = (await self._accounts.named(realm, address)).user
         if owner is not None and owner.enabled and owner.email:

@@ -60,7 +60,7 @@ EVENT_MAILS: Final = {
 }
 """Name of an event -> the mail that tells its user. Keycloak: 10.6"""
 NOTIFICATIONS: Final = frozenset(EVENT_MAILS.values())
-"""Mails that nobody has asked for. The first argument of their texts is the time of the event."""
+"""Mails that users have not asked for. The first argument of a text is the time of the event."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )

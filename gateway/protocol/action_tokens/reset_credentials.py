@@ -1,7 +1,7 @@
 """The link by which a user resets the credentials.
 
-It goes on in the browser that opens it, in a sign-in of its own: what another browser has planted,
-or has asked for, is worth nothing. Keycloak: ResetCredentialsActionTokenHandler
+The flow goes on in the browser that opens the link, in a new sign-in: a session that another
+browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActionTokenHandler
 """
 
 from typing import ClassVar, Final
@@ -28,7 +28,7 @@ _NOT_VALID: Final = PageMessage.linkNotValidMessage
 
 
 class ResetCredentialsLink:
-    """Runs the rest of the flow; whoever opens the link has the address that it was sent to."""
+    """Runs the rest of the flow. Opening the link proves the address that it was sent to."""
 
     kind: ClassVar = ActionTokenKind.RESET_CREDENTIALS
     event: ClassVar = EventType.RESET_PASSWORD
