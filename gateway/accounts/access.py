@@ -47,7 +47,7 @@ _ROLES: Final = {role.value: role for role in AccountRole}
 
 @dataclass(frozen=True, slots=True)
 class AccountCaller:
-    """A user who looks at or changes the own account.
+    """A user who reads or changes the own account.
 
     `session` is the one in which the user is signed in, None for a token without a session.
     `client` is the one that the token was issued to, None for a page of the gateway itself.
