@@ -23,8 +23,7 @@ _ADDRESS: Final = "registered-address"
 
 def verifies_address(sign_in: SignIn, user: User) -> bool:
     """Tell whether the address of a new user is verified first."""
-    rules = sign_in.context.realm.sign_in
-    offered = VERIFY_EMAIL in rules.action_order and VERIFY_EMAIL not in rules.off
+    offered = sign_in.context.realm.sign_in.offers(VERIFY_EMAIL)
     return sign_in.realm.login.verify_email and offered and bool(user.email)
 
 
