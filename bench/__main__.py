@@ -14,6 +14,7 @@ from bench.machine import describe, lone_share
 from bench.processes import BenchError
 from bench.report import write_report
 from bench.rows import (
+    account_console,
     accounts,
     administration,
     crowd,
@@ -27,6 +28,7 @@ from bench.rows import (
     keycloak,
     keycloak_clients,
     latency,
+    listeners,
     live_sessions,
     logins,
     mails,
@@ -56,6 +58,8 @@ ROWS = {
     "logins": logins,
     "sign-ins": sign_ins,
     "accounts": accounts,
+    "account console": account_console,
+    "listeners": listeners,
     "guard": guard,
     "refreshes": refreshes,
     "redis outage": redis_outage,

@@ -1,7 +1,7 @@
 -- Requests of one wrk run: a path and a body in which %d stands for a number from 1 to COUNT,
 -- taken at random or, from FIRST on, in order. A COUNT of 0 sends the same request always. A body
 -- of @FILE stands for the lines of that file, one after the other.
--- wrk ... -- PATH BODY COUNT FIRST METHOD CONTENT-TYPE [TOKEN]
+-- wrk ... -- PATH BODY COUNT FIRST METHOD CONTENT-TYPE [HEADER VALUE]
 
 local path, body, count, next_number
 
@@ -21,7 +21,7 @@ function init(args)
   wrk.method = args[5]
   wrk.headers["Content-Type"] = args[6]
   if args[7] then
-    wrk.headers["Authorization"] = "Bearer " .. args[7]
+    wrk.headers[args[7]] = args[8]
   end
   next_number = tonumber(args[4])
   math.randomseed(os.time())

@@ -46,6 +46,8 @@ class Requests:
     content_type: str = "application/x-www-form-urlencoded"
     token: str | None = field(default=None, repr=False)
     """The access token that goes with each."""
+    cookies: str | None = field(default=None, repr=False)
+    """The cookies that go with each, instead of a token."""
 
 
 def token_requests(realm: str = REALM, client: str = CLIENT, count: int = 0) -> Requests:
@@ -152,7 +154,10 @@ def wrk(
     command += ["--timeout", "10s", "-s", BENCH / "load.lua", f"http://127.0.0.1:{port}", "--"]
     command += [requests.path, requests.body, str(requests.count), str(first)]
     command += [requests.method, requests.content_type]
-    command += [requests.token] if requests.token else []
+    if requests.token:
+        command += ["Authorization", f"Bearer {requests.token}"]
+    elif requests.cookies:
+        command += ["Cookie", requests.cookies]
     text = output_of(command, cores=cores, seconds=seconds + 30)
     found = json.loads(text.rpartition("RESULT ")[2])
     if found["refused"] or found["broken"]:

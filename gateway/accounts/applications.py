@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from gateway.accounts.access import AccountCaller, AccountRole
-from gateway.accounts.sessions import AccountSessions, clients_in
+from gateway.accounts.sessions import AccountSessions, clients_by_id, clients_in
 from gateway.domain.clients import Client
 from gateway.domain.consents import Consent
-from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.storage import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +38,11 @@ class AccountApplications:
             offline = await stores.offline_sessions.of_user(realm.id, caller.user_id)
             granted = await stores.consents.of_user(realm.id, caller.user_id)
             consents = {consent.client: consent for consent in granted}
-            clients = await clients_in(stores, realm, (*live, *offline))
-            clients |= await _consented(stores, consents.keys() - clients.keys(), realm.id)
+            used, kept = clients_in(live), clients_in(offline)
+            clients = await clients_by_id(stores, realm, used | kept | consents.keys())
             clients |= {one.id: one for one in await stores.clients.always_listed(realm.id)}
-        used = {client for session in live for client in session.clients}
-        kept = {client for session in offline for client in session.clients}
         return tuple(
             OwnApplication(one, one.id in used, one.id in kept, consents.get(one.id))
             for one in sorted(clients.values(), key=lambda client: client.client_id)
             if not one.bearer_only and name.lower() in one.display.name.lower()
         )
-
-
-async def _consented(stores: Stores, ids: set[str], realm_id: str) -> dict[str, Client]:
-    found = [await stores.clients.find_by_id(realm_id, client) for client in sorted(ids)]
-    return {client.id: client for client in found if client is not None}

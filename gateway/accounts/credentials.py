@@ -41,7 +41,6 @@ from gateway.domain.flows import (
     REGISTER_PASSKEY,
     REGISTER_SECURITY_KEY,
     UPDATE_PASSWORD,
-    SignInRules,
 )
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import Credential
@@ -154,8 +153,7 @@ class AccountCredentials:
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         async with self._database.read() as stores:
             held = await stores.users.credentials(caller.realm.id, caller.user_id)
-        rules = caller.entry.sign_in
-        checked = set(_checked_types(rules))
+        checked = set(_checked_types(caller))
         kinds = (kind for kind in CREDENTIAL_KINDS if kind.type in checked)
         found = (_type(caller, kind, held) for kind in sorted(kinds, key=_place))
         return tuple(one for one in found if one.credentials or one.create_action)
@@ -230,12 +228,17 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
         event.changes = (AccountChange(EventType.REMOVE_TOTP, dict(event.details)),)
 
 
-def _checked_types(rules: SignInRules) -> Iterator[str]:
+def _checked_types(caller: AccountCaller) -> Iterator[str]:
     """Yield the types of credentials that the flows of the realm check."""
-    for step in rules.every_step():
+    passkeys = caller.realm.web_authn_passwordless.passkeys_enabled
+    for step in caller.entry.sign_in.every_step():
         kind = KIND_OF.get(step.authenticator)
-        if kind is not None and kind.credential is not None:
+        if kind is None:
+            continue
+        if kind.credential is not None:
             yield kind.credential
+        if kind.accepts_passkeys and passkeys:
+            yield PASSKEY
 
 
 def _place(kind: CredentialKind) -> tuple[int, str]:

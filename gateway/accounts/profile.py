@@ -13,7 +13,11 @@ from gateway.authentication.profile_updates import (
     ProfileRejected,
     ProfileUpdates,
 )
-from gateway.authentication.realm_profile import profile_document, requested_profile
+from gateway.authentication.realm_profile import (
+    own_locked_names,
+    profile_document,
+    requested_profile,
+)
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.ports.storage import Database
@@ -54,7 +58,12 @@ class AccountProfile:
         if document is None:
             return ShownProfile(user, values)
         metadata = render_metadata(
-            document, rules_for(caller), realm.login, known=True, viewer=Viewer.USER
+            document,
+            rules_for(caller),
+            realm.login,
+            known=True,
+            viewer=Viewer.USER,
+            locked=own_locked_names(caller.entry),
         )
         return ShownProfile(user, values, metadata)
 

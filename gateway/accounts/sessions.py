@@ -1,6 +1,6 @@
 """The own sessions: listed by device, and ended. Keycloak: 17.3; offline sessions last."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,7 +61,7 @@ class AccountSessions:
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         found = await self.live(caller)
         async with self._database.read() as stores:
-            clients = await clients_in(stores, caller.realm, found)
+            clients = await clients_by_id(stores, caller.realm, clients_in(found))
         return tuple(_own(caller, session, clients) for session in found)
 
     async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
@@ -106,13 +106,14 @@ class AccountSessions:
                 event.other_sessions += (session.id,)
 
 
-async def clients_in(
-    stores: Stores, realm: Realm, sessions: Sequence[UserSession]
-) -> dict[str, Client]:
-    """Return the clients of the sessions by internal id."""
-    taking_part = dict.fromkeys(client for session in sessions for client in session.clients)
-    found = [await stores.clients.find_by_id(realm.id, client) for client in taking_part]
-    return {client.id: client for client in found if client is not None}
+def clients_in(sessions: Iterable[UserSession]) -> set[str]:
+    """Return the internal ids of the clients that take part."""
+    return {client for session in sessions for client in session.clients}
+
+
+async def clients_by_id(stores: Stores, realm: Realm, ids: Collection[str]) -> dict[str, Client]:
+    """Return the clients that exist, by internal id."""
+    return {one.id: one for one in await stores.clients.with_ids(realm.id, sorted(ids))}
 
 
 def _own(caller: AccountCaller, session: UserSession, clients: dict[str, Client]) -> OwnSession:

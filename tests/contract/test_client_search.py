@@ -111,3 +111,14 @@ async def test_clients_for_every_user_are_those_that_say_so(clients: SqlDatabase
     async with clients.read() as stores:
         found = await stores.clients.always_listed("demo-id")
     assert [one.client_id for one in found] == ["another", "shown"]
+
+
+async def test_clients_are_found_by_their_ids_in_their_realm(clients: SqlDatabase) -> None:
+    async with clients.write() as stores:
+        own, foreign = client("by-id"), client("by-id", of="other")
+        await stores.clients.add(own)
+        await stores.clients.add(foreign)
+    async with clients.read() as stores:
+        found = await stores.clients.with_ids("demo-id", [foreign.id, own.id, "no-client"])
+        assert await stores.clients.with_ids("demo-id", []) == ()
+    assert [one.id for one in found] == [own.id]

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
-from gateway.authentication.email_updates import EmailUpdates, pending_email
+from gateway.authentication.email_updates import (
+    EmailUpdates,
+    current_password_mark,
+    pending_email,
+)
 from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
@@ -72,7 +76,8 @@ class UpdateEmail:
             return Asked(_failed(sign_in, address, failure), NO_CHANGES)
 
         async def queue(stores: Stores, wanted: str) -> NotSent | None:
-            mail = _mail(sign_in, wanted, ends_sessions=ends_sessions)
+            password = await current_password_mark(stores, user)
+            mail = _mail(sign_in, wanted, password, ends_sessions=ends_sessions)
             return await mail.queue(stores, sign_in.now)
 
         profile, user = _profile(sign_in), sign_in.user
@@ -96,7 +101,7 @@ def _must_confirm(sign_in: SignIn, address: str) -> bool:
     return verifies and bool(wanted) and not is_known
 
 
-def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
+def _mail(sign_in: SignIn, address: str, password: str, *, ends_sessions: bool) -> LinkMail:
     context, user = sign_in.context, sign_in.user
     token = new_action_token(
         _KIND,
@@ -106,6 +111,7 @@ def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
         user_action_lifespan(sign_in.realm, _KIND),
         email=user.email,
         new_email=address,
+        password=password,
         ends_other_sessions=ends_sessions,
     )
     kind, tab = MailKind.EMAIL_UPDATE_CONFIRMATION, sign_in.begun.tab_id
@@ -113,7 +119,7 @@ def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
 
 
 def _profile(sign_in: SignIn) -> OwnProfile:
-    return OwnProfile(sign_in.context.realm, sign_in.scopes)
+    return OwnProfile(sign_in.context.realm, sign_in.scopes, unlocks_email=True)
 
 
 def _form(

@@ -20,11 +20,12 @@ from gateway.authentication.profile_updates import (
     ProfileRejected,
     ProfileUpdates,
 )
-from gateway.authentication.realm_profile import profile_violations
+from gateway.authentication.realm_profile import own_locked_names, profile_violations
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
 from gateway.domain.user_profile import Violation
+from gateway.domain.user_profile.profile import EMAIL
 
 _NOTE: Final = "profile-verified"
 """The note that the event VERIFY_PROFILE was recorded: a page that is loaded again adds none."""
@@ -78,7 +79,9 @@ class UpdateProfile:
 
 
 def _profile(sign_in: SignIn) -> OwnProfile:
-    return OwnProfile(sign_in.context.realm, sign_in.scopes)
+    realm = sign_in.context.realm
+    unlocks_email = EMAIL not in own_locked_names(realm, sign_in.user)
+    return OwnProfile(realm, sign_in.scopes, unlocks_email=unlocks_email)
 
 
 def _record_verification(sign_in: SignIn, violations: Iterable[Violation]) -> None:

@@ -59,8 +59,17 @@ EVENT_MAILS: Final = {
     "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
 }
 """Name of an event -> the mail that tells its user. Keycloak: 10.6"""
-NOTIFICATIONS: Final = frozenset(EVENT_MAILS.values())
-"""Mails that users have not asked for. The first argument of a text is the time of the event."""
+ABOUT_EVENTS: Final = frozenset(EVENT_MAILS.values())
+"""The first argument of their texts is the time of the event, or the type of a credential."""
+CAUSED_BY_STRANGERS: Final = frozenset(
+    {
+        MailKind.EVENT_LOGIN_ERROR,
+        MailKind.EVENT_TEMPORARY_LOCKOUT,
+        MailKind.EVENT_PERMANENT_LOCKOUT,
+        MailKind.REGISTRATION_ATTEMPT,
+    }
+)
+"""Mails about what a stranger can do with the name or the address of a user."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )

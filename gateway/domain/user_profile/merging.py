@@ -32,8 +32,11 @@ _OF_THE_STORE: Final = frozenset(
 """Attributes that only a user federation sets, in lower case."""
 _NOT_FOR_USERS: Final = _OF_THE_STORE | {
     *("disabledreason", "email_verified", "enabled", "kerberos_principal", "usercertificate"),
+    "kc.email.pending",
 }
-"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2."""
+"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2; **here** the
+address that waits for its link too.
+"""
 _NAME_IDS: Final = "saml.persistent.name.id.for."
 
 

@@ -24,6 +24,9 @@ class ClientRepository(Protocol):
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
         """Return the client with that id."""
 
+    async def with_ids(self, realm_id: str, ids: Sequence[str]) -> tuple[Client, ...]:
+        """Return those of the clients that exist, in no order, by one statement."""
+
     async def get_for_update(self, realm_id: str, client: str) -> Client | None:
         """Return the same, locked until the transaction ends."""
 

@@ -13,16 +13,12 @@ from sqlalchemy import and_, delete, func, or_, select
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
-    MOST_NOTIFICATIONS_OF_USER,
-    MOST_NOTIFICATIONS_WAITING,
-    MOST_OF_USER,
-    MOST_WAITING,
-    NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
     MailStatus,
     QueuedMail,
+    limit_of,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.storage.sql.delivery_rows import DeliveryRows
@@ -32,7 +28,6 @@ from gateway.storage.sql.transaction import Transaction
 _OVER = {"due_at": None, "content": ""}
 _IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
 """A newer gateway sends what this one does not know."""
-_IS_NOTIFICATION = mails.c.kind.in_([kind.value for kind in NOTIFICATIONS])
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -56,11 +51,9 @@ class SqlMails:
         return True
 
     async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
-        """Return whether mails of its sort, notifications or others, leave no room for it."""
-        of_user, waiting, sort = MOST_OF_USER, MOST_WAITING, ~_IS_NOTIFICATION
-        if queued.is_notification:
-            of_user, waiting = MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
-            sort = _IS_NOTIFICATION
+        """Return whether mails of its sort leave no room for it."""
+        limit = limit_of(queued.mail.kind)
+        sort = mails.c.kind.in_(sorted(kind.value for kind in limit.kinds))
         of_realm = and_(mails.c.realm_id == queued.mail.realm_id, sort)
         recent = select(func.count()).where(
             of_realm,
@@ -68,9 +61,9 @@ class SqlMails:
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
         last = select(mails.c.id).where(of_realm, mails.c.due_at.is_not(None))
-        full = last.offset(waiting - 1).limit(1)
+        full = last.offset(limit.waiting - 1).limit(1)
         count = (await self._transaction.execute(recent)).scalar_one()
-        return count >= of_user or await self._transaction.first(full, _exists) is not None
+        return count >= limit.of_user or await self._transaction.first(full, _exists) is not None
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)
