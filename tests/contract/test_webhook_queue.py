@@ -183,10 +183,11 @@ async def test_an_event_waits_where_the_encryption_key_does_not_open_the_realm(
 async def test_such_a_realm_keeps_no_events_of_others_from_the_database(queue: _Queue) -> None:
     await queue.break_secret()
     log = structlog.get_logger()
+    failed = user_event("1", error="invalid_user_credentials")
     dispatch = Dispatch({"email": EmailListener(ListenerOptions(log=log))}, log)
     with capture_logs() as logs:
         async with queue.database.write() as stores:
-            await dispatch.queue(stores, [LoggedEvent(user_event("1"), listeners=("email",))])
+            await dispatch.queue(stores, [LoggedEvent(failed, listeners=("email",))])
     assert [(each["event"], each["listener"]) for each in logs] == [("listener failed", "email")]
 
 

@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
-from gateway.authentication.email_updates import (
-    EmailUpdates,
-    current_password_mark,
-    pending_email,
-)
+from gateway.authentication.email_updates import EmailUpdates, pending_email
 from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
     AccountChanges,
     ends_other_sessions,
 )
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.link_mails import LinkMail, MailPauses, NotSent

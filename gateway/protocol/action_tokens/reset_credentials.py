@@ -7,8 +7,7 @@ browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActi
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Account
-from gateway.authentication.engine.proven_password import password_mark
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
@@ -66,8 +65,8 @@ class ResetCredentialsLink:
         """Raise PageError where the password was changed since the mail was sent."""
         user = visit.user
         async with self._database.read() as stores:
-            held = await stores.users.credentials(user.realm_id, user.id)
-        if password_mark(Account(user, held, user.id)) != visit.token.password:
+            password = await current_password_mark(stores, user)
+        if password != visit.token.password:
             raise refused_link(
                 PageMessage.expiredActionTokenNoSessionMessage,
                 EventError.EXPIRED_CODE,
