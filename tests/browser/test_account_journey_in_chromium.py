@@ -19,7 +19,7 @@ from typing import Any, Final
 import httpx2
 import pyotp
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts.sign_in_pages import FLAGS, chromium, sheet
 from tests.support.edge_certificates import EdgeCertificates
@@ -55,7 +55,8 @@ class Album:
         shown = _CROPPED if is_wide else size["width"]
         left = (size["width"] - shown) // 2
         shot = page.screenshot(
-            clip={"x": left, "y": 0, "width": shown, "height": size["height"]}, animations="disabled"
+            clip={"x": left, "y": 0, "width": shown, "height": size["height"]},
+            animations="disabled",
         )
         Path(self.folder, f"journey-{name}.webp").write_bytes(
             sheet(self.drawing, [shot], _SCALE, "webp")

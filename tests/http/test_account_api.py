@@ -416,7 +416,9 @@ def test_credentials_are_listed_by_type_without_their_secrets(account: OwnAccoun
 
 
 @pytest.mark.usefixtures("ann")
-def test_passkeys_are_listed_where_the_forms_of_the_sign_in_accept_them(account: OwnAccount) -> None:
+def test_passkeys_are_listed_where_the_forms_of_the_sign_in_accept_them(
+    account: OwnAccount,
+) -> None:
     """By the realm's policy, without a step of their own. Keycloak: UsernamePasswordFormFactory."""
     token = account.token("ann")
     policy = "webAuthnPolicyPasswordless"
