@@ -1,7 +1,7 @@
 """Mails with links that users ask for while they sign in.
 
 There is a pause between two of the same kind to the same user, and a limit for each address, which
-users of several accounts share; the queue limits them as well, so that nobody floods a mailbox.
+users of several accounts share; the queue limits them as well, so that a mailbox is not flooded.
 Keycloak: EmailCooldownManager; attacks E8
 """
 
@@ -55,8 +55,8 @@ class LinkMail:
     token: ActionToken
     tab_id: str | None = None
     arguments: tuple[str, ...] = ()
-    is_rehearsal: bool = False
-    """There is no user to send it to: the work is done for nothing."""
+    is_dry_run: bool = False
+    """There is no user to send it to: the same work is done, and no mail is stored."""
 
     async def queue(self, stores: Stores, now: datetime) -> NotSent | None:
         """Put the mail into the queue; raises as `action_link` does."""
@@ -68,9 +68,7 @@ class LinkMail:
         link = action_link(self.entry, self.issuer, token, tab_id=self.tab_id)
         plain = user_mail(realm, self.user, self.address, self.kind, now)
         mail = with_link(plain, link, token.expires_at - token.issued_at, *self.arguments)
-        if not await stores.mails.add(
-            QueuedMail(mail, self.user.id, is_rehearsal=self.is_rehearsal)
-        ):
+        if not await stores.mails.add(QueuedMail(mail, self.user.id, is_dry_run=self.is_dry_run)):
             return NotSent(MessageKey.MAIL_NOT_SENT)
         return None
 

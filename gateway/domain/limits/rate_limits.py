@@ -1,4 +1,4 @@
-"""How much callers without an account may make the gateway store, and who counts as one caller."""
+"""How much callers without an account may make the gateway store, and what counts as one caller."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ LINKS: Final = RateLimit("links-to-address", of_caller=10, of_realm=100_000)
 
 
 def caller_of(address: str) -> str:
-    """Return who counts as one caller: an IPv4 address, or the network of an IPv6 one."""
+    """Return what counts as one caller: an IPv4 address, or the network of an IPv6 one."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
