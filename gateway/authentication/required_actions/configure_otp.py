@@ -75,7 +75,7 @@ class ConfigureOtp:
         policy, held = sign_in.realm.otp_policy, account.credentials or ()
         made = new_credential(policy, sign_in.user, secret, held, sign_in.now)
         made = replace(made, label=label[:_LONGEST_LABEL] or None)
-        working = await self._codes.enrolled(sign_in.realm, made, Secret(code), sign_in.now)
+        working = self._codes.enrolled(sign_in.realm, made, Secret(code), sign_in.now)
         if working is None:
             return await self._refused(sign_in, form, MessageKey.INVALID_CODE)
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
