@@ -320,6 +320,7 @@ def test_a_user_deletes_the_account(deleting: SignInRealm) -> None:
     page = _to_deletion(browser)
     assert page.id == "delete-account-confirm"
     assert "This action is irreversible" in page.text
+    assert page.form_with_id("kc-deleteaccount-form") == page.form
     cancelled = browser.submit(page, **{"cancel-aia": "true"})
     assert _result(cancelled) == ("delete_account", "cancelled")
     deleting.events()

@@ -33,7 +33,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import REGISTRATION_FORM
 from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.profile import EMAIL, USERNAME
+from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import User
 
 REGISTERED: Final = "registration"
@@ -164,7 +164,13 @@ def _event(sign_in: SignIn, form: Form, error: str | None = None) -> AccountChan
     login = sign_in.realm.login
     named = EMAIL if login.registration_email_as_username else USERNAME
     details: dict[str, str] = {Detail.REGISTER_METHOD: "form"}
-    for name, field in ((Detail.USERNAME, named), (Detail.EMAIL, EMAIL)):
+    fields = (
+        (Detail.USERNAME, named),
+        (Detail.EMAIL, EMAIL),
+        (Detail.FIRST_NAME, FIRST_NAME),
+        (Detail.LAST_NAME, LAST_NAME),
+    )
+    for name, field in fields:
         if form.get(field):
             details[name] = form[field]
     return AccountChanges((AccountChange(EventType.REGISTER, details, error),))

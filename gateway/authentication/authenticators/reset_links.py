@@ -31,13 +31,15 @@ _KIND: Final = ActionTokenKind.RESET_CREDENTIALS
 _NO_ADDRESS: Final = "nobody@localhost"
 
 
-def proven_by_link(session: AuthenticationSession, user_id: str) -> AuthenticationSession:
+def proven_by_link(session: AuthenticationSession, user: User) -> AuthenticationSession:
     """Return a new session of the user who has opened the link.
 
     Its id is new: an id that an attacker has planted in the browser must not gain the link.
     """
-    opened = replace(session, id=new_browser_id(), user_id=user_id)
-    return opened.with_note(_OPENED, user_id)
+    opened = replace(
+        session, id=new_browser_id(), user_id=user.id, attempted_username=user.username
+    )
+    return opened.with_note(_OPENED, user.id)
 
 
 def is_proven_by_link(sign_in: SignIn) -> bool:
@@ -76,6 +78,11 @@ class ResetLinks:
             failure = await mail.queue(stores, sign_in.now)
         if not mail.is_dry_run:
             _record(sign_in, account, None if failure is None else EventError.EMAIL_SEND_FAILED)
+
+    def note_unsent(self, sign_in: SignIn, account: Account) -> None:
+        """Record that no mail can be sent to the account, where it is a user's."""
+        if account.user is not None:
+            _record(sign_in, account, EventError.EMAIL_SEND_FAILED)
 
 
 def _mail(sign_in: SignIn, account: Account) -> LinkMail:

@@ -16,6 +16,7 @@ from gateway.domain.user_profile.profile import (
     EMAIL,
     FIRST_NAME,
     LAST_NAME,
+    PENDING_EMAIL,
     ROOTS,
     USERNAME,
     ProfileAttribute,
@@ -32,7 +33,7 @@ _OF_THE_STORE: Final = frozenset(
 """Attributes that only a user federation sets, in lower case."""
 _NOT_FOR_USERS: Final = _OF_THE_STORE | {
     *("disabledreason", "email_verified", "enabled", "kerberos_principal", "usercertificate"),
-    "kc.email.pending",
+    PENDING_EMAIL,
 }
 """Attributes that users do not change of themselves, in lower case. Keycloak: 17.2; **here** the
 address that waits for its link too.

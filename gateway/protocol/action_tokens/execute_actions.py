@@ -63,6 +63,6 @@ class ExecuteActionsLink:
             request,
             followed_link(request.realm, visit.client, redirect_target(visit)),
             visit.browser,
-            user_id=visit.user.id,
+            user=visit.user,
             actions=visit.token.actions,
         )

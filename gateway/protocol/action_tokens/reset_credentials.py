@@ -57,7 +57,7 @@ class ResetCredentialsLink:
             request,
             followed_link(request.realm, visit.client),
             visit.browser,
-            user_id=visit.user.id,
+            user=visit.user,
             waiting=visit.sign_in,
         )
 
