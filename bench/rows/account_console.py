@@ -83,7 +83,7 @@ def _sign_in(port: int) -> str:
             return _joined(jar)
         target = urlsplit(answer.headers.get("location", ""))
         path = f"{target.path}?{target.query}"
-    raise BenchError("no browser is signed in to the console")
+    raise BenchError("the console admits no user")
 
 
 def _require_page(port: int, requests: Requests) -> None:
