@@ -15,11 +15,19 @@ from gateway.storage.sql.transaction import Transaction
 
 
 class DeliveryRows:
-    """The rows of one queue; only those that meet `conditions` are claimed."""
+    """The rows of one queue; only those that meet `conditions` are claimed.
+
+    Those that are `less_urgent` come last.
+    """
 
     def __init__(
-        self, transaction: Transaction, table: Table, *conditions: ColumnElement[bool]
+        self,
+        transaction: Transaction,
+        table: Table,
+        *conditions: ColumnElement[bool],
+        less_urgent: ColumnElement[bool] | None = None,
     ) -> None:
+        self._urgency = () if less_urgent is None else (less_urgent,)
         self._transaction = transaction
         self._table = table
         self._conditions = conditions
@@ -33,12 +41,12 @@ class DeliveryRows:
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
     ) -> Sequence[Any]:
-        """Return due rows and count the attempt: those tried least, then the longest due."""
+        """Return due rows and count the attempt: urgent, tried least, then longest due first."""
         columns = self._table.c
         due = (
             select(self._table)
             .where(*self._due(now, busy))
-            .order_by(columns.attempts, columns.due_at, *self._key)
+            .order_by(*self._urgency, columns.attempts, columns.due_at, *self._key)
             .limit(most)
             .with_for_update(skip_locked=True)
         )
