@@ -122,6 +122,21 @@ async def test_a_mail_is_claimed_by_one_until_its_lease_is_over(queue: _Queue) -
     assert await queue.statuses() == [("mail-1", 2, False)]
 
 
+async def test_a_mail_that_somebody_asked_for_passes_notifications(queue: _Queue) -> None:
+    """A guesser of passwords causes notifications; links are waited for."""
+    told = [
+        QueuedMail(
+            replace(_MAIL, id=f"told-{user}", kind=MailKind.EVENT_LOGIN_ERROR), f"{user}-uuid"
+        )
+        for user in ("alice", "bob")
+    ]
+    asked = replace(_MAIL, kind=MailKind.EMAIL_VERIFICATION, created_at=NOW + timedelta(seconds=1))
+    assert await queue.add(*told, QueuedMail(asked, "alice-uuid")) == [True] * 3
+    queue.pass_time(timedelta(seconds=1))
+    assert await queue.claim(most=1) == ["mail-1"]
+    assert await queue.claim() == ["told-alice", "told-bob"]
+
+
 async def test_claims_at_once_get_different_mails(queue: _Queue) -> None:
     await queue.add(*map(_numbered, range(10)))
     claims = await asyncio.gather(*(queue.claim(most=3) for _ in range(4)))
@@ -210,6 +225,18 @@ async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) 
     assert await queue.add(replace(_numbered(51), user_id="bob-uuid")) == [True]
     later = replace(_MAIL, id="mail-60", created_at=NOW + PERIOD)
     assert await queue.add(QueuedMail(later, "alice-uuid")) == [True]
+
+
+async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_counted_apart(
+    queue: _Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway.storage.sql.mails.queue.MOST_WAITING", 2)
+    assert await queue.add(*map(_numbered, range(3))) == [True, True, False]
+    told = replace(_MAIL, id="told", kind=MailKind.EVENT_LOGIN_ERROR)
+    assert await queue.add(QueuedMail(told, "alice-uuid")) == [True]
+    while (await deliver_due(queue.delivery))[0]:
+        pass
+    assert await queue.add(_numbered(4)) == [True]
 
 
 async def test_mails_go_with_their_user(queue: _Queue) -> None:

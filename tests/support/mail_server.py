@@ -23,13 +23,14 @@ class MailServer:
     """What came in. `answers` are given to the next messages, one each; 250 follows.
 
     `drops` and `hangs` count messages whose connection is closed, or left without an answer, when
-    they begin.
+    they begin; `unanswered` those that come in, and whose sender does not learn it.
     """
 
     port: int = 0
     answers: list[str] = field(default_factory=list)
     drops: int = 0
     hangs: int = 0
+    unanswered: int = 0
     envelopes: list[Envelope] = field(default_factory=list)
     refused: list[Envelope] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
@@ -58,6 +59,9 @@ class MailServer:
     async def handle_DATA(self, _: SMTP, __: Session, envelope: Envelope) -> str:  # noqa: N802
         answer = self.answers.pop(0) if self.answers else "250 OK"
         (self.envelopes if answer.startswith("250") else self.refused).append(envelope)
+        if self.unanswered:
+            self.unanswered -= 1
+            await asyncio.sleep(3600)
         return answer
 
     async def auth_XOAUTH2(self, _: SMTP, arguments: list[str]) -> AuthResult:  # noqa: N802

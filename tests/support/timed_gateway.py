@@ -134,6 +134,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Timed]:
             admin_password=ADMIN_PASSWORD,
             redis_url=redis.url.reveal(),
             workers=1,
+            mail_networks="127.0.0.0/8",
             prepare=partial(replace_clocks, folder / "clock"),
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,

@@ -4,6 +4,7 @@ from gateway.domain.mail.message import (
     ABOUT_EVENTS,
     EVENT_MAILS,
     MAILED_BY_DEFAULT,
+    NOTIFICATIONS,
     Encryption,
     Mail,
     Mailbox,

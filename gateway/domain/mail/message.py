@@ -70,6 +70,8 @@ CAUSED_BY_STRANGERS: Final = frozenset(
     }
 )
 """Mails about what a stranger can do with the name or the address of a user."""
+NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS
+"""Mails that no user has asked for."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )

@@ -11,6 +11,7 @@ from gateway.domain.deliveries import RetrySchedule
 from gateway.domain.mail.message import (
     ABOUT_EVENTS,
     CAUSED_BY_STRANGERS,
+    NOTIFICATIONS,
     Mail,
     MailKind,
 )
@@ -54,7 +55,7 @@ _LIMITS: Final = (
     MailLimit(
         ABOUT_EVENTS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
     ),
-    MailLimit(frozenset(MailKind) - ABOUT_EVENTS - CAUSED_BY_STRANGERS, MOST_OF_USER, MOST_WAITING),
+    MailLimit(frozenset(MailKind) - NOTIFICATIONS, MOST_OF_USER, MOST_WAITING),
 )
 
 

@@ -15,11 +15,19 @@ from gateway.storage.sql.transaction import Transaction
 
 
 class DeliveryRows:
-    """The rows of one queue; only those that meet `conditions` are claimed."""
+    """The rows of one queue; only those that meet `conditions` are claimed.
+
+    Those that are `less_urgent` come last.
+    """
 
     def __init__(
-        self, transaction: Transaction, table: Table, *conditions: ColumnElement[bool]
+        self,
+        transaction: Transaction,
+        table: Table,
+        *conditions: ColumnElement[bool],
+        less_urgent: ColumnElement[bool] | None = None,
     ) -> None:
+        self._urgency = () if less_urgent is None else (less_urgent,)
         self._transaction = transaction
         self._table = table
         self._conditions = conditions
@@ -34,18 +42,20 @@ class DeliveryRows:
         """Return whether at least `most` rows of the realm wait that meet the conditions."""
         columns = self._table.c
         waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
-        last = select(columns.attempts).where(*waiting).offset(most - 1).limit(1)
+        # Columns of an index alone, which is read by its order: nothing is sorted.
+        last = select(columns.realm_id).where(*waiting).order_by(columns.realm_id, columns.due_at)
+        last = last.offset(most - 1).limit(1)
         return await self._transaction.first(last, _exists) is not None
 
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
     ) -> Sequence[Any]:
-        """Return due rows and count the attempt: those tried least, then the longest due."""
+        """Return due rows and count the attempt: urgent, tried least, then longest due first."""
         columns = self._table.c
         due = (
             select(self._table)
             .where(*self._due(now, busy))
-            .order_by(columns.attempts, columns.due_at, *self._key)
+            .order_by(*self._urgency, columns.attempts, columns.due_at, *self._key)
             .limit(most)
             .with_for_update(skip_locked=True)
         )

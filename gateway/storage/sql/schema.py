@@ -300,6 +300,7 @@ mails = Table(
     Column("reason", Text, comment="why the last attempt failed"),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
+    Index(None, "realm_id", "due_at", "kind"),
 )
 
 webhook_deliveries = Table(

@@ -13,6 +13,7 @@ from sqlalchemy import and_, delete, func, or_, select
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
+    NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
@@ -28,6 +29,7 @@ from gateway.storage.sql.transaction import Transaction
 _OVER = {"due_at": None, "content": ""}
 _IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
 """A newer gateway sends what this one does not know."""
+_IS_NOTIFICATION = mails.c.kind.in_([kind.value for kind in NOTIFICATIONS])
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -36,7 +38,7 @@ class SqlMails:
 
     def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
         self._transaction = transaction
-        self._rows = DeliveryRows(transaction, mails, _IS_KNOWN)
+        self._rows = DeliveryRows(transaction, mails, _IS_KNOWN, less_urgent=_IS_NOTIFICATION)
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:
