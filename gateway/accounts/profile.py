@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.accounts.access import AccountCaller, AccountRole
+from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.admin.access import NotAuthenticated
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.profile_updates import (
@@ -53,7 +53,7 @@ class AccountProfile:
             user = await stores.users.find_by_id(realm.id, caller.user_id)
             document = await profile_document(stores, realm) if with_metadata else None
         if user is None:
-            raise NotAuthenticated("the user is gone")
+            raise NotAuthenticated(REMOVED_OR_DISABLED)
         values = OwnProfile(caller.entry).values(user)
         if document is None:
             return ShownProfile(user, values)
@@ -99,7 +99,7 @@ async def _noted(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> P
     try:
         change = await changing
     except (InvalidUserCredentials, AccountDisabled) as refusal:
-        raise NotAuthenticated("the user is gone or disabled") from refusal
+        raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
     event.begin(EventType.UPDATE_PROFILE)
     event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}

@@ -1,8 +1,8 @@
 """Another address of a user: at once, or once a link that was sent to it has been opened.
 
 The address that waits for its link is the user attribute `kc.email.pending`: a later request, and
-an administrator who removes it, end the link. So does another password: who had the account for a
-moment must not get it back by an older link. Keycloak: UpdateEmail, 16.1
+an administrator who removes it, end the link. So does another password: an attacker with the
+account for a moment must not regain it by an older link. Keycloak: UpdateEmail, 16.1
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
-from gateway.authentication.accounts import Account
-from gateway.authentication.engine.proven_password import password_mark
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.link_mails import NotSent
 from gateway.authentication.profile_updates import OwnProfile, ProfileChange, ProfileRejected
 from gateway.authentication.unique_names import NameTaken, require_free_names
@@ -33,12 +32,6 @@ class LinkEnded(Exception):
 def pending_email(user: User) -> str | None:
     """Return the address that waits for its link."""
     return next(iter(user.attributes.get(PENDING_EMAIL, ())), None)
-
-
-async def current_password_mark(stores: Stores, user: User) -> str:
-    """Return what tells the password that the user has now from the next one."""
-    held = await stores.users.credentials(user.realm_id, user.id)
-    return password_mark(Account(user, held, user.id))
 
 
 class EmailUpdates:

@@ -74,11 +74,11 @@ def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[s
 
     The address is one where the action UPDATE_EMAIL has links for it, and where it is the user name
     and that is kept. A `user` without an address, who is signing in, may still enter one.
-    Keycloak: DeclarativeUserProfileProviderFactory (26.7)
+    Keycloak: 16.1, 17.2; docs/reference/keycloak-sign-in.md
     """
     login = entry.realm.login
     if entry.sign_in.offers(UPDATE_EMAIL):
-        is_locked = user is None or bool(user.email)
+        is_locked = user is None or bool(user.email and user.email.strip())
     else:
         is_locked = login.registration_email_as_username and not login.edit_username_allowed
     return locked_names(login) | ({EMAIL} if is_locked else frozenset())

@@ -26,7 +26,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
     """Return what the grants share."""
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
-    codes = OneTimePasswordCheck(services.one_time_passwords, services.one_time_marks, database)
+    codes = OneTimePasswordCheck(services.one_time_passwords, database)
     sessions = Sessions(services.online_sessions, database)
     return GrantServices(
         directory=directory,

@@ -10,7 +10,7 @@ import hmac
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from pyotp import HOTP
@@ -30,8 +30,6 @@ _PYOTP_KEY: Final = 14
 _LONGEST_KEY: Final = 512
 _LONGEST_PERIOD: Final = 86_400
 _LAST_COUNTER: Final = 2**63 - 1
-_COUNTED_FOR: Final = timedelta(hours=1)
-"""How long a counted code is remembered: until the counter in the database is certain to be on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +59,17 @@ class PyOtp:
         *,
         look_ahead_window: int,
         now: datetime,
+        reusable: bool,
     ) -> CodeMatch | None:
         stored = _read(credential_data, secret_data)
         given = code.reveal().encode("utf-8", "surrogatepass")
+        may_repeat = reusable and stored.type is OtpType.TOTP
+        first = 0 if may_repeat else _first(stored, look_ahead_window, now)
         for step in _steps(stored, look_ahead_window, now):
             if hmac.compare_digest(stored.code(step).encode("ascii"), given):
-                return _matched(stored, step, look_ahead_window)
+                if step < first:
+                    return None
+                return CodeMatch(step, None if may_repeat else _advanced(stored, step))
         return None
 
 
@@ -81,11 +84,22 @@ def _steps(stored: _Stored, window: int, now: datetime) -> Iterator[int]:
         yield present + distance
 
 
-def _matched(stored: _Stored, step: int, window: int) -> CodeMatch:
-    if stored.type is OtpType.HOTP:
-        advanced = json.dumps(stored.data | {"counter": step + 1}, separators=(",", ":"))
-        return CodeMatch(step, _COUNTED_FOR, advanced)
-    return CodeMatch(step, timedelta(seconds=stored.period * (2 * window + 1)), None)
+def _first(stored: _Stored, window: int, now: datetime) -> int:
+    """Return the first step that may be accepted.
+
+    A counter that no code of now can have set is a policy's initial counter, which Keycloak stores.
+    """
+    latest = int(now.timestamp()) // stored.period + window
+    counted = stored.type is OtpType.HOTP
+    return stored.counter if counted or stored.counter <= latest + 1 else 0
+
+
+def _advanced(stored: _Stored, step: int) -> str:
+    """Return the data of the credential whose codes begin after the step.
+
+    The counter of a code of the time is the step after it; Keycloak does not read it there.
+    """
+    return json.dumps(stored.data | {"counter": step + 1}, separators=(",", ":"))
 
 
 def _read(credential_data: str, secret_data: str) -> _Stored:

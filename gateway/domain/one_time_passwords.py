@@ -1,7 +1,6 @@
 """What comes of comparing a code with a stored one-time password. Keycloak: 6 (OTP policy)."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +9,5 @@ class CodeMatch:
 
     step: int
     """Which of the credential's codes it is: its number in time, or its counter."""
-    accepted_for: timedelta
-    """How long the same code goes on matching."""
     advanced: str | None
-    """The credential data to store, where codes are counted; None where time moves them on."""
+    """The credential data to store, so that it matches no more; None where it may be used again."""

@@ -1,4 +1,4 @@
-"""`email`: tells users by mail what happened to their accounts.
+"""`email`: sends users a mail about each change of their accounts.
 
 A mail goes to an address that its user has verified. An attack causes few mails, and none of them
 keeps a mail back that a user asked for, or that says what was changed in the account.
@@ -54,7 +54,7 @@ class EmailListener:
             if event.user_id is None or owner in no_more or self._has_twin(event):
                 continue
             if event.realm_id not in realms:
-                realms[event.realm_id] = await _realm(stores, event.realm_id)
+                realms[event.realm_id] = await stores.realms.find_by_id(event.realm_id)
             realm = realms[event.realm_id]
             if realm is None or not await _add(stores, realm, event.user_id, event):
                 no_more.add(owner)
@@ -71,11 +71,6 @@ async def _add(stores: Stores, realm: Realm, user_id: str, event: UserEvent) -> 
     if user is None or not user.email or not user.email_verified:
         return False
     return await stores.mails.add(QueuedMail(_mail(realm, user, user.email, event), user.id))
-
-
-async def _realm(stores: Stores, realm_id: str) -> Realm | None:
-    name = await stores.realms.find_name(realm_id)
-    return None if name is None else await stores.realms.find_by_name(name)
 
 
 def _mail(realm: Realm, user: User, address: str, event: UserEvent) -> Mail:

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx2
 import pyotp
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts.sign_in_pages import FLAGS, chromium, sheet
 from tests.support.edge_certificates import EdgeCertificates
@@ -31,9 +31,11 @@ from tests.support.wire import CHEAP
 
 REALM: Final = "journey"
 ADDRESS: Final = "ada@example.test"
+_PASSKEY: Final = "Passkey of the phone"
 FIRST, SECOND = "A first long word 1", "A second long word 2"
 _PICTURES: Final = os.environ.get("JOURNEY_PICTURES", "")
 _SCALE: Final = 0.6
+_HEIGHT: Final = 844
 _CROPPED: Final = 680
 """Pixels around the middle of a page of a sign-in on a wide screen: the rest is empty."""
 _PATIENCE: Final = 20_000
@@ -49,17 +51,14 @@ class Album:
     def take(self, page: Page, name: str) -> None:
         if not self.folder:
             return
-        page.mouse.move(0, 0)
         size = page.viewport_size or {"width": 0, "height": 0}
-        is_wide = size["width"] > _CROPPED and not page.locator(".account-nav").count()
-        shown = _CROPPED if is_wide else size["width"]
-        left = (size["width"] - shown) // 2
-        shot = page.screenshot(
-            clip={"x": left, "y": 0, "width": shown, "height": size["height"]}, animations="disabled"
-        )
-        Path(self.folder, f"journey-{name}.webp").write_bytes(
-            sheet(self.drawing, [shot], _SCALE, "webp")
-        )
+        page.mouse.move(size["width"] - 1, size["height"] - 1)
+        is_narrow = page.locator(".account-nav").count() == 0
+        width = min(size["width"], _CROPPED) if is_narrow else size["width"]
+        shown = {"x": (size["width"] - width) // 2, "y": 0, "width": width, "height": _HEIGHT}
+        shot = page.screenshot(clip=cast("Any", shown), animations="disabled")
+        picture = sheet(self.drawing, [shot], _SCALE, "webp")
+        Path(self.folder, f"journey-{name}.webp").write_bytes(picture)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class Site:
             ignore_https_errors=True,
             locale="en",
             user_agent=self.devices[device]["user_agent"],
-            viewport={"width": width, "height": 844},
+            viewport={"width": width, "height": _HEIGHT},
         )
         context.set_default_timeout(_PATIENCE)
         context.on("console", lambda message: self.said.append(message.text))
@@ -160,6 +159,7 @@ def test_a_user_registers_loses_the_phone_and_recovers(site: Site) -> None:
         _sign_out_and_in(site, keys, secret)
         with site.open("Desktop Chrome", 1280) as laptop:
             _recover(site, laptop)
+            _remove_the_passkey(site, laptop)
             _end_the_session_of(phone, site, laptop)
     assert site.said == []
 
@@ -234,14 +234,15 @@ def _set_up_a_passkey(site: Site, keys: Keys) -> None:
     phone = keys.page
     phone.click("#webauthn-passwordless-set-up")
     _title(phone).to_have_text("Register a security key or passkey")
-    phone.fill("#authenticatorLabel", "Passkey of the phone")
+    phone.fill("#authenticatorLabel", _PASSKEY)
     site.album.take(phone, "passkey")
     phone.click("#registerWebAuthn")
     _title(phone).to_have_text("Signing in")
     passkeys = phone.locator("section:has(#webauthn-passwordless-title) li")
-    expect(passkeys).to_contain_text("Passkey of the phone")
+    expect(passkeys).to_contain_text(_PASSKEY)
     [made] = keys.credentials()
     assert made["isResidentCredential"]
+    passkeys.scroll_into_view_if_needed()
     site.album.take(phone, "signing-in")
 
 
@@ -295,12 +296,21 @@ def _recover(site: Site, laptop: Page) -> None:
     tab.close()
 
 
-def _end_the_session_of(phone: Page, site: Site, laptop: Page) -> None:
+def _remove_the_passkey(site: Site, laptop: Page) -> None:
     laptop.goto(site.console)
     laptop.click("nav a:has-text('Signing in')")
     devices = laptop.locator("section:has(#otp-title) li")
     expect(devices).to_have_count(1)
     expect(devices).to_contain_text("New phone")
+    laptop.click(f"li:has-text('{_PASSKEY}') >> text=Remove")
+    _title(laptop).to_contain_text(_PASSKEY)
+    site.album.take(laptop, "remove-passkey")
+    laptop.click("#kc-accept")
+    _title(laptop).to_have_text("Signing in")
+    expect(laptop.locator("section:has(#webauthn-passwordless-title) li")).to_have_count(0)
+
+
+def _end_the_session_of(phone: Page, site: Site, laptop: Page) -> None:
     laptop.click("nav a:has-text('Devices')")
     sessions = laptop.locator("li.session")
     expect(sessions).to_have_count(2)

@@ -26,7 +26,6 @@ from gateway.domain.authentication import AuthenticationSession, FormName
 from gateway.domain.flows import Requirement, SignInFlow
 from gateway.domain.realm import LoginSettings, TokenLifespans
 from gateway.domain.secrets import Secret
-from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.one_time_devices import KEY, code, device
 from tests.support.password_logins import (
@@ -690,12 +689,11 @@ async def test_a_session_that_goes_on_is_not_one_too_many(
     assert step.error.message == "sessionLimitExceeded"
 
 
-async def test_the_code_of_a_locked_user_is_not_used_up(
-    gateway: Gateway, database: SqlDatabase
-) -> None:
+@pytest.mark.usefixtures("gateway")
+async def test_the_code_of_a_locked_user_is_not_used_up(database: SqlDatabase) -> None:
     await store_user(database)
     await store_device(database, KEY)
-    checks = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(gateway.client), database)
+    checks = OneTimePasswordCheck(PyOtp(), database)
     account = await Accounts(database).named(REALM, "alice")
     (held,) = account.devices
     for admitted in (False, True):

@@ -416,8 +416,8 @@ def test_credentials_are_listed_by_type_without_their_secrets(account: OwnAccoun
 
 
 @pytest.mark.usefixtures("ann")
-def test_passkeys_are_listed_where_the_forms_of_the_sign_in_accept_them(account: OwnAccount) -> None:
-    """By the realm's policy, without a step of their own. Keycloak: UsernamePasswordFormFactory."""
+def test_passkeys_are_listed_where_the_sign_in_accepts_them(account: OwnAccount) -> None:
+    """Without a step of their own. Keycloak: 17.4."""
     token = account.token("ann")
     policy = "webAuthnPolicyPasswordless"
     assert account.get("/credentials?type=webauthn-passwordless", token) == []

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from gateway.domain.limits.rate_limits import LINKS
 from gateway.domain.mail import MOST_NOTIFICATIONS_OF_USER
 from tests.support.administration import Administration
 from tests.support.mailed_links import MailedRealm, follow, mailed_realm
@@ -170,3 +171,18 @@ def test_attributes_of_the_gateway_are_not_the_users(
         account.ask("POST", "", token, json={**own, "attributes": {name: ["1"]}})
     mailed.realm.change("PUT", "users/profile", profile)
     assert mailed.realm.get(user).get("attributes", {}) == {}
+
+
+def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: MailedRealm) -> None:
+    found = mailed.realm.get(UPDATE_EMAIL)
+    at_once = {**found, "config": {"emailResendCooldownSeconds": "1"}}
+    mailed.realm.change("PUT", UPDATE_EMAIL, at_once)
+    shown = []
+    for number in range(LINKS.of_caller + 2):
+        _verified(mailed, f"flooder-{number}", requiredActions=["UPDATE_EMAIL"])
+        browser = mailed.browser()
+        page = browser.submit(browser.sign_in(f"flooder-{number}"), email=" Victim@Other.test")
+        shown.append(page.message)
+    mailed.realm.change("PUT", UPDATE_EMAIL, found)
+    assert shown[LINKS.of_caller :] == ["Failed to send email, please try again later."] * 2
+    assert len(mailed.mails("victim@other.test", LINKS.of_caller)) == LINKS.of_caller

@@ -76,6 +76,7 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
     before = browser.cookies["AUTH_SESSION_ID"]
     asked = browser.submit(shown)
     assert browser.cookies["AUTH_SESSION_ID"] != before
+    assert asked.message == "You need to change your password."
     done = _new_password(browser, asked)
     assert done.answer["code"]
     assert done.answer["state"] == "a-state"
@@ -256,6 +257,7 @@ def test_a_device_is_set_up_anew(mailed: MailedRealm) -> None:
     browser, _ = _asked(mailed, "jana")
     page = follow(browser, mailed.link("jana@example.org"))
     assert page.id == "login-reset-otp"
+    assert "Remove a device" in page.text
     assert "Which OTP configuration should be removed?" in page.text
     unknown = browser.submit(page, selectedCredentialId="other")
     assert unknown.message == "Please choose an OTP configuration."

@@ -180,7 +180,7 @@ class Gateway:
         self.metrics = CountedEvents()
         self.invalidation = RememberedTopics()
         guard = BruteForceGuard(self.failures, self.metrics)
-        codes = OneTimePasswordCheck(PyOtp(), RedisOneTimeMarks(self.client), database)
+        codes = OneTimePasswordCheck(PyOtp(), database)
         directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
         self.sessions = RedisSessions(self.client, clock, scripts_at(clock))
         self.engine = sign_in_engine(

@@ -2,9 +2,10 @@
 
 Away: nobody signs in and no session ends. Back with its file: all is as it was, on every gateway.
 Emptied, or failed over with loss: each account has at most `failureFactor` guesses more, and what
-must not come back stands in SQL. Attacks F2, F4, F5, S13, S14, S18
+must not come back stands in SQL. Attacks D7, F2, F4, F5, S13, S14, S18
 """
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,12 +13,24 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pyotp
 import pytest
 
 from tests.support.gateway_process import start_gateway, until
 from tests.support.redis_server import RedisServer
 from tests.support.servers import running
-from tests.support.wire import CHEAP, PASSWORD, SECRET, app, audience, client, protocol, user
+from tests.support.wire import (
+    CHEAP,
+    DEVICE,
+    DEVICE_KEY,
+    PASSWORD,
+    SECRET,
+    app,
+    audience,
+    client,
+    protocol,
+    user,
+)
 
 ALLOWED = 3
 SVC = {"client_id": "svc", "client_secret": SECRET}
@@ -31,8 +44,10 @@ GUARDED = {
     "revokeRefreshToken": True,
     "clients": [client("svc", protocolMappers=[audience("svc")]), app("app")],
 }
+_WITH_DEVICE = [{"type": "password", "value": PASSWORD}, DEVICE]
 REALMS = [
     {"realm": "r", "users": [user("alice"), user("mallory")], **GUARDED},
+    {"realm": "codes", "users": [user("cora", credentials=_WITH_DEVICE)], **GUARDED},
     {"realm": "strict", "users": [user("trudy")], **GUARDED, "permanentLockout": True},
 ]
 RECOVERY = 10.0
@@ -167,3 +182,22 @@ def test_what_must_not_come_back_outlives_an_emptied_redis(
     assert pair.refresh(ended).status_code == 400
     assert _token(pair.refresh(kept))
     assert pair.refresh(spent).status_code == 400
+
+
+def test_a_used_code_of_a_device_outlives_an_emptied_redis(
+    pair: Pair, redis_with_file: RedisServer
+) -> None:
+    """RFC 6238 §5.2."""
+    code = pyotp.TOTP(base64.b32encode(DEVICE_KEY.encode()).decode()).now()
+
+    def answers() -> list[int]:
+        form = {"grant_type": "password", "client_id": "app", "username": "cora", "totp": code}
+        gateways = pair.gateways
+        return [
+            pair.ask("token", form | {"password": PASSWORD}, "codes").status_code for _ in gateways
+        ]
+
+    assert answers() == [200, 400]
+    with redis_with_file.client() as plain:
+        plain.flushall()
+    assert answers() == [400, 400]

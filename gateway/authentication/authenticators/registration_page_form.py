@@ -1,6 +1,6 @@
 """`registration-page-form`: the page on which users register.
 
-Its parts are the actions of the form of the flow. Where one of them does not act, no one registers.
+Its parts are the actions of the form of the flow. Where one of them does not act, the flow fails.
 Keycloak: RegistrationPage, FormAuthenticationFlow (26.7)
 """
 
@@ -88,7 +88,7 @@ class RegistrationPageForm:
         except _AddressTaken as taken:
             sign_in.account_changes = _event(sign_in, form, EventError.EMAIL_IN_USE)
             sign_in.used.add(REGISTERED)
-            return await self._confirmations.tell_owner(sign_in, taken.address)
+            return await self._confirmations.notify_owner(sign_in, taken.address)
         except FormRejected as rejected:
             sign_in.account_changes = _event(sign_in, form, rejected.event_error)
             return rejected.on(_form(sign_in, actions, form, rejected))

@@ -53,7 +53,8 @@ class ConfigureOtp:
     async def ask(self, sign_in: SignIn) -> Challenge:
         secret = new_secret()
         sign_in.note(_NOTE, _digest(secret))
-        return await self._form(sign_in, secret, MessageKey.CONFIGURE_OTP)
+        message = MessageKey.CONFIGURE_OTP if sign_in.is_required(CONFIGURE_TOTP) else None
+        return await self._form(sign_in, secret, message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         secret = form.get("totpSecret", "")
@@ -74,7 +75,7 @@ class ConfigureOtp:
         policy, held = sign_in.realm.otp_policy, account.credentials or ()
         made = new_credential(policy, sign_in.user, secret, held, sign_in.now)
         made = replace(made, label=label[:_LONGEST_LABEL] or None)
-        working = await self._codes.enrolled(sign_in.realm, made, Secret(code), sign_in.now)
+        working = self._codes.enrolled(sign_in.realm, made, Secret(code), sign_in.now)
         if working is None:
             return await self._refused(sign_in, form, MessageKey.INVALID_CODE)
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
@@ -94,7 +95,7 @@ class ConfigureOtp:
         self,
         sign_in: SignIn,
         secret: str,
-        message: MessageKey,
+        message: MessageKey | None,
         *,
         wrong: str | None = None,
         label: str = "",

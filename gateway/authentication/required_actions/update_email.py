@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
-from gateway.authentication.email_updates import (
-    EmailUpdates,
-    current_password_mark,
-    pending_email,
-)
+from gateway.authentication.email_updates import EmailUpdates, pending_email
 from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
     AccountChanges,
+    ends_other_sessions,
 )
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.link_mails import LinkMail, MailPauses, NotSent
@@ -32,7 +30,6 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.users import canonical_name
 
 _FIELD: Final = "email"
-_END_SESSIONS: Final = "logout-sessions"
 _KIND: Final = ActionTokenKind.UPDATE_EMAIL
 
 
@@ -52,13 +49,12 @@ class UpdateEmail:
         waiting = pending_email(sign_in.user)
         if waiting is not None:
             return _form(sign_in, waiting, MessageKey.EMAIL_PENDING, (waiting,))
-        required = UPDATE_EMAIL in sign_in.user.required_actions
-        message = MessageKey.UPDATE_EMAIL if required else None
+        message = MessageKey.UPDATE_EMAIL if sign_in.is_required(UPDATE_EMAIL) else None
         return _form(sign_in, sign_in.user.email or "", message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         address = form.get(_FIELD, "")
-        ends_sessions = form.get(_END_SESSIONS) == "on"
+        ends_sessions = ends_other_sessions(form)
         try:
             if _must_confirm(sign_in, address):
                 return await self._request(sign_in, address, ends_sessions=ends_sessions)
@@ -71,7 +67,7 @@ class UpdateEmail:
     async def _request(self, sign_in: SignIn, address: str, *, ends_sessions: bool) -> Asked:
         """Send the link. The pause begins first: addresses are not tried out by it."""
         pause = sign_in.context.realm.sign_in.resend_pause(UPDATE_EMAIL)
-        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause)
+        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause, address)
         if failure is not None:
             return Asked(_failed(sign_in, address, failure), NO_CHANGES)
 

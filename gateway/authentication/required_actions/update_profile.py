@@ -46,8 +46,7 @@ class UpdateProfile:
                 sign_in.context.realm, sign_in.user, sign_in.scopes
             )
             _record_verification(sign_in, violations)
-        required = self.alias == VERIFY_PROFILE or self.alias in sign_in.user.required_actions
-        message = MessageKey.UPDATE_PROFILE if required else None
+        message = MessageKey.UPDATE_PROFILE if sign_in.is_required(self.alias) else None
         return self._form(sign_in, None, violations, message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:

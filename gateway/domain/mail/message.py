@@ -69,7 +69,7 @@ CAUSED_BY_STRANGERS: Final = frozenset(
         MailKind.REGISTRATION_ATTEMPT,
     }
 )
-"""Mails about what anybody can do who knows the name or the address of a user."""
+"""Mails about what a stranger can do with the name or the address of a user."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )

@@ -71,7 +71,7 @@ class QueuedMail:
     user_id: str
     attempts: int = 0
     """How often a gateway has begun to send it."""
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     """Nothing is sent: adding it takes as long as a mail, where there is no user (attacks: D11)."""
 
     @property

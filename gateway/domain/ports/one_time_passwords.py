@@ -21,8 +21,11 @@ class OneTimePasswords(Protocol):
         *,
         look_ahead_window: int,
         now: datetime,
+        reusable: bool,
     ) -> CodeMatch | None:
         """Return which code of the stored credential it is, or None.
+
+        Codes before one that was accepted do not match; `reusable` are those of the time.
 
         Raises SecretUnreadable for a credential that no code can be computed from.
         """

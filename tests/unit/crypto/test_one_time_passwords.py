@@ -3,7 +3,7 @@
 import base64
 import hmac
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -31,7 +31,13 @@ LENGTHS = {"HmacSHA1": 20, "HmacSHA256": 32, "HmacSHA512": 64}
 
 
 def match(
-    code: str, *, window: int = 0, at: int = 59, value: Any = KEY, **made: Any
+    code: str,
+    *,
+    window: int = 0,
+    at: int = 59,
+    value: Any = KEY,
+    reusable: bool = False,
+    **made: Any,
 ) -> CodeMatch | None:
     """Compare a code with a credential, whose data may be told apart from Keycloak's default."""
     data = {"subType": "totp", "digits": 6, "counter": 0, "period": 30, "algorithm": "HmacSHA1"}
@@ -41,6 +47,7 @@ def match(
         json.dumps({"value": value}),
         look_ahead_window=window,
         now=datetime.fromtimestamp(at, UTC),
+        reusable=reusable,
     )
 
 
@@ -48,7 +55,8 @@ def match(
 def test_codes_of_time_are_those_of_rfc_6238(at: int, algorithm: str, code: str) -> None:
     key = (KEY * 4)[: LENGTHS[algorithm]]
     found = match(code, at=at, value=key, algorithm=algorithm, digits=8)
-    assert found == CodeMatch(at // 30, timedelta(seconds=30), None)
+    assert found is not None
+    assert found.step == at // 30
     assert match(code, at=at + 30, value=key, algorithm=algorithm, digits=8) is None
 
 
@@ -75,9 +83,30 @@ def test_a_code_of_time_may_be_off_by_the_window_on_both_sides(
 ) -> None:
     found = [match(code, window=window, at=3 * 30 + 10) for code in COUNTED]
     assert [one.step for one in found if one is not None] == steps
-    assert {one.accepted_for for one in found if one is not None} == {
-        timedelta(seconds=30 * (2 * window + 1))
-    }
+
+
+def test_a_code_of_time_matches_once_and_then_none_before_it() -> None:
+    """RFC 6238 §5.2."""
+    first = match(COUNTED[3], window=1, at=3 * 30)
+    assert first is not None
+    assert first.advanced is not None
+    after = json.loads(first.advanced)
+    assert after["counter"] == 4
+    found = [match(code, window=1, at=3 * 30, **after) for code in COUNTED]
+    assert [one.step for one in found if one is not None] == [4]
+
+
+def test_the_initial_counter_of_a_policy_keeps_no_code_of_time_out() -> None:
+    """Keycloak stores it in either kind of credential."""
+    assert match(COUNTED[3], window=1, at=3 * 30, counter=6) is not None
+    assert match(COUNTED[3], window=1, at=3 * 30, counter=5) is None
+
+
+def test_codes_of_time_that_may_be_used_again_change_nothing_and_counted_ones_never_may() -> None:
+    assert match(COUNTED[3], at=3 * 30, counter=9, reusable=True) == CodeMatch(3, None)
+    counted = match(COUNTED[3], subType="hotp", counter=3, reusable=True)
+    assert counted is not None
+    assert counted.advanced is not None
 
 
 def test_the_first_of_all_codes_is_not_looked_for_before_the_beginning() -> None:
@@ -154,5 +183,10 @@ def test_a_credential_that_makes_no_codes_is_unreadable_and_no_open_door(
 def test_what_is_no_credential_is_unreadable(data: str) -> None:
     with pytest.raises(SecretUnreadable):
         PyOtp().match(
-            Secret("1"), data, data, look_ahead_window=0, now=datetime.fromtimestamp(0, UTC)
+            Secret("1"),
+            data,
+            data,
+            look_ahead_window=0,
+            now=datetime.fromtimestamp(0, UTC),
+            reusable=False,
         )

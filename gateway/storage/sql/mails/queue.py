@@ -42,8 +42,8 @@ class SqlMails:
     async def add(self, queued: QueuedMail) -> bool:
         if await self._reaches_a_limit(queued):
             return False
-        row = queued_row(queued, self._secrets)  # a rehearsal costs the same
-        if queued.is_rehearsal:
+        row = queued_row(queued, self._secrets)  # a dry run costs the same
+        if queued.is_dry_run:
             # A row that says nothing, since a mail has a user: it is written and purged as others.
             await self._transaction.insert_missing(change_log, [{"topics": ()}])
             return True
