@@ -280,6 +280,7 @@ def test_the_terms_are_accepted_with_the_form(open_realm: SignInRealm) -> None:
         open_realm.realm.change("PUT", flow, {**terms, "requirement": "DISABLED"})
     user = _found(open_realm, "karl")
     assert user["attributes"]["terms_and_conditions"][0].isdecimal()
+    assert open_realm.realm.get(f"users/{user['id']}/unmanagedAttributes") == {}
     changed = {**user, "attributes": {"terms_and_conditions": ["1"]}}
     open_realm.realm.change("PUT", f"users/{user['id']}", changed)
     assert _found(open_realm, "karl")["attributes"] == user["attributes"]

@@ -60,6 +60,8 @@ def test_the_address_changes_by_the_link_to_the_new_one(mailed: MailedRealm) -> 
         "A confirmation email has been sent to ada.new@example.org."
     )
     assert _emails(mailed, ada) == ("ada@example.org", False)
+    waiting = {"kc.email.pending": ["ada.new@example.org"]}
+    assert mailed.realm.get(ada)["attributes"] == waiting
     mailed.events()
     shown = mailed.browser().get(mailed.link("ada.new@example.org"))
     assert "Confirm that ada.new@example.org is the new email address" in shown.text

@@ -178,6 +178,8 @@ class UserListing:
         async with self._database.read() as stores:
             user = await get_user(stores, realm.id, user_id)
             rules = await profile_rules(stores, realm)
+        if not rules.shows_unmanaged(Viewer.ADMIN):
+            return {}
         shown = rules.shown(user.attributes, Viewer.ADMIN)
         return {name: list(texts) for name, texts in shown.items() if name not in rules.attributes}
 
