@@ -154,8 +154,8 @@ def _shots(
             yield page.screenshot(clip=cast("Any", clip))
 
 
-def _sheet(page: Page, shots: list[bytes], scale: float, kind: str) -> bytes:
-    """Return the pictures beside each other."""
+def sheet(page: Page, shots: list[bytes], scale: float, kind: str) -> bytes:
+    """Return PNG pictures beside each other, encoded by the browser of `page`."""
     pictures = [f"data:image/png;base64,{b64encode(shot).decode()}" for shot in shots]
     encoded: str = page.evaluate(_DRAW, [pictures, scale, kind])
     return b64decode(encoded.partition(",")[2])
@@ -183,7 +183,7 @@ def main(
         for name in names or SAMPLES:
             page = scripted if name in _SCRIPTED else plain
             shots = list(_shots(page, server.url, name, variants))
-            _place(folder, name, kind).write_bytes(_sheet(drawing, shots, scale, kind))
+            _place(folder, name, kind).write_bytes(sheet(drawing, shots, scale, kind))
         browser.close()
     server.close()
 

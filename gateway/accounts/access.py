@@ -1,4 +1,4 @@
-"""Who uses an account, by an access token or a browser session, and what the user may do with it.
+"""The user of an account, by an access token or a browser session, and the rights of that user.
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
 token. A user who is disabled or locked out is refused, whatever the proof.
@@ -26,6 +26,7 @@ from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 ACCOUNT: Final = "account"
 """The client that owns the roles, and the audience of the tokens."""
+REMOVED_OR_DISABLED: Final = "the user was removed or disabled"
 
 
 class AccountRole(StrEnum):
@@ -46,7 +47,7 @@ _ROLES: Final = {role.value: role for role in AccountRole}
 
 @dataclass(frozen=True, slots=True)
 class AccountCaller:
-    """A user who looks at or changes the own account.
+    """A user who reads or changes the own account.
 
     `session` is the one in which the user is signed in, None for a token without a session.
     `client` is the one that the token was issued to, None for a page of the gateway itself.
@@ -131,7 +132,7 @@ class AccountAccess:
         await self._require_offered(request)
         user = await self._directory.user(request.realm.realm.id, session.user_id)
         if user is None or not user.user.enabled:
-            raise NotAuthenticated("the user is gone or disabled")
+            raise NotAuthenticated(REMOVED_OR_DISABLED)
         await self._require_not_locked_out(request, user)
         return self._known(AccountCaller(request, user, _account_roles(user.roles), session))
 

@@ -1,4 +1,4 @@
-"""The client certificates with which the user has signed in, as the stored events tell.
+"""The client certificates with which the user has signed in, from the stored events.
 
 They are known for as long as the realm keeps events, and only where it records sign-ins: sessions
 and credentials store no certificate.

@@ -1,4 +1,4 @@
-"""The own credentials: which types there are, those the user has, and their labels.
+"""The user's own credentials: their types, their labels, and their removal.
 
 A type is listed where a flow of the realm checks it. Keycloak: 17.4
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
-from gateway.accounts.access import AccountCaller, AccountRole
+from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.admin.access import (
     InsufficientLevel,
     InvalidRequest,
@@ -38,18 +38,20 @@ from gateway.domain.flows import (
     CONFIGURE_TOTP,
     DELETE_CREDENTIAL,
     KIND_OF,
+    REGISTER_PASSKEY,
+    REGISTER_SECURITY_KEY,
     UPDATE_PASSWORD,
-    SignInRules,
 )
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import Credential
+from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.protocol.authorization.levels import level_of, levels_of
 from gateway.representations.users import PASSWORD
 
 _NO_CREDENTIAL: Final = "Credential not found"
 _NOT_REMOVABLE: Final = "Credential type cannot be removed"
 _UNKNOWN_LEVEL: Final = NO_LEVEL - 1
-"""Of a token that says nothing of its sign-in: it deletes no credential."""
+"""Of a token without a known `acr`: it deletes no credential."""
 
 
 class Category(IntEnum):
@@ -95,18 +97,18 @@ CREDENTIAL_KINDS: Final = (
         CONFIGURE_RECOVERY_CODES,
     ),
     CredentialKind(
-        "webauthn",
+        SECURITY_KEY,
         Category.TWO_FACTOR,
         "webauthn",
         "kcAuthenticatorWebAuthnClass",
-        "webauthn-register",
+        REGISTER_SECURITY_KEY,
     ),
     CredentialKind(
-        "webauthn-passwordless",
+        PASSKEY,
         Category.PASSWORDLESS,
         "webauthn-passwordless",
         "kcAuthenticatorWebAuthnPasswordlessClass",
-        "webauthn-register-passwordless",
+        REGISTER_PASSKEY,
     ),
 )
 
@@ -151,8 +153,7 @@ class AccountCredentials:
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         async with self._database.read() as stores:
             held = await stores.users.credentials(caller.realm.id, caller.user_id)
-        rules = caller.entry.sign_in
-        checked = set(_checked_types(rules))
+        checked = set(_checked_types(caller))
         kinds = (kind for kind in CREDENTIAL_KINDS if kind.type in checked)
         found = (_type(caller, kind, held) for kind in sorted(kinds, key=_place))
         return tuple(one for one in found if one.credentials or one.create_action)
@@ -187,7 +188,7 @@ class AccountCredentials:
             async with self._updates.begin(caller.realm.id, caller.user_id) as update:
                 yield update
         except (InvalidUserCredentials, AccountDisabled) as refusal:
-            raise NotAuthenticated("the user is gone or disabled") from refusal
+            raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
 
 
 def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id: str) -> Credential:
@@ -205,7 +206,7 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level that the `acr` of the token stands for; one below all where it says none."""
+    """Return the level that the `acr` of the token stands for; one below all without."""
     if caller.acr is None or caller.client is None:
         return _UNKNOWN_LEVEL
     names = levels_of(caller.realm, caller.client.client)
@@ -227,12 +228,17 @@ def _note_removal(caller: AccountCaller, credential: Credential) -> None:
         event.changes = (AccountChange(EventType.REMOVE_TOTP, dict(event.details)),)
 
 
-def _checked_types(rules: SignInRules) -> Iterator[str]:
+def _checked_types(caller: AccountCaller) -> Iterator[str]:
     """Yield the types of credentials that the flows of the realm check."""
-    for step in rules.every_step():
+    passkeys = caller.realm.web_authn_passwordless.passkeys_enabled
+    for step in caller.entry.sign_in.every_step():
         kind = KIND_OF.get(step.authenticator)
-        if kind is not None and kind.credential is not None:
+        if kind is None:
+            continue
+        if kind.credential is not None:
             yield kind.credential
+        if kind.accepts_passkeys and passkeys:
+            yield PASSKEY
 
 
 def _place(kind: CredentialKind) -> tuple[int, str]:

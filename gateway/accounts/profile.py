@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.accounts.access import AccountCaller, AccountRole
+from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
 from gateway.admin.access import NotAuthenticated
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.profile_updates import (
@@ -13,7 +13,11 @@ from gateway.authentication.profile_updates import (
     ProfileRejected,
     ProfileUpdates,
 )
-from gateway.authentication.realm_profile import profile_document, requested_profile
+from gateway.authentication.realm_profile import (
+    own_locked_names,
+    profile_document,
+    requested_profile,
+)
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.ports.storage import Database
@@ -49,12 +53,17 @@ class AccountProfile:
             user = await stores.users.find_by_id(realm.id, caller.user_id)
             document = await profile_document(stores, realm) if with_metadata else None
         if user is None:
-            raise NotAuthenticated("the user is gone")
+            raise NotAuthenticated(REMOVED_OR_DISABLED)
         values = OwnProfile(caller.entry).values(user)
         if document is None:
             return ShownProfile(user, values)
         metadata = render_metadata(
-            document, rules_for(caller), realm.login, known=True, viewer=Viewer.USER
+            document,
+            rules_for(caller),
+            realm.login,
+            known=True,
+            viewer=Viewer.USER,
+            locked=own_locked_names(caller.entry),
         )
         return ShownProfile(user, values, metadata)
 
@@ -90,7 +99,7 @@ async def _noted(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> P
     try:
         change = await changing
     except (InvalidUserCredentials, AccountDisabled) as refusal:
-        raise NotAuthenticated("the user is gone or disabled") from refusal
+        raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
     event = caller.request.event
     event.begin(EventType.UPDATE_PROFILE)
     event.details |= {Detail.CONTEXT: _CONTEXT, **change.details}

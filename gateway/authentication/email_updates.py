@@ -1,15 +1,16 @@
 """Another address of a user: at once, or once a link that was sent to it has been opened.
 
 The address that waits for its link is the user attribute `kc.email.pending`: a later request, and
-an administrator who removes it, end the link. Keycloak: UpdateEmail, 16.1
+an administrator who removes it, end the link. So does another password: an attacker with the
+account for a moment must not regain it by an older link. Keycloak: UpdateEmail, 16.1
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.link_mails import NotSent
 from gateway.authentication.profile_updates import OwnProfile, ProfileChange, ProfileRejected
 from gateway.authentication.unique_names import NameTaken, require_free_names
@@ -17,9 +18,9 @@ from gateway.domain.authentication.action_tokens import ActionToken
 from gateway.domain.flows import UPDATE_EMAIL, VERIFY_EMAIL
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.storage import Stores
+from gateway.domain.user_profile.profile import PENDING_EMAIL
 from gateway.domain.users import User
 
-_PENDING: Final = "kc.email.pending"
 QueueMail = Callable[[Stores, str], Awaitable[NotSent | None]]
 """Puts the mail to an address into the queue of a transaction."""
 
@@ -30,7 +31,7 @@ class LinkEnded(Exception):
 
 def pending_email(user: User) -> str | None:
     """Return the address that waits for its link."""
-    return next(iter(user.attributes.get(_PENDING, ())), None)
+    return next(iter(user.attributes.get(PENDING_EMAIL, ())), None)
 
 
 class EmailUpdates:
@@ -79,7 +80,7 @@ class EmailUpdates:
             wanted = (await _changed(profile, update, address, matches)).email or ""
             failure = await queue_mail(update.stores, wanted)
             if failure is None:
-                attributes = {**update.user.attributes, _PENDING: (wanted,)}
+                attributes = {**update.user.attributes, PENDING_EMAIL: (wanted,)}
                 await update.replace(replace(update.user, attributes=attributes))
         return wanted, failure
 
@@ -90,6 +91,8 @@ class EmailUpdates:
         async with self._updates.begin(profile.entry.realm.id, token.user_id) as update:
             before = update.user
             if before.email != token.email or pending_email(before) != address:
+                raise LinkEnded
+            if token.password != await current_password_mark(update.stores, before):
                 raise LinkEnded
             after = await _changed(profile, update, address, matches)
             left = tuple(one for one in after.required_actions if one != VERIFY_EMAIL)
@@ -110,5 +113,5 @@ async def _changed(
 
 
 def _without_pending(user: User) -> User:
-    others = {name: values for name, values in user.attributes.items() if name != _PENDING}
+    others = {name: values for name, values in user.attributes.items() if name != PENDING_EMAIL}
     return replace(user, attributes=others)

@@ -1,9 +1,11 @@
 """Mails with links that users ask for while they sign in.
 
-There is a pause between two of the same kind to the same user; the queue limits them as well, so
-that nobody floods a mailbox. Keycloak: EmailCooldownManager; attacks E8
+There is a pause between two of the same kind to the same user, and a limit for each address, which
+users of several accounts share; the queue limits them as well, so that a mailbox is not flooded.
+Keycloak: EmailCooldownManager; attacks E8
 """
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -12,6 +14,7 @@ from typing import Final
 from gateway.authentication.action_tokens import action_link
 from gateway.domain.authentication import MessageKey
 from gateway.domain.authentication.action_tokens import ActionToken
+from gateway.domain.limits.rate_limits import LINKS
 from gateway.domain.mail import (
     MailKind,
     MailNotSent,
@@ -22,8 +25,9 @@ from gateway.domain.mail import (
 )
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Stores
-from gateway.domain.users import User
+from gateway.domain.users import User, canonical_name
 
 _NO_PAUSE: Final = timedelta()
 
@@ -51,8 +55,8 @@ class LinkMail:
     token: ActionToken
     tab_id: str | None = None
     arguments: tuple[str, ...] = ()
-    is_rehearsal: bool = False
-    """There is no user to send it to: the work is done for nothing."""
+    is_dry_run: bool = False
+    """There is no user to send it to: the same work is done, and no mail is stored."""
 
     async def queue(self, stores: Stores, now: datetime) -> NotSent | None:
         """Put the mail into the queue; raises as `action_link` does."""
@@ -64,9 +68,7 @@ class LinkMail:
         link = action_link(self.entry, self.issuer, token, tab_id=self.tab_id)
         plain = user_mail(realm, self.user, self.address, self.kind, now)
         mail = with_link(plain, link, token.expires_at - token.issued_at, *self.arguments)
-        if not await stores.mails.add(
-            QueuedMail(mail, self.user.id, is_rehearsal=self.is_rehearsal)
-        ):
+        if not await stores.mails.add(QueuedMail(mail, self.user.id, is_dry_run=self.is_dry_run)):
             return NotSent(MessageKey.MAIL_NOT_SENT)
         return None
 
@@ -74,14 +76,22 @@ class LinkMail:
 class MailPauses:
     """The pauses between mails to a user, for all gateways."""
 
-    def __init__(self, marks: OneTimeMarks) -> None:
+    def __init__(self, marks: OneTimeMarks, limiter: RateLimiter) -> None:
         self._marks = marks
+        self._limiter = limiter
 
-    async def begin(self, user: User, name: str, pause: timedelta) -> NotSent | None:
-        """Begin a pause, unless one lasts; raises StoreUnavailable."""
+    async def begin(self, user: User, name: str, pause: timedelta, address: str) -> NotSent | None:
+        """Begin a pause before the mail to `address`, unless one lasts; raises StoreUnavailable.
+
+        The mails to one address are counted as well, whichever user asks for them.
+        """
         mark = f"mail-pause:{name}:{user.id}"
         if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
-            return None
+            recipient = hashlib.sha256(
+                canonical_name(address.strip()).encode("utf-8", "replace")
+            ).hexdigest()
+            admitted = await self._limiter.admit(user.realm_id, recipient, LINKS)
+            return None if admitted else NotSent(MessageKey.MAIL_NOT_SENT)
         left = await self._marks.remaining(user.realm_id, mark)
         seconds = str(max(ceil(left.total_seconds()), 1))
         return NotSent(MessageKey.MAIL_TOO_SOON, (seconds,))

@@ -11,7 +11,12 @@ from functools import partial
 from typing import Final, Protocol
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.realm_profile import LANGUAGE, locked_names, requested_profile
+from gateway.authentication.realm_profile import (
+    LANGUAGE,
+    locked_names,
+    own_locked_names,
+    requested_profile,
+)
 from gateway.authentication.unique_names import NameTaken, require_free_names
 from gateway.domain.authentication import ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
@@ -91,6 +96,8 @@ class OwnProfile:
     scopes: frozenset[str] = frozenset()
     is_new: bool = False
     """The user registers: what they may not set is not shown, and the user name is theirs."""
+    unlocks_email: bool = False
+    """The form is one that may change the address, where others may not."""
 
     def fields(
         self, user: User | None, sent: Texts | None = None, violations: Sequence[Violation] = ()
@@ -204,7 +211,9 @@ class OwnProfile:
     def _locked(self) -> frozenset[str]:
         if self.is_new:
             return frozenset({USERNAME}) if self._has_email_as_username else frozenset()
-        return locked_names(self.entry.realm.login)
+        if self.unlocks_email:
+            return locked_names(self.entry.realm.login)
+        return own_locked_names(self.entry)
 
     @property
     def _follows_email(self) -> bool:

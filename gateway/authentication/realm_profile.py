@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from gateway.domain.flows import UPDATE_EMAIL
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.patterns import evaluate
 from gateway.domain.ports.directory import RealmEntry
@@ -18,6 +19,7 @@ from gateway.domain.user_profile.display import AttributeDisplay
 from gateway.domain.user_profile.findings import Violation
 from gateway.domain.user_profile.merging import demands, values_of
 from gateway.domain.user_profile.profile import (
+    EMAIL,
     ROOTS,
     USERNAME,
     ProfileAttribute,
@@ -65,6 +67,21 @@ def locked_names(login: LoginSettings) -> frozenset[str]:
     """Return the attributes of existing users that are never changed, despite the profile."""
     follows = login.registration_email_as_username
     return frozenset() if login.edit_username_allowed and not follows else frozenset({USERNAME})
+
+
+def own_locked_names(entry: RealmEntry, user: User | None = None) -> frozenset[str]:
+    """Return the attributes that users never change in the forms of their profile.
+
+    The address is one where the action UPDATE_EMAIL has links for it, and where it is the user name
+    and that is kept. A `user` without an address, who is signing in, may still enter one.
+    Keycloak: 16.1, 17.2; docs/reference/keycloak-sign-in.md
+    """
+    login = entry.realm.login
+    if entry.sign_in.offers(UPDATE_EMAIL):
+        is_locked = user is None or bool(user.email and user.email.strip())
+    else:
+        is_locked = login.registration_email_as_username and not login.edit_username_allowed
+    return locked_names(login) | ({EMAIL} if is_locked else frozenset())
 
 
 async def stored_profile(stores: Stores, realm_id: str) -> StoredProfile | None:
@@ -143,7 +160,7 @@ async def profile_violations(
     if has_free_attributes(entry.realm):
         return ()
     rules = requested_profile(entry, scopes)
-    values, locked = values_of(user), locked_names(entry.realm.login)
+    values, locked = values_of(user), own_locked_names(entry, user)
     return await evaluate(
         lambda matches: tuple(demands(rules, values, Viewer.USER, locked, matches))
     )

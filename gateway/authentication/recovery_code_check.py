@@ -50,7 +50,7 @@ async def _with_action(update: AccountUpdate, entry: RealmEntry, left: int) -> U
     user, actions = update.user, update.user.required_actions
     if left >= codes_threshold(entry.realm, entry.sign_in) or CONFIGURE_RECOVERY_CODES in actions:
         return user
-    if CONFIGURE_RECOVERY_CODES not in entry.sign_in.action_order.keys() - entry.sign_in.off:
+    if not entry.sign_in.offers(CONFIGURE_RECOVERY_CODES):
         return user
     due = replace(user, required_actions=(*actions, CONFIGURE_RECOVERY_CODES))
     await update.replace(due)

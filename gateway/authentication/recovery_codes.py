@@ -77,7 +77,6 @@ def new_credential(
 ) -> Credential:
     """Return the credential of a list, behind the user's other credentials."""
     data = {
-        "hashIterations": None,
         "algorithm": "SHA-512",
         "totalCodes": len(codes),
         "remainingCodes": len(codes),

@@ -124,7 +124,7 @@ def sign_in_engine(
                 codes,
                 updates,
                 database=database,
-                pauses=MailPauses(marks),
+                pauses=MailPauses(marks, limiter),
                 directory=directory,
                 removal=removal,
                 security_keys=KeyRegistration(web_authn, party, SECURITY_KEYS),

@@ -5,7 +5,7 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from gateway.domain.errors import RealmgateError
+from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.events import LoggedEvent, UserEvent
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -57,8 +57,8 @@ class Dispatch:
             if events:
                 try:
                     await listener.queue(stores, events)
-                except RealmgateError:
-                    raise  # the journal knows what to do
+                except (StoreUnavailable, InvalidInput):
+                    raise  # the journal stores the events later, or each one in its own transaction
                 except Exception as failure:  # noqa: BLE001 - no listener may keep events from SQL
                     self._log.error(_FAILED, listener=name, exc_info=failure)
 

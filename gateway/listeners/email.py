@@ -1,7 +1,7 @@
-"""`email`: tells users by mail what happened to their accounts.
+"""`email`: sends users a mail about each change of their accounts.
 
-A mail goes to an address that its user has verified, and counts against limits of its own: an
-attack causes few mails, and none of them keeps a mail back that a user asked for.
+A mail goes to an address that its user has verified. An attack causes few mails, and none of them
+keeps a mail back that a user asked for, or that says what was changed in the account.
 Keycloak: 10.6; one change that is two events there is one mail here
 """
 
@@ -15,7 +15,9 @@ from gateway.domain.mail import (
     EVENT_MAILS,
     Mail,
     MailKind,
+    MailLimit,
     QueuedMail,
+    limit_of,
     user_mail,
 )
 from gateway.domain.ports.storage import Stores
@@ -45,13 +47,14 @@ class EmailListener:
 
     async def queue(self, stores: Stores, events: Sequence[UserEvent]) -> None:
         realms: dict[str, Realm | None] = {}
-        no_more: set[tuple[str, str]] = set()
+        no_more: set[tuple[str, str, MailLimit]] = set()
         for event in events:
-            owner = (event.realm_id, event.user_id or "")
+            limit = limit_of(EVENT_MAILS[event.name])
+            owner = (event.realm_id, event.user_id or "", limit)
             if event.user_id is None or owner in no_more or self._has_twin(event):
                 continue
             if event.realm_id not in realms:
-                realms[event.realm_id] = await _realm(stores, event.realm_id)
+                realms[event.realm_id] = await stores.realms.find_by_id(event.realm_id)
             realm = realms[event.realm_id]
             if realm is None or not await _add(stores, realm, event.user_id, event):
                 no_more.add(owner)
@@ -63,16 +66,11 @@ class EmailListener:
 
 
 async def _add(stores: Stores, realm: Realm, user_id: str, event: UserEvent) -> bool:
-    """Add the mail; return whether another one to the user may follow."""
+    """Add the mail; return whether another one of its sort may follow."""
     user = await stores.users.find_by_id(realm.id, user_id)
     if user is None or not user.email or not user.email_verified:
         return False
     return await stores.mails.add(QueuedMail(_mail(realm, user, user.email, event), user.id))
-
-
-async def _realm(stores: Stores, realm_id: str) -> Realm | None:
-    name = await stores.realms.find_name(realm_id)
-    return None if name is None else await stores.realms.find_by_name(name)
 
 
 def _mail(realm: Realm, user: User, address: str, event: UserEvent) -> Mail:

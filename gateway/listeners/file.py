@@ -1,7 +1,7 @@
 """`file`: appends each event to a file, as one line of JSON, for a SIEM.
 
 Every worker writes whole lines: one system call that appends. A file that was renamed or removed,
-as by logrotate, is created anew with the next event.
+as by logrotate, is re-created with the next event.
 """
 
 import os

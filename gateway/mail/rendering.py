@@ -13,7 +13,7 @@ from typing import Final
 
 from jinja2 import Template
 
-from gateway.domain.mail import NOTIFICATIONS, Mail
+from gateway.domain.mail import ABOUT_EVENTS, Mail
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.texts import (
     Catalog,
@@ -54,7 +54,7 @@ class MailRenderer:
         texts = texts_for(mail.locale, own, self._built_in())
         title = texts.named(mail.realm_title)
         arguments = _arguments(mail, texts)
-        if mail.kind not in NOTIFICATIONS:
+        if mail.kind not in ABOUT_EVENTS:
             arguments = (title, *arguments)
         body = texts(f"{mail.kind}Body", *arguments)
         paragraphs = [part.strip() for part in body.split("\n\n") if part.strip()]

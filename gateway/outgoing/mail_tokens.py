@@ -21,9 +21,9 @@ from gateway.outgoing.http_client import GuardedHttpClient
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _LEEWAY: Final = timedelta(seconds=30)
-"""A token is requested anew so long before it expires."""
+"""Time before its expiration at which a token is replaced."""
 _SHORT: Final = timedelta(seconds=60)
-"""How long a token lasts whose server does not say it, as in Keycloak."""
+"""The lifetime of a token without `expires_in`, as in Keycloak."""
 _LONGEST: Final = timedelta(hours=1)
 _MOST_SECONDS: Final = 1_000_000
 _MOST_BYTES: Final = 1024 * 1024

@@ -12,7 +12,7 @@ from gateway.domain.clients import UNSIGNED
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
-from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES
+from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES, Prompt
 from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
 from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
 from gateway.protocol.client_authentication import METHOD_NAMES, SIGNING_ALGORITHMS
@@ -50,7 +50,7 @@ def openid_configuration(
         "acr_values_supported": _classes(realm),
         "response_types_supported": list(RESPONSE_TYPES),
         "response_modes_supported": list(RESPONSE_MODE_NAMES),
-        "prompt_values_supported": list(PROMPTS),
+        "prompt_values_supported": _prompts(realm),
         "subject_types_supported": list(SUBJECT_TYPES),
         "id_token_signing_alg_values_supported": list(ALGORITHMS_OF_CLIENTS),
         **_encryption("id_token", KeyManagement),
@@ -101,6 +101,12 @@ def _encryption(what: str, algorithms: Iterable[KeyManagement]) -> dict[str, lis
         f"{what}_encryption_alg_values_supported": found,
         f"{what}_encryption_enc_values_supported": list(map(str, ContentEncryption)),
     }
+
+
+def _prompts(realm: RealmEntry) -> list[str]:
+    """Return the values of `prompt`. Spec: Initiating User Registration via OpenID Connect 1.0."""
+    offers_registration = realm.realm.login.registration_allowed
+    return [*PROMPTS, *((Prompt.CREATE,) if offers_registration else ())]
 
 
 def _classes(realm: RealmEntry) -> list[str]:

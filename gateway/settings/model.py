@@ -93,9 +93,9 @@ class Settings:
     mail_ca_file: ExistingFile | None = None
     """PEM bundle of authorities that mail servers may use, beside the system's."""
     email_include_events: MailedEvents = ()
-    """Events of which the listener `email` tells users, instead of Keycloak's."""
+    """Events that the listener `email` sends mails about, instead of Keycloak's."""
     email_exclude_events: MailedEvents = ()
-    """Events of which the listener `email` does not tell them."""
+    """Events that the listener `email` sends no mails about."""
     events_file: AbsolutePath | None = None
     """File that the listener `file` appends events to, a line of JSON each."""
     encryption_key: EncryptionKeys | None = None

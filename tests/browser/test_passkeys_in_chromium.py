@@ -17,33 +17,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from scripts.sign_in_pages import FLAGS, chromium
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.spec_stack import Stack, start_stack
+from tests.support.virtual_authenticator import Keys, add_authenticator
 from tests.support.wire import CHEAP, PASSWORD, SECRET, user
 
 _PATIENCE: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The authenticator of a browser, as the protocol of its developer tools has it."""
-
-    page: Page
-    tools: Any
-    id: str
-
-    def credentials(self) -> list[dict[str, Any]]:
-        found = self.tools.send("WebAuthn.getCredentials", {"authenticatorId": self.id})
-        credentials: list[dict[str, Any]] = found["credentials"]
-        return credentials
-
-    def touch(self, *, present: bool) -> None:
-        """Say whether the user touches the authenticator when it asks."""
-        said = {"authenticatorId": self.id, "enabled": present}
-        self.tools.send("WebAuthn.setAutomaticPresenceSimulation", said)
-
-    def verify(self, *, verified: bool) -> None:
-        """Say whether the user passes the PIN or fingerprint."""
-        said = {"authenticatorId": self.id, "isUserVerified": verified}
-        self.tools.send("WebAuthn.setUserVerified", said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +35,7 @@ class Site:
         """Open a browser with an authenticator, whose user is there and is verified."""
         context = self.browser.new_context(ignore_https_errors=True)
         context.set_default_timeout(_PATIENCE)
-        page = context.new_page()
-        tools = context.new_cdp_session(page)
-        tools.send("WebAuthn.enable", {"enableUI": False})
-        options = {
-            "protocol": "ctap2",
-            "transport": "internal",
-            "hasResidentKey": True,
-            "hasUserVerification": True,
-            "isUserVerified": True,
-            "automaticPresenceSimulation": True,
-        }
-        made = tools.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-        yield Keys(page, tools, made["authenticatorId"])
+        yield add_authenticator(context.new_page())
         context.close()
 
     def open(self, page: Page, client_id: str, **parameters: str) -> None:

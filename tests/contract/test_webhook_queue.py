@@ -9,15 +9,21 @@ from typing import Final
 
 import pytest
 import structlog
+from sqlalchemy import update
+from structlog.testing import capture_logs
 
 from gateway.admin.webhooks import LEASE, WebhookDeliveries
 from gateway.domain.deliveries.webhooks import KEPT_AFTERWARDS, LONGEST_WAIT, WebhookDelivery
+from gateway.domain.events import LoggedEvent
 from gateway.domain.realm import WEBHOOK_URL
 from gateway.domain.secrets import Secret
+from gateway.listeners.dispatch import Dispatch
+from gateway.listeners.email import EmailListener
 from gateway.listeners.listener import ListenerOptions
 from gateway.listeners.webhook import WebhookListener
 from gateway.outgoing import AddressPolicy, GuardedHttpClient, HttpWebhookSender
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.schema import realms
 from tests.support.deliveries import deliver_due
 from tests.support.set_clock import SetClock
 from tests.support.stored_events import user_event
@@ -60,6 +66,12 @@ class _Queue:
             assert realm is not None
             changed = replace(realm, attributes=attributes, webhook_secret=secret)
             await stores.realms.replace(changed)
+
+    async def break_secret(self) -> None:
+        """Make the realm one that the encryption key does not open."""
+        async with self.database.write() as stores:
+            broken = update(realms).where(realms.c.id == "demo-id").values(webhook_secret="broken")
+            await stores.transaction.execute(broken)
 
     def pass_time(self, time: timedelta) -> None:
         self.clock.instant += time
@@ -156,6 +168,27 @@ async def test_an_event_of_a_realm_without_a_webhook_is_given_up(queue: _Queue) 
     await queue.change_realm(None)
     _, (failed,) = await deliver_due(queue.deliveries)
     assert (failed.is_last, queue.receiver.confirmed) == (True, [])
+
+
+async def test_an_event_waits_where_the_encryption_key_does_not_open_the_realm(
+    queue: _Queue,
+) -> None:
+    await queue.add("1")
+    await queue.break_secret()
+    _, (failed,) = await deliver_due(queue.deliveries)
+    assert (failed.is_last, "encryption key" in failed.reason) == (False, True)
+    assert await queue.statuses() == [("1", 1, False)]
+
+
+async def test_such_a_realm_keeps_no_events_of_others_from_the_database(queue: _Queue) -> None:
+    await queue.break_secret()
+    log = structlog.get_logger()
+    failed = user_event("1", error="invalid_user_credentials")
+    dispatch = Dispatch({"email": EmailListener(ListenerOptions(log=log))}, log)
+    with capture_logs() as logs:
+        async with queue.database.write() as stores:
+            await dispatch.queue(stores, [LoggedEvent(failed, listeners=("email",))])
+    assert [(each["event"], each["listener"]) for each in logs] == [("listener failed", "email")]
 
 
 async def test_a_queue_that_is_full_takes_no_more(

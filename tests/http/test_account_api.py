@@ -415,6 +415,20 @@ def test_credentials_are_listed_by_type_without_their_secrets(account: OwnAccoun
     assert "userCredentialMetadatas" not in listed
 
 
+@pytest.mark.usefixtures("ann")
+def test_passkeys_are_listed_where_the_sign_in_accepts_them(account: OwnAccount) -> None:
+    """Without a step of their own. Keycloak: 17.4."""
+    token = account.token("ann")
+    policy = "webAuthnPolicyPasswordless"
+    assert account.get("/credentials?type=webauthn-passwordless", token) == []
+    enabled = {f"{policy}RpEntityName": "keycloak", f"{policy}PasskeysEnabled": True}
+    account.realm.change("PUT", "", enabled)
+    [passkeys] = account.get("/credentials?type=webauthn-passwordless", token)
+    assert passkeys["category"] == "passwordless"
+    assert passkeys["createAction"] == "webauthn-register-passwordless"
+    account.realm.change("PUT", "", enabled | {f"{policy}PasskeysEnabled": False})
+
+
 def test_users_name_their_own_credentials_alone(account: OwnAccount, ann: str) -> None:
     """attacks: E1."""
     token = account.token("ann")

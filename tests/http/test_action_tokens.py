@@ -207,11 +207,12 @@ def test_a_link_ends_with_what_it_was_sent_for(mailed: MailedRealm) -> None:
         assert _is_refused(_post(mailed.browser(), key_of(links[name])), text), name
     mailed.realm.change("PUT", path, action)
     assert _types(mailed.events())[::2] == [
-        ("EXECUTE_ACTION_TOKEN_ERROR", error)
-        for error in (
-            *("invalid_email", "user_disabled", "user_not_found", "expired_code"),
-            *("client_not_found", "resolve_required_actions"),
-        )
+        ("VERIFY_EMAIL_ERROR", "invalid_email"),
+        ("VERIFY_EMAIL_ERROR", "user_disabled"),
+        ("VERIFY_EMAIL_ERROR", "user_not_found"),
+        ("VERIFY_EMAIL_ERROR", "expired_code"),
+        ("VERIFY_EMAIL_ERROR", "client_not_found"),
+        ("EXECUTE_ACTIONS_ERROR", "resolve_required_actions"),
     ]
 
 
@@ -238,7 +239,7 @@ def test_a_link_is_of_no_use_where_another_user_is_signed_in(mailed: MailedRealm
     assert browser.sign_in("neighbor").answer["code"]
     for page in (browser.get(link), _post(browser, key_of(link))):
         assert _is_refused(page, "already authenticated as different user 'neighbor'")
-    error = ("EXECUTE_ACTION_TOKEN_ERROR", "different_user_authenticated")
+    error = ("VERIFY_EMAIL_ERROR", "different_user_authenticated")
     assert _types(mailed.events())[-2:] == [error, error]
     assert mailed.realm.get(user)["emailVerified"] is False
 

@@ -215,7 +215,7 @@ def test_a_user_is_warned_of_what_the_last_credential_means(deleting: SignInReal
 
 
 @pytest.mark.parametrize("is_set_up", [True, False])
-def test_a_second_factor_is_deleted_by_who_has_proven_one(
+def test_a_second_factor_is_deleted_by_a_user_who_has_proven_one(
     deleting: SignInRealm, *, is_set_up: bool
 ) -> None:
     """Recovery codes are of no level, and neither is what a user has not set up."""
@@ -320,6 +320,7 @@ def test_a_user_deletes_the_account(deleting: SignInRealm) -> None:
     page = _to_deletion(browser)
     assert page.id == "delete-account-confirm"
     assert "This action is irreversible" in page.text
+    assert page.form_with_id("kc-deleteaccount-form") == page.form
     cancelled = browser.submit(page, **{"cancel-aia": "true"})
     assert _result(cancelled) == ("delete_account", "cancelled")
     deleting.events()

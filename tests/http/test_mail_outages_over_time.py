@@ -69,6 +69,7 @@ def test_a_mail_whose_worker_is_killed_before_it_is_answered_comes_once_more_and
     first, second = mailed.mails("bea@example.org", 2)
     assert first["message-id"] == second["message-id"]
     done = follow(mailed.browser(), mailed.link("bea@example.org"))
+    assert done is not None
     assert "Your email address has been verified." in done.text
     _wait_until_sent(timed, mailed, bea)
     timed.advance(hours=1)
@@ -96,7 +97,8 @@ def test_a_server_that_is_full_for_an_hour_gets_each_mail_once_when_it_is_not(
         assert content is not None
         assert f"Message-ID: {mail['message-id']}".encode() in content
         done = follow(mailed.browser(), mailed.link("cleo@example.org"))
-        assert "Your email address has been verified." in done.text
+        assert done is not None
+    assert "Your email address has been verified." in done.text
         _wait_until_sent(timed, mailed, cleo)
         assert len(mailed.mails("cleo@example.org")) == 1
 
@@ -122,4 +124,5 @@ def test_a_link_that_is_used_while_redis_is_away_works_afterwards(
         "the link does not work again",
         10,
     )
+    assert done is not None
     assert "Your email address has been verified." in done.text

@@ -82,6 +82,12 @@ def _error(page: Page, field: str) -> str:
     return "" if shown is None else unescape(re.sub(r"<[^>]*>", "", shown.group(1))).strip()
 
 
+def _prompts(realm: SignInRealm) -> list[str]:
+    http, name = realm.realm.administration.http, realm.realm.name
+    document = http.get(f"/realms/{name}/.well-known/openid-configuration").json()
+    return list(document["prompt_values_supported"])
+
+
 def _found(realm: SignInRealm, username: str) -> dict[str, Any]:
     [user] = realm.realm.get(f"users?username={username}&exact=true")
     document: dict[str, Any] = realm.realm.get(f"users/{user['id']}")
@@ -119,6 +125,8 @@ def test_a_user_registers_and_is_signed_in(open_realm: SignInRealm) -> None:
             "register_method": "form",
             "username": "Bea",
             "email": "Bea@x.test",
+            "first_name": "Ada",
+            "last_name": "Lovelace",
             "redirect_uri": CALLBACK,
         }.items()
     )
@@ -131,6 +139,7 @@ def test_clients_may_begin_with_the_registration(open_realm: SignInRealm) -> Non
     browser = open_realm.browser()
     asked = browser.open(prompt="create")
     assert asked.id == "register"
+    assert "create" in _prompts(open_realm)
     url = browser.protocol("registrations")
     sent = f"response_type=code&client_id=app&redirect_uri={CALLBACK}&scope=openid&state=s"
     page = browser.get(f"{url}?{sent}")
@@ -145,6 +154,7 @@ def test_a_realm_that_does_not_permit_it_shows_no_page_and_no_link(
     browser, page = _opened(open_realm)
     link = page.form.action.partition("?")[0]
     with open_realm.changed(registrationAllowed=False):
+        assert _prompts(open_realm) == ["none", "login", "consent"]
         shown = browser.open()
         assert "kc-registration" not in shown.html
         query = shown.form.action.partition("?")[2]
@@ -268,13 +278,11 @@ def test_the_terms_are_accepted_with_the_form(open_realm: SignInRealm) -> None:
         assert browser.submit(page, **_filled("karl", termsAccepted="on")).answer["code"]
     finally:
         open_realm.realm.change("PUT", flow, {**terms, "requirement": "DISABLED"})
-    open_realm.realm.change("PUT", "users/profile", _with_unmanaged(open_realm))
-    attributes = _found(open_realm, "karl")["attributes"]
-    assert attributes["terms_and_conditions"][0].isdecimal()
-
-
-def _with_unmanaged(realm: SignInRealm) -> dict[str, Any]:
-    return {**realm.realm.get("users/profile"), "unmanagedAttributePolicy": "ADMIN_VIEW"}
+    user = _found(open_realm, "karl")
+    assert user["attributes"]["terms_and_conditions"][0].isdecimal()
+    changed = {**user, "attributes": {"terms_and_conditions": ["1"]}}
+    open_realm.realm.change("PUT", f"users/{user['id']}", changed)
+    assert _found(open_realm, "karl")["attributes"] == user["attributes"]
 
 
 def test_a_flow_with_an_action_that_cannot_act_closes_the_registration(

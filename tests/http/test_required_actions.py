@@ -73,6 +73,7 @@ def test_a_new_password_is_set_before_the_client_gets_a_code(acting: SignInRealm
     browser = acting.browser()
     page = browser.sign_in("anna")
     assert page.id == "login-update-password"
+    assert page.message == "You need to change your password to activate your account."
     assert {"password-new", "password-confirm", "logout-sessions"} <= page.form.names
     assert "/login-actions/required-action?" in page.form.action
     assert "execution=UPDATE_PASSWORD" in page.form.action
@@ -190,7 +191,7 @@ def test_a_device_is_stored_once_its_code_is_right(acting: SignInRealm) -> None:
     asked = again.sign_in("dora")
     assert "otp" in asked.form.names
     used = again.submit(asked, otp=_totp(page).now())
-    assert used.message == "Invalid authenticator code.", "the code of the set-up signs in nobody"
+    assert used.message == "Invalid authenticator code.", "the code of the set-up is used"
 
 
 def test_only_the_secret_that_was_shown_is_taken(acting: SignInRealm) -> None:
@@ -347,6 +348,7 @@ def test_a_client_asks_for_an_action_and_learns_what_became_of_it(acting: SignIn
     browser.sign_in("lars")
     page = _asked_for(browser, "UPDATE_PASSWORD")
     assert {"password-new", "cancel-aia"} <= page.form.names
+    assert page.message is None, "the account needs nothing"
     done = browser.submit(page, **{"password-new": NEW, "password-confirm": NEW}).answer
     assert (done["kc_action"], done["kc_action_status"]) == ("UPDATE_PASSWORD", "success")
     assert done["code"]
@@ -358,6 +360,7 @@ def test_what_no_one_requires_may_be_cancelled(acting: SignInRealm) -> None:
     browser = acting.browser()
     browser.sign_in("mona")
     page = _asked_for(browser, "CONFIGURE_TOTP")
+    assert page.message is None, "the account needs nothing"
     cancelled = browser.post(page.form.action, {"cancel-aia": "true"}).answer
     assert (cancelled["kc_action_status"], "code" in cancelled) == ("cancelled", True)
     [*_, refused, login] = acting.events()
@@ -369,6 +372,7 @@ def test_what_no_one_requires_may_be_cancelled(acting: SignInRealm) -> None:
     acting.realm.change("PUT", mona, {"requiredActions": ["CONFIGURE_TOTP"]})
     page = _asked_for(browser, "CONFIGURE_TOTP")
     assert "cancel-aia" not in page.form.names
+    assert page.message == "You need to set up Mobile Authenticator to activate your account."
     again = browser.submit(page, **{"cancel-aia": "true"})
     assert "totp" in again.form.names
 

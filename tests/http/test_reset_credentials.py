@@ -76,6 +76,7 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
     before = browser.cookies["AUTH_SESSION_ID"]
     asked = browser.submit(shown)
     assert browser.cookies["AUTH_SESSION_ID"] != before
+    assert asked.message == "You need to change your password."
     done = _new_password(browser, asked)
     assert done.answer["code"]
     assert done.answer["state"] == "a-state"
@@ -92,6 +93,7 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
     assert events[0]["details"]["email"] == "ada@example.org"
     assert events[0]["details"]["username"] == "ADA@example.org"
     assert {f"users/{event['userId']}" for event in events[:5]} == {ada}
+    assert {event["details"]["username"] for event in events[1:5]} == {"ada"}
     assert key_of(link) not in str(events)
     assert _signs_in(mailed, "ada", NEW)
 
@@ -238,6 +240,10 @@ def test_a_realm_without_a_mail_server_says_so_for_every_name(mailed: MailedReal
     with mailed.changed(smtpServer={}):
         pages = [_asked(mailed, name)[1] for name in ("ida", "nobody")]
     assert {page.message for page in pages} == {"Failed to send email, please try again later."}
+    assert _types(mailed.events()) == [
+        ("SEND_RESET_PASSWORD_ERROR", "email_send_failed"),
+        ("RESET_PASSWORD_ERROR", "user_not_found"),
+    ]
 
 
 def test_a_device_is_set_up_anew(mailed: MailedRealm) -> None:
@@ -251,6 +257,7 @@ def test_a_device_is_set_up_anew(mailed: MailedRealm) -> None:
     browser, _ = _asked(mailed, "jana")
     page = follow(browser, mailed.link("jana@example.org"))
     assert page.id == "login-reset-otp"
+    assert "Remove a device" in page.text
     assert "Which OTP configuration should be removed?" in page.text
     unknown = browser.submit(page, selectedCredentialId="other")
     assert unknown.message == "Please choose an OTP configuration."

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 
-async def eventually(condition: Callable[[], bool], within: float = 5.0) -> None:
+async def eventually(condition: Callable[[], bool], within: float = 20.0) -> None:
     """Wait until `condition` holds; fail after `within` seconds."""
     deadline = time.monotonic() + within
     while not condition():
@@ -14,7 +14,7 @@ async def eventually(condition: Callable[[], bool], within: float = 5.0) -> None
 
 
 async def eventually_succeeds(
-    work: Callable[[], Awaitable[None]], failure: type[Exception], within: float = 2.0
+    work: Callable[[], Awaitable[None]], failure: type[Exception], within: float = 20.0
 ) -> None:
     """Repeat `work` until it no longer raises `failure`; fail after `within` seconds."""
     deadline = time.monotonic() + within

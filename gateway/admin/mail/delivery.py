@@ -11,12 +11,13 @@ from typing import Final
 
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
+from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import MailNotSent, QueuedMail, mail_server
 from gateway.domain.ports.outgoing.mail import MailSender
 from gateway.domain.ports.storage import Database
 
 LEASE: Final = timedelta(seconds=60)
-"""Longer than one attempt takes: then the mail of a worker that died is due again."""
+"""Longer than one attempt takes: then the mail of a worker that was killed is due again."""
 
 
 class MailDelivery:
@@ -45,9 +46,11 @@ class MailDelivery:
         return None
 
     async def _send(self, queued: QueuedMail) -> None:
-        async with self._database.read() as stores:
-            name = await stores.realms.find_name(queued.mail.realm_id)
-            realm = None if name is None else await stores.realms.find_by_name(name)
+        try:
+            async with self._database.read() as stores:
+                realm = await stores.realms.find_by_id(queued.mail.realm_id)
+        except SecretUnreadable as error:
+            raise MailNotSent("the encryption key does not open the realm's secrets") from error
         if realm is None:
             raise MailNotSent("the realm does not exist any more", is_final=True)
         await self._sender.send(mail_server(realm.smtp), queued.mail)

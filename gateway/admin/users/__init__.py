@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.users.action_mails import LinkWish, UserActionMails
+from gateway.admin.users.action_mails import LinkRequest, UserActionMails
 from gateway.admin.users.administration import (
     UserActivation,
     UserChanges,

@@ -27,8 +27,8 @@ _NOT_EXECUTED: Final = "Failed to send execute actions email: "
 
 
 @dataclass(frozen=True, slots=True)
-class LinkWish:
-    """What an administrator says of a link; `lifespan` is in seconds."""
+class LinkRequest:
+    """What an administrator asks for; `lifespan` is in seconds."""
 
     client_id: str | None = None
     redirect_uri: str | None = None
@@ -51,21 +51,21 @@ class UserActionMails:
         self._issuer = issuer
 
     async def execute_actions(
-        self, acting: Acting, user_id: str, wish: LinkWish, actions: Sequence[str]
+        self, acting: Acting, user_id: str, asked: LinkRequest, actions: Sequence[str]
     ) -> None:
         """Ask the user to perform required actions."""
-        await self._send_actions(acting, user_id, wish, actions, _EXECUTE_ACTIONS)
+        await self._send_actions(acting, user_id, asked, actions, _EXECUTE_ACTIONS)
 
-    async def reset_password(self, acting: Acting, user_id: str, wish: LinkWish) -> None:
+    async def reset_password(self, acting: Acting, user_id: str, asked: LinkRequest) -> None:
         """Ask the user to set a new password."""
-        await self._send_actions(acting, user_id, wish, [UPDATE_PASSWORD], _RESET_PASSWORD)
+        await self._send_actions(acting, user_id, asked, [UPDATE_PASSWORD], _RESET_PASSWORD)
 
-    async def verify_email(self, acting: Acting, user_id: str, wish: LinkWish) -> None:
+    async def verify_email(self, acting: Acting, user_id: str, asked: LinkRequest) -> None:
         """Ask the user to verify the address."""
         kinds = ActionTokenKind.VERIFY_EMAIL, MailKind.EMAIL_VERIFICATION
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, wish, kinds)
+                await self._send(change, user_id, asked, kinds)
             except MailNotSent as failure:
                 raise MailFailed(_NOT_VERIFIED, str(failure)) from failure
             change.record(
@@ -73,13 +73,13 @@ class UserActionMails:
             )
 
     async def _send_actions(
-        self, acting: Acting, user_id: str, wish: LinkWish, actions: Sequence[str], path: str
+        self, acting: Acting, user_id: str, asked: LinkRequest, actions: Sequence[str], path: str
     ) -> None:
         kinds = ActionTokenKind.EXECUTE_ACTIONS, MailKind.EXECUTE_ACTIONS
         wanted = tuple(dict.fromkeys(actions))
         async with self._changes.begin(acting) as change:
             try:
-                await self._send(change, user_id, wish, kinds, wanted)
+                await self._send(change, user_id, asked, kinds, wanted)
             except MailNotSent as failure:
                 raise MailFailed(f"{_NOT_EXECUTED}{failure}", str(failure)) from failure
             change.record(OperationType.ACTION, ResourceType.USER, f"users/{user_id}/{path}")
@@ -88,7 +88,7 @@ class UserActionMails:
         self,
         change: Change,
         user_id: str,
-        wish: LinkWish,
+        asked: LinkRequest,
         kinds: tuple[ActionTokenKind, MailKind],
         actions: tuple[str, ...] = (),
     ) -> None:
@@ -96,8 +96,8 @@ class UserActionMails:
         user = await get_user(change.stores, change.realm.id, user_id)
         address = _require_reachable(user)
         issuer = self._issuer(change.realm.name)
-        client = await _client(change, wish, issuer)
-        lifespan = _lifespan(change, wish)
+        client = await _client(change, asked, issuer)
+        lifespan = _lifespan(change, asked)
         found = existing(await self._directory.realm(change.realm.name), "Realm not found.")
         entry = replace(found, realm=change.realm)
         _require_offered(entry, actions)
@@ -111,7 +111,7 @@ class UserActionMails:
             lifespan,
             email=address,
             actions=actions,
-            redirect_uri=wish.redirect_uri,
+            redirect_uri=asked.redirect_uri,
         )
         mail = LinkMail(entry, issuer, user, address, mail_kind, token)
         try:
@@ -131,28 +131,28 @@ def _require_reachable(user: User) -> str:
     return user.email
 
 
-async def _client(change: Change, wish: LinkWish, issuer: str) -> Client:
+async def _client(change: Change, asked: LinkRequest, issuer: str) -> Client:
     """Return the client of the link; raises InvalidRequest."""
-    if wish.redirect_uri is not None and wish.client_id is None:
+    if asked.redirect_uri is not None and asked.client_id is None:
         raise InvalidRequest("Client id missing")
-    client_id = wish.client_id or _OWN_CLIENT
+    client_id = asked.client_id or _OWN_CLIENT
     client = await change.stores.clients.find_by_client_id(change.realm.id, client_id)
     if client is None:
         raise InvalidRequest("Client doesn't exist")
     if not client.enabled:
         raise InvalidRequest("Client is not enabled")
     base_url = issuer.rpartition("/realms/")[0]
-    if wish.redirect_uri is not None and not client.redirects.match(wish.redirect_uri, base_url):
+    if asked.redirect_uri is not None and not client.redirects.match(asked.redirect_uri, base_url):
         raise InvalidRequest("Invalid redirect uri.")
     return client
 
 
-def _lifespan(change: Change, wish: LinkWish) -> timedelta:
-    if wish.lifespan is None:
+def _lifespan(change: Change, asked: LinkRequest) -> timedelta:
+    if asked.lifespan is None:
         return change.realm.token_lifespans.action_token_by_admin
-    if wish.lifespan <= 0:
+    if asked.lifespan <= 0:
         raise InvalidRequest("Invalid lifespan")
-    return timedelta(seconds=wish.lifespan)
+    return timedelta(seconds=asked.lifespan)
 
 
 def _require_offered(entry: RealmEntry, actions: tuple[str, ...]) -> None:

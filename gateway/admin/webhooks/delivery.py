@@ -11,12 +11,13 @@ from typing import Final
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import FailedDelivery
 from gateway.domain.deliveries.webhooks import WebhookDelivery, WebhookNotReceived
+from gateway.domain.errors import SecretUnreadable
 from gateway.domain.ports.outgoing.webhooks import WebhookSender
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import webhook_of
 
 LEASE: Final = timedelta(seconds=30)
-"""Longer than one attempt takes: then the event of a worker that died is due again."""
+"""Longer than one attempt takes: then the event of a worker that was killed is due again."""
 
 
 class WebhookDeliveries:
@@ -45,9 +46,12 @@ class WebhookDeliveries:
         return None
 
     async def _send(self, delivery: WebhookDelivery) -> None:
-        async with self._database.read() as stores:
-            name = await stores.realms.find_name(delivery.realm_id)
-            realm = None if name is None else await stores.realms.find_by_name(name)
+        try:
+            async with self._database.read() as stores:
+                realm = await stores.realms.find_by_id(delivery.realm_id)
+        except SecretUnreadable as error:
+            reason = "the encryption key does not open the realm's secrets"
+            raise WebhookNotReceived(reason) from error
         webhook = None if realm is None else webhook_of(realm.attributes, realm.webhook_secret)
         if webhook is None:
             raise WebhookNotReceived("the realm has no webhook any more", is_final=True)

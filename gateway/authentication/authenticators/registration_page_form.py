@@ -1,6 +1,6 @@
 """`registration-page-form`: the page on which users register.
 
-Its parts are the actions of the form of the flow. Where one of them does not act, no one registers.
+Its parts are the actions of the form of the flow. Where one of them does not act, the flow fails.
 Keycloak: RegistrationPage, FormAuthenticationFlow (26.7)
 """
 
@@ -33,7 +33,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import REGISTRATION_FORM
 from gateway.domain.user_profile import Violation
-from gateway.domain.user_profile.profile import EMAIL, USERNAME
+from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import User
 
 REGISTERED: Final = "registration"
@@ -88,7 +88,7 @@ class RegistrationPageForm:
         except _AddressTaken as taken:
             sign_in.account_changes = _event(sign_in, form, EventError.EMAIL_IN_USE)
             sign_in.used.add(REGISTERED)
-            return await self._confirmations.tell_owner(sign_in, taken.address)
+            return await self._confirmations.notify_owner(sign_in, taken.address)
         except FormRejected as rejected:
             sign_in.account_changes = _event(sign_in, form, rejected.event_error)
             return rejected.on(_form(sign_in, actions, form, rejected))
@@ -164,7 +164,13 @@ def _event(sign_in: SignIn, form: Form, error: str | None = None) -> AccountChan
     login = sign_in.realm.login
     named = EMAIL if login.registration_email_as_username else USERNAME
     details: dict[str, str] = {Detail.REGISTER_METHOD: "form"}
-    for name, field in ((Detail.USERNAME, named), (Detail.EMAIL, EMAIL)):
+    fields = (
+        (Detail.USERNAME, named),
+        (Detail.EMAIL, EMAIL),
+        (Detail.FIRST_NAME, FIRST_NAME),
+        (Detail.LAST_NAME, LAST_NAME),
+    )
+    for name, field in fields:
         if form.get(field):
             details[name] = form[field]
     return AccountChanges((AccountChange(EventType.REGISTER, details, error),))

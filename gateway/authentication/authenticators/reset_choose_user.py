@@ -1,7 +1,7 @@
-"""`reset-credentials-choose-user`: who has forgotten a password.
+"""`reset-credentials-choose-user`: the user that has forgotten a password.
 
 A name that no user has goes on as any other one, and so does that of a disabled account (attacks:
-D10). Who is signed in is not asked. Keycloak: ResetCredentialChooseUser (26.7)
+D10). A user who is signed in is not asked. Keycloak: ResetCredentialChooseUser (26.7)
 """
 
 from typing import ClassVar

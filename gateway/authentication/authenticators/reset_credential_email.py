@@ -59,6 +59,7 @@ class ResetCredentialEmail:
         if is_proven_by_link(sign_in):
             return _succeeded(sign_in, account, config)
         if not can_send_mails(sign_in.realm):
+            self._links.note_unsent(sign_in, account)
             return _page(MessageKey.MAIL_NOT_SENT, is_error=True)
         if _SENT not in sign_in.notes:
             await self._links.send(sign_in, _recipient(sign_in, account))

@@ -31,13 +31,15 @@ _KIND: Final = ActionTokenKind.RESET_CREDENTIALS
 _NO_ADDRESS: Final = "nobody@localhost"
 
 
-def proven_by_link(session: AuthenticationSession, user_id: str) -> AuthenticationSession:
+def proven_by_link(session: AuthenticationSession, user: User) -> AuthenticationSession:
     """Return a new session of the user who has opened the link.
 
-    Its id is new: an id that someone has planted in the browser must not be worth the link.
+    Its id is new: an id that an attacker has planted in the browser must not gain the link.
     """
-    opened = replace(session, id=new_browser_id(), user_id=user_id)
-    return opened.with_note(_OPENED, user_id)
+    opened = replace(
+        session, id=new_browser_id(), user_id=user.id, attempted_username=user.username
+    )
+    return opened.with_note(_OPENED, user.id)
 
 
 def is_proven_by_link(sign_in: SignIn) -> bool:
@@ -62,9 +64,9 @@ class ResetLinks:
         self._limiter = limiter
 
     async def send(self, sign_in: SignIn, account: Account) -> None:
-        """Queue the mail, or do the same work for nothing; raises StoreUnavailable.
+        """Queue the mail, or do the same work without one; raises StoreUnavailable.
 
-        Nothing says so where a limit is reached: it is one of an account.
+        The page is the same beyond a limit, which would reveal an account.
         """
         realm = sign_in.realm
         caller = caller_of(sign_in.context.address)
@@ -74,14 +76,19 @@ class ResetLinks:
         mail = _mail(sign_in, account)
         async with self._database.write() as stores:
             failure = await mail.queue(stores, sign_in.now)
-        if not mail.is_rehearsal:
+        if not mail.is_dry_run:
             _record(sign_in, account, None if failure is None else EventError.EMAIL_SEND_FAILED)
+
+    def note_unsent(self, sign_in: SignIn, account: Account) -> None:
+        """Record that no mail can be sent to the account, where it is a user's."""
+        if account.user is not None:
+            _record(sign_in, account, EventError.EMAIL_SEND_FAILED)
 
 
 def _mail(sign_in: SignIn, account: Account) -> LinkMail:
     realm, user = sign_in.realm, account.user
     address = None if user is None else user.email
-    rehearsed = user is None or address is None
+    is_dry_run = user is None or address is None
     if user is None:
         user = User(str(uuid4()), realm.id, "", enabled=False, created_at=sign_in.now)
     token = new_action_token(
@@ -102,7 +109,7 @@ def _mail(sign_in: SignIn, account: Account) -> LinkMail:
         MailKind.PASSWORD_RESET,
         token,
         sign_in.begun.tab_id,
-        is_rehearsal=rehearsed,
+        is_dry_run=is_dry_run,
     )
 
 

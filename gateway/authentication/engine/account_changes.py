@@ -36,6 +36,11 @@ class AccountChanges:
         return AccountChanges((*self.changes, *other.changes), ends)
 
 
+def ends_other_sessions(form: Mapping[str, str]) -> bool:
+    """Tell whether a form asks to end the user's sessions in other browsers."""
+    return form.get(_END_SESSIONS) == "on"
+
+
 def credential_changes(
     kinds: Iterable[EventType],
     credential_type: str,
@@ -48,7 +53,7 @@ def credential_changes(
     """
     details = {Detail.CREDENTIAL_TYPE: credential_type, **(more or {})}
     changes = tuple(AccountChange(kind, details) for kind in kinds)
-    return AccountChanges(changes, ends_other_sessions=form.get(_END_SESSIONS) == "on")
+    return AccountChanges(changes, ends_other_sessions(form))
 
 
 def refused_credential(

@@ -9,7 +9,8 @@ from typing import Final
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.domain.authentication import AuthenticationSession
-from gateway.domain.users import Credential
+from gateway.domain.ports.storage import Stores
+from gateway.domain.users import Credential, User
 
 _NOTE: Final = "proven-password"
 """The note with the instant at which the proven password was set, in milliseconds since 1970."""
@@ -43,9 +44,15 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
 
 
 def password_mark(account: Account) -> str:
-    """Return what tells this password of the user from the next one; empty without any."""
+    """Return a mark that differs for each password of the user; empty without any."""
     current = account.password
     return "" if current is None else _instant(current)
+
+
+async def current_password_mark(stores: Stores, user: User) -> str:
+    """Return the mark of the password that the user has now; raises StoreUnavailable."""
+    held = await stores.users.credentials(user.realm_id, user.id)
+    return password_mark(Account(user, held, user.id))
 
 
 def _instant(credential: Credential) -> str:

@@ -56,7 +56,7 @@ class Performed:
 class Ignored:
     """The action cannot be performed in this sign-in, which goes on without it.
 
-    A client that asked for it learns of an error. Keycloak: RequiredActionContext.ignore
+    A client that asked for it receives an error. Keycloak: RequiredActionContext.ignore
     """
 
     changes: AccountChanges

@@ -186,6 +186,11 @@ class SignIn:
         left = dict.fromkeys((*self.required_actions, alias))
         self.note(_REQUIRED, json.dumps(list(left)))
 
+    def is_required(self, alias: str) -> bool:
+        """Tell whether an action is more than what the client asks for."""
+        required = (*self.user.required_actions, *self.required_actions)
+        return alias in required or alias != self.context.requested.action
+
     def performed(self, alias: str) -> None:
         """Require an action no longer."""
         left = [other for other in self.required_actions if other != alias]

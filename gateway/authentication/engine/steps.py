@@ -65,7 +65,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The sign-in is over, and the account is gone: a page shows the text of `message`.
+    """The sign-in is over, and the account was deleted: a page shows the text of `message`.
 
     `locale` is the language of the user, empty where none is set.
     """

@@ -1,7 +1,7 @@
 """Registrations whose address is verified before the user is signed in.
 
-The page is the same where the address belongs to another account: the mail then goes to its user
-and says so, and no account is made (attacks: D10).
+The page is the same where the address belongs to another account: the mail then goes to the user of
+that account and says so, and no account is made (attacks: D10).
 """
 
 from typing import Final
@@ -23,8 +23,7 @@ _ADDRESS: Final = "registered-address"
 
 def verifies_address(sign_in: SignIn, user: User) -> bool:
     """Tell whether the address of a new user is verified first."""
-    rules = sign_in.context.realm.sign_in
-    offered = VERIFY_EMAIL in rules.action_order and VERIFY_EMAIL not in rules.off
+    offered = sign_in.context.realm.sign_in.offers(VERIFY_EMAIL)
     return sign_in.realm.login.verify_email and offered and bool(user.email)
 
 
@@ -65,8 +64,8 @@ class Confirmations:
         sign_in.note(_ADDRESS, address)
         return confirmation_page(sign_in)
 
-    async def tell_owner(self, sign_in: SignIn, address: str) -> Challenge:
-        """Tell the user of the address that someone has tried; raises StoreUnavailable."""
+    async def notify_owner(self, sign_in: SignIn, address: str) -> Challenge:
+        """Send a mail about the attempt to the user of the address; raises StoreUnavailable."""
         realm = sign_in.realm
         owner = (await self._accounts.named(realm, address)).user
         if owner is not None and owner.enabled and owner.email:

@@ -14,13 +14,13 @@ from gateway.authentication.recovery_codes import RECOVERY_CODES
 from gateway.domain.errors import RealmgateError
 from gateway.domain.flows import SignInRules
 from gateway.domain.users import Credential
+from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.representations.users import PASSWORD
 
-_SECOND_FACTORS: Final = frozenset({OTP, RECOVERY_CODES, "webauthn"})
-_PASSWORDLESS: Final = "webauthn-passwordless"
-_REMOVABLE: Final = frozenset({*_SECOND_FACTORS, _PASSWORDLESS})
+_SECOND_FACTORS: Final = frozenset({OTP, RECOVERY_CODES, SECURITY_KEY})
+_REMOVABLE: Final = frozenset({*_SECOND_FACTORS, PASSKEY})
 """The password is changed, never deleted."""
-_FIRST_FACTORS: Final = frozenset({PASSWORD, _PASSWORDLESS})
+_FIRST_FACTORS: Final = frozenset({PASSWORD, PASSKEY})
 
 
 class CredentialNotFound(RealmgateError):

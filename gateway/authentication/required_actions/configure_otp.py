@@ -53,7 +53,8 @@ class ConfigureOtp:
     async def ask(self, sign_in: SignIn) -> Challenge:
         secret = new_secret()
         sign_in.note(_NOTE, _digest(secret))
-        return await self._form(sign_in, secret, MessageKey.CONFIGURE_OTP)
+        message = MessageKey.CONFIGURE_OTP if sign_in.is_required(CONFIGURE_TOTP) else None
+        return await self._form(sign_in, secret, message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         secret = form.get("totpSecret", "")
@@ -94,7 +95,7 @@ class ConfigureOtp:
         self,
         sign_in: SignIn,
         secret: str,
-        message: MessageKey,
+        message: MessageKey | None,
         *,
         wrong: str | None = None,
         label: str = "",

@@ -1,6 +1,6 @@
 """delete_account: the user deletes the own account, with the role `delete-account` of `account`.
 
-The client never gets a response: a page says that the account is gone.
+The client gets no response: a page says that the account was deleted.
 Keycloak: DeleteAccount (26.7), 16.1
 """
 

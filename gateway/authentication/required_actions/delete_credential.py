@@ -2,7 +2,7 @@
 
 `kc_action=delete_credential:<id of the credential>`; button `accept`. A credential of a level of
 authentication is deleted only in a sign-in that has reached the level. Keycloak shows the page of a
-password too, and refuses it afterwards; here the client learns at once that it cannot be deleted.
+password too, and refuses it afterwards; here the client gets the error at once.
 Keycloak: DeleteCredentialAction (26.7), 16.1
 """
 

@@ -16,11 +16,11 @@ from gateway.authentication.errors import ActionDeclined
 from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.events import EventType
 from gateway.domain.flows import TERMS_AND_CONDITIONS
+from gateway.domain.user_profile.profile import ACCEPTED_TERMS
 from gateway.domain.users import User
 
-_ATTRIBUTE: Final = "terms_and_conditions"
 _DECLINED: Final = "termsAndConditionsDeclined"
-"""What Keycloak tells the client."""
+"""What Keycloak reports to the client."""
 
 
 class TermsAndConditions:
@@ -51,4 +51,4 @@ class TermsAndConditions:
 def with_accepted_terms(user: User, now: datetime) -> User:
     """Return the user, who has accepted the terms at this instant."""
     accepted_at = str(int(now.timestamp()))
-    return replace(user, attributes={**user.attributes, _ATTRIBUTE: (accepted_at,)})
+    return replace(user, attributes={**user.attributes, ACCEPTED_TERMS: (accepted_at,)})

@@ -13,7 +13,9 @@ from gateway.authentication.engine.account_changes import (
     NO_CHANGES,
     AccountChange,
     AccountChanges,
+    ends_other_sessions,
 )
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.link_mails import LinkMail, MailPauses, NotSent
@@ -28,7 +30,6 @@ from gateway.domain.user_profile import Violation
 from gateway.domain.users import canonical_name
 
 _FIELD: Final = "email"
-_END_SESSIONS: Final = "logout-sessions"
 _KIND: Final = ActionTokenKind.UPDATE_EMAIL
 
 
@@ -48,13 +49,12 @@ class UpdateEmail:
         waiting = pending_email(sign_in.user)
         if waiting is not None:
             return _form(sign_in, waiting, MessageKey.EMAIL_PENDING, (waiting,))
-        required = UPDATE_EMAIL in sign_in.user.required_actions
-        message = MessageKey.UPDATE_EMAIL if required else None
+        message = MessageKey.UPDATE_EMAIL if sign_in.is_required(UPDATE_EMAIL) else None
         return _form(sign_in, sign_in.user.email or "", message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         address = form.get(_FIELD, "")
-        ends_sessions = form.get(_END_SESSIONS) == "on"
+        ends_sessions = ends_other_sessions(form)
         try:
             if _must_confirm(sign_in, address):
                 return await self._request(sign_in, address, ends_sessions=ends_sessions)
@@ -67,12 +67,13 @@ class UpdateEmail:
     async def _request(self, sign_in: SignIn, address: str, *, ends_sessions: bool) -> Asked:
         """Send the link. The pause begins first: addresses are not tried out by it."""
         pause = sign_in.context.realm.sign_in.resend_pause(UPDATE_EMAIL)
-        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause)
+        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause, address)
         if failure is not None:
             return Asked(_failed(sign_in, address, failure), NO_CHANGES)
 
         async def queue(stores: Stores, wanted: str) -> NotSent | None:
-            mail = _mail(sign_in, wanted, ends_sessions=ends_sessions)
+            password = await current_password_mark(stores, user)
+            mail = _mail(sign_in, wanted, password, ends_sessions=ends_sessions)
             return await mail.queue(stores, sign_in.now)
 
         profile, user = _profile(sign_in), sign_in.user
@@ -96,7 +97,7 @@ def _must_confirm(sign_in: SignIn, address: str) -> bool:
     return verifies and bool(wanted) and not is_known
 
 
-def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
+def _mail(sign_in: SignIn, address: str, password: str, *, ends_sessions: bool) -> LinkMail:
     context, user = sign_in.context, sign_in.user
     token = new_action_token(
         _KIND,
@@ -106,6 +107,7 @@ def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
         user_action_lifespan(sign_in.realm, _KIND),
         email=user.email,
         new_email=address,
+        password=password,
         ends_other_sessions=ends_sessions,
     )
     kind, tab = MailKind.EMAIL_UPDATE_CONFIRMATION, sign_in.begun.tab_id
@@ -113,7 +115,7 @@ def _mail(sign_in: SignIn, address: str, *, ends_sessions: bool) -> LinkMail:
 
 
 def _profile(sign_in: SignIn) -> OwnProfile:
-    return OwnProfile(sign_in.context.realm, sign_in.scopes)
+    return OwnProfile(sign_in.context.realm, sign_in.scopes, unlocks_email=True)
 
 
 def _form(

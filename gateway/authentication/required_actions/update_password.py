@@ -45,7 +45,7 @@ class UpdatePassword:
         self._updates = updates
 
     async def ask(self, sign_in: SignIn) -> Challenge:
-        return _form(sign_in, MessageKey.UPDATE_PASSWORD)
+        return _form(sign_in, _reason(sign_in))
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
         given = form.get(_NEW, "")
@@ -83,9 +83,17 @@ class UpdatePassword:
         return prepared.change.current
 
 
+def _reason(sign_in: SignIn) -> MessageKey | None:
+    """Return why the password is changed; None where the client asks for it."""
+    if not sign_in.is_required(UPDATE_PASSWORD):
+        return None
+    of_account = UPDATE_PASSWORD not in sign_in.required_actions
+    return MessageKey.UPDATE_PASSWORD if of_account else MessageKey.RESET_PASSWORD
+
+
 def _form(
     sign_in: SignIn,
-    message: str,
+    message: str | None,
     arguments: tuple[str, ...] = (),
     *,
     wrong: str | None = None,

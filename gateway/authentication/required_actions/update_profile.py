@@ -20,11 +20,12 @@ from gateway.authentication.profile_updates import (
     ProfileRejected,
     ProfileUpdates,
 )
-from gateway.authentication.realm_profile import profile_violations
+from gateway.authentication.realm_profile import own_locked_names, profile_violations
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import UPDATE_PROFILE, VERIFY_PROFILE
 from gateway.domain.user_profile import Violation
+from gateway.domain.user_profile.profile import EMAIL
 
 _NOTE: Final = "profile-verified"
 """The note that the event VERIFY_PROFILE was recorded: a page that is loaded again adds none."""
@@ -45,8 +46,7 @@ class UpdateProfile:
                 sign_in.context.realm, sign_in.user, sign_in.scopes
             )
             _record_verification(sign_in, violations)
-        required = self.alias == VERIFY_PROFILE or self.alias in sign_in.user.required_actions
-        message = MessageKey.UPDATE_PROFILE if required else None
+        message = MessageKey.UPDATE_PROFILE if sign_in.is_required(self.alias) else None
         return self._form(sign_in, None, violations, message)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:
@@ -78,7 +78,9 @@ class UpdateProfile:
 
 
 def _profile(sign_in: SignIn) -> OwnProfile:
-    return OwnProfile(sign_in.context.realm, sign_in.scopes)
+    realm = sign_in.context.realm
+    unlocks_email = EMAIL not in own_locked_names(realm, sign_in.user)
+    return OwnProfile(realm, sign_in.scopes, unlocks_email=unlocks_email)
 
 
 def _record_verification(sign_in: SignIn, violations: Iterable[Violation]) -> None:

@@ -59,7 +59,8 @@ class VerifyEmail:
 
     async def _pause(self, sign_in: SignIn) -> NotSent | None:
         pause = sign_in.context.realm.sign_in.resend_pause(VERIFY_EMAIL)
-        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause)
+        address = sign_in.user.email or ""
+        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause, address)
 
     async def _send(self, sign_in: SignIn) -> NotSent | None:
         address = sign_in.user.email or ""
@@ -99,11 +100,10 @@ def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
 def _form(sign_in: SignIn) -> Challenge:
     user = sign_in.user
     sent = sign_in.notes.get(_SENT) == user.email
-    is_required = sign_in.context.requested.action != VERIFY_EMAIL
     return Challenge(
         FormName.VERIFY_EMAIL,
         {"email": user.email or "", **({"sent": "true"} if sent else {})},
-        MessageKey.VERIFY_EMAIL if is_required else None,
+        MessageKey.VERIFY_EMAIL if sign_in.is_required(VERIFY_EMAIL) else None,
         required_action=VERIFY_EMAIL,
     )
 

@@ -1,4 +1,4 @@
-"""The registration of a new key: what the page asks for, and what comes of it.
+"""The registration of a new key: the options of the page, and the check of the response.
 
 Keycloak: WebAuthnRegister (26.7); Spec: WebAuthn Level 3 §7.1
 """
@@ -122,7 +122,7 @@ def _response(form: Form) -> RegistrationResponse:
 
 
 def _require_attachment(policy: WebAuthnPolicy | PasskeyPolicy, reported: str) -> None:
-    """Require what the policy says; nothing signs what the browser reports of it."""
+    """Require the attachment of the policy; the report of the browser is not signed."""
     wanted = option(policy.attachment)
     if wanted is not None and reported != wanted:
         raise WebAuthnRejected(f"The policy requires an authenticator of the kind {wanted}.")

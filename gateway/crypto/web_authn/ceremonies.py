@@ -64,14 +64,14 @@ _KIND, _ALGORITHM, _MODULUS = 1, 3, -1
 
 
 class Rs384(RS256):
-    """RSA with SHA-384, which fido2 has not. Spec: RFC 8812 §2."""
+    """RSA with SHA-384, which fido2 lacks. Spec: RFC 8812 §2."""
 
     ALGORITHM = -258
     _HASH_ALG = hashes.SHA384()  # type: ignore[assignment]
 
 
 class Rs512(RS256):
-    """RSA with SHA-512, which fido2 has not. Spec: RFC 8812 §2."""
+    """RSA with SHA-512, which fido2 lacks. Spec: RFC 8812 §2."""
 
     ALGORITHM = -259
     _HASH_ALG = hashes.SHA512()  # type: ignore[assignment]
@@ -117,12 +117,12 @@ def verify(response: AssertionResponse, rules: CeremonyRules, public_key: bytes)
         known = AttestedCredentialData.create(
             Aaguid.NONE, response.credential_id, CoseKey.parse(key)
         )
-        said = AuthenticatorAssertionResponse(
+        asserted = AuthenticatorAssertionResponse(
             client_data=_client_data(response.client_data),
             authenticator_data=data,
             signature=response.signature,
         )
-        authentication = AuthenticationResponse(raw_id=response.credential_id, response=said)
+        authentication = AuthenticationResponse(raw_id=response.credential_id, response=asserted)
         server.authenticate_complete(_state(rules), [known], authentication)
         return data.counter
 
@@ -143,7 +143,7 @@ def _require_size(*parts: bytes) -> None:
 def _client_data(given: bytes) -> CollectedClientData:
     client_data = CollectedClientData(given)
     if client_data.cross_origin is not False:
-        raise WebAuthnRejected("The page stands in a frame of another origin.")
+        raise WebAuthnRejected("The page is in a frame of another origin.")
     return client_data
 
 

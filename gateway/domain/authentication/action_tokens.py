@@ -39,7 +39,7 @@ class ActionToken:
     new_email: str | None = field(default=None, repr=False)
     """The address that takes the place of `email`. UPDATE_EMAIL"""
     password: str | None = field(default=None, repr=False)
-    """What told the password of the user from the next one. RESET_CREDENTIALS"""
+    """The mark of the password that the user had. RESET_CREDENTIALS, UPDATE_EMAIL"""
     sign_in: str | None = None
     actions: tuple[str, ...] = ()
     """Aliases of the required actions that the link begins. EXECUTE_ACTIONS"""

@@ -99,6 +99,8 @@ class MessageKey(StrEnum):
     """Reset Credential not allowed."""
     UPDATE_PASSWORD = "updatePasswordMessage"  # noqa: S105 - a key of texts
     """You need to change your password to activate your account."""
+    RESET_PASSWORD = "resetPasswordMessage"  # noqa: S105 - a key of texts
+    """You need to change your password."""
     CONFIGURE_OTP = "configureTotpMessage"
     """You need to set up Mobile Authenticator to activate your account."""
     VERIFY_EMAIL = "verifyEmailMessage"

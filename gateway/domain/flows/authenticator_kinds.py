@@ -75,7 +75,8 @@ class AuthenticatorKind:
 
     `credential` is the type of the stored credential that it checks. `required_action` sets that
     credential up for a user without one. `names_user` says that its form may be the first: it asks
-    who the user is. `problem` says why it cannot act with a configuration.
+    who the user is. `accepts_passkeys` says that its form accepts passkeys too, where the realm has
+    them enabled. `problem` says why it cannot act with a configuration.
     """
 
     id: str
@@ -83,6 +84,7 @@ class AuthenticatorKind:
     credential: str | None = None
     required_action: str | None = None
     names_user: bool = False
+    accepts_passkeys: bool = False
     problem: Callable[[Config], str | None] = _no_problem
 
 
@@ -103,9 +105,11 @@ def _limits_problem(config: Config) -> str | None:
 
 AUTHENTICATOR_KINDS: Final = (
     AuthenticatorKind(COOKIE, Place.NOWHERE),
-    AuthenticatorKind(USERNAME_PASSWORD_FORM, Place.NOWHERE, "password", names_user=True),
-    AuthenticatorKind(USERNAME_FORM, Place.NOWHERE),
-    AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password"),
+    AuthenticatorKind(
+        USERNAME_PASSWORD_FORM, Place.NOWHERE, "password", names_user=True, accepts_passkeys=True
+    ),
+    AuthenticatorKind(USERNAME_FORM, Place.NOWHERE, accepts_passkeys=True),
+    AuthenticatorKind(PASSWORD_FORM, Place.NOWHERE, "password", accepts_passkeys=True),
     AuthenticatorKind(CODE_FORM, Place.NOWHERE, "otp", "CONFIGURE_TOTP"),
     AuthenticatorKind(
         RECOVERY_CODE_FORM,

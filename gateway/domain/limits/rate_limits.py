@@ -1,4 +1,4 @@
-"""How much callers without an account may make the gateway store, and who counts as one caller."""
+"""How much callers without an account may make the gateway store, and what counts as one caller."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -25,9 +25,12 @@ REGISTRATIONS: Final = RateLimit("registration", of_caller=100, of_realm=10_000)
 RESETS: Final = RateLimit("reset-credentials", of_caller=100, of_realm=10_000)
 """Mails that are asked for; the limit of each user is that of the queue."""
 
+LINKS: Final = RateLimit("links-to-address", of_caller=10, of_realm=100_000)
+"""Links that users send to one address, which need not be theirs: all of them count together."""
+
 
 def caller_of(address: str) -> str:
-    """Return who counts as one caller: an IPv4 address, or the network of an IPv6 one."""
+    """Return what counts as one caller: an IPv4 address, or the network of an IPv6 one."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,6 +1,7 @@
 """Mail to users: what is sent, by which server, and the queue where it waits."""
 
 from gateway.domain.mail.message import (
+    ABOUT_EVENTS,
     EVENT_MAILS,
     MAILED_BY_DEFAULT,
     NOTIFICATIONS,
@@ -20,10 +21,10 @@ from gateway.domain.mail.queue import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
     MOST_NOTIFICATIONS_OF_USER,
-    MOST_NOTIFICATIONS_WAITING,
     MOST_OF_USER,
-    MOST_WAITING,
     PERIOD,
+    MailLimit,
     MailStatus,
     QueuedMail,
+    limit_of,
 )

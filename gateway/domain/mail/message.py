@@ -58,9 +58,20 @@ EVENT_MAILS: Final = {
     "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
     "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
 }
-"""Name of an event -> the mail that tells its user. Keycloak: 10.6"""
-NOTIFICATIONS: Final = frozenset(EVENT_MAILS.values())
-"""Mails that nobody has asked for. The first argument of their texts is the time of the event."""
+"""Name of an event -> the mail about it. Keycloak: 10.6"""
+ABOUT_EVENTS: Final = frozenset(EVENT_MAILS.values())
+"""The first argument of their texts is the time of the event, or the type of a credential."""
+CAUSED_BY_STRANGERS: Final = frozenset(
+    {
+        MailKind.EVENT_LOGIN_ERROR,
+        MailKind.EVENT_TEMPORARY_LOCKOUT,
+        MailKind.EVENT_PERMANENT_LOCKOUT,
+        MailKind.REGISTRATION_ATTEMPT,
+    }
+)
+"""Mails about what a stranger can do with the name or the address of a user."""
+NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS
+"""Mails that no user has asked for."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
 )

@@ -8,7 +8,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.domain.deliveries import RetrySchedule
-from gateway.domain.mail.message import NOTIFICATIONS, Mail
+from gateway.domain.mail.message import (
+    ABOUT_EVENTS,
+    CAUSED_BY_STRANGERS,
+    NOTIFICATIONS,
+    Mail,
+    MailKind,
+)
 
 LONGEST_WAIT: Final = timedelta(hours=24)
 """After this a mail is given up: a mail server that is away for a day needs its operator."""
@@ -21,14 +27,41 @@ MOST_OF_USER: Final = 10
 MOST_WAITING: Final = 100_000
 """Mails of one realm that may wait: a dead mail server must not fill the database."""
 MOST_NOTIFICATIONS_OF_USER: Final = 5
-"""Notifications to one user in a period, counted apart: a guesser of passwords causes them."""
+"""Notifications of one sort to one user in a period: a guesser of passwords causes some."""
 MOST_NOTIFICATIONS_WAITING: Final = 20_000
-"""Notifications of one realm that may wait, counted apart as well."""
+"""Notifications of one sort and realm that may wait."""
 _SCHEDULE: Final = RetrySchedule(
     first_delay=timedelta(seconds=15),
     longest_delay=timedelta(minutes=15),
     longest_wait=LONGEST_WAIT,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class MailLimit:
+    """How many mails of a sort there may be: to one user in a period, and waiting in a realm.
+
+    Sorts are counted apart. What strangers cause keeps no mail back that a user has asked for, and
+    none that says what was changed in the account.
+    """
+
+    kinds: frozenset[MailKind]
+    of_user: int
+    waiting: int
+
+
+_LIMITS: Final = (
+    MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
+    MailLimit(
+        ABOUT_EVENTS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
+    ),
+    MailLimit(frozenset(MailKind) - NOTIFICATIONS, MOST_OF_USER, MOST_WAITING),
+)
+
+
+def limit_of(kind: MailKind) -> MailLimit:
+    """Return the limit of the sort that a mail is of."""
+    return next(limit for limit in _LIMITS if kind in limit.kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +72,12 @@ class QueuedMail:
     user_id: str
     attempts: int = 0
     """How often a gateway has begun to send it."""
-    is_rehearsal: bool = False
+    is_dry_run: bool = False
     """Nothing is sent: adding it takes as long as a mail, where there is no user (attacks: D11)."""
 
     @property
     def realm_id(self) -> str:
         return self.mail.realm_id
-
-    @property
-    def is_notification(self) -> bool:
-        """Whether nobody has asked for it: it has limits of its own."""
-        return self.mail.kind in NOTIFICATIONS
 
     def next_attempt_at(self, now: datetime) -> datetime | None:
         """Return when to send it again after a failure; None where it is given up."""

@@ -11,6 +11,7 @@ class RateLimiter(Protocol):
     async def admit(self, realm_id: str, caller: str, limit: RateLimit) -> bool:
         """Count one more of the caller and of the realm; False beyond one of the limits.
 
+        What is beyond the limit of the caller does not count for the realm.
         Raises StoreUnavailable.
         """
         ...

@@ -28,7 +28,7 @@ class WebAuthnPolicy:
     attachment: str | None = NOT_SPECIFIED
     """`AuthenticatorAttachment`: `platform` or `cross-platform`."""
     require_resident_key: str | None = NOT_SPECIFIED
-    """`RequireResidentKey`: `Yes` or `No`; counts where `resident_key` says nothing."""
+    """`RequireResidentKey`: `Yes` or `No`; counts where `resident_key` is not set."""
     resident_key: str | None = NOT_SPECIFIED
     """`ResidentKey`: `required`, `preferred` or `discouraged`."""
     user_verification: str | None = NOT_SPECIFIED

@@ -1,6 +1,6 @@
-"""The device of a session: what the header User-Agent says of browser and operating system.
+"""The device of a session: browser and operating system by the header User-Agent.
 
-It is for the list of the user's own devices, and decides nothing. Keycloak: 17.3
+It is for the list of the user's own devices; no decision depends on it. Keycloak: 17.3
 """
 
 import json
@@ -39,7 +39,7 @@ _BROWSERS: Final = (
 )
 _DEVICES: Final = (("iPhone", "iPhone"), ("iPad", "iPad"), ("Mac", "Macintosh"))
 _WINDOWS: Final = {"6.1": "7", "6.2": "8", "6.3": "8.1", "10.0": "10"}
-"""What people call the versions."""
+"""Numbers of versions and their usual names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ NO_DEVICE: Final = Device()
 
 
 def device_of(user_agent: str) -> Device:
-    """Return what a header says; what it does not say is `Other` and `Unknown`."""
+    """Return the device of a header; what is not found is `Other` and `Unknown`."""
     if not user_agent or len(user_agent) > _LONGEST:
         return NO_DEVICE
     system, version = _first(_SYSTEMS, user_agent)
@@ -74,7 +74,7 @@ def device_of(user_agent: str) -> Device:
 
 
 def device_notes(user_agent: str) -> dict[str, str]:
-    """Return the note of a session that begins; none for a header that says nothing."""
+    """Return the note of a session that begins; none for a header without any."""
     device = device_of(user_agent)
     if device == NO_DEVICE:
         return {}

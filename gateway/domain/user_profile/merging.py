@@ -16,6 +16,7 @@ from gateway.domain.user_profile.profile import (
     EMAIL,
     FIRST_NAME,
     LAST_NAME,
+    PENDING_EMAIL,
     ROOTS,
     USERNAME,
     ProfileAttribute,
@@ -32,8 +33,11 @@ _OF_THE_STORE: Final = frozenset(
 """Attributes that only a user federation sets, in lower case."""
 _NOT_FOR_USERS: Final = _OF_THE_STORE | {
     *("disabledreason", "email_verified", "enabled", "kerberos_principal", "usercertificate"),
+    PENDING_EMAIL,
 }
-"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2."""
+"""Attributes that users do not change of themselves, in lower case. Keycloak: 17.2; **here** the
+address that waits for its link too.
+"""
 _NAME_IDS: Final = "saml.persistent.name.id.for."
 
 

@@ -17,6 +17,10 @@ FIRST_NAME: Final = "firstName"
 LAST_NAME: Final = "lastName"
 ROOTS: Final = (USERNAME, EMAIL, FIRST_NAME, LAST_NAME)
 """What every user has as a field of its own."""
+ACCEPTED_TERMS: Final = "terms_and_conditions"
+PENDING_EMAIL: Final = "kc.email.pending"
+_WRITTEN_BY_ACTIONS: Final = frozenset({ACCEPTED_TERMS, PENDING_EMAIL})
+"""What required actions write: administrators see it, whatever the profile names."""
 
 Values = Mapping[str, tuple[str, ...]]
 """The values of attributes, the roots among them, by name."""
@@ -101,6 +105,10 @@ class UserProfile:
             return self.unmanaged is UnmanagedPolicy.ENABLED
         return self.unmanaged is not None
 
+    def _shows_unnamed(self, name: str, viewer: Viewer) -> bool:
+        is_own = viewer is Viewer.ADMIN and name in _WRITTEN_BY_ACTIONS
+        return is_own or self.shows_unmanaged(viewer)
+
     def takes_unmanaged(self, viewer: Viewer) -> bool:
         """Tell whether the viewer may set them."""
         if viewer is Viewer.USER:
@@ -127,6 +135,6 @@ class UserProfile:
             and (
                 self.attributes[name].is_shown_to(viewer)
                 if name in self.attributes
-                else self.shows_unmanaged(viewer)
+                else self._shows_unnamed(name, viewer)
             )
         }

@@ -1,4 +1,4 @@
-"""Security keys and passkeys: what they prove, and by which rules it is verified."""
+"""Security keys and passkeys: their responses, and the rules that verify them."""
 
 from gateway.domain.web_authn.ceremonies import (
     PASSKEY,

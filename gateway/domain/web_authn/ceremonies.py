@@ -1,4 +1,4 @@
-"""What security keys and passkeys prove, and by which rules it is verified.
+"""Responses of security keys and passkeys, and the rules that verify them.
 
 Spec: WebAuthn Level 3 §7.1, §7.2
 """
@@ -44,7 +44,7 @@ class RegistrationRules(CeremonyRules):
 
 @dataclass(frozen=True, slots=True)
 class RegistrationResponse:
-    """What the browser says of a new key, decoded."""
+    """The browser's response with a new key, decoded."""
 
     client_data: bytes = field(repr=False)
     attestation_object: bytes = field(repr=False)
@@ -52,7 +52,7 @@ class RegistrationResponse:
 
 @dataclass(frozen=True, slots=True)
 class AssertionResponse:
-    """What the browser says of a sign-in with a key, decoded."""
+    """The browser's response of a sign-in with a key, decoded."""
 
     credential_id: bytes = field(repr=False)
     client_data: bytes = field(repr=False)

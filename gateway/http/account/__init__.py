@@ -1,4 +1,4 @@
 """The account console: users look at and change their own accounts on pages.
 
-One handler a page; `console.py` is the way in to all of them.
+One handler a page; `console.py` is the entry to all of them.
 """

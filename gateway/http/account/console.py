@@ -1,4 +1,4 @@
-"""The way in to the account console: who is signed in, the form's secret, and what follows.
+"""The entry to the account console: the signed-in user, the form's secret, and the reply.
 
 Signed in is a browser with a live session in which the client of the console takes part. Any other
 one goes through the realm's browser flow: with a session it comes back at once, unless the user has
@@ -93,7 +93,7 @@ class Console:
         return await self._shown(request, caller, client.client, handler.page, view)
 
     async def identity(self, request: BrowserRequest, client: ClientEntry) -> Identity | None:
-        """Return who is signed in to the console."""
+        """Return the user who is signed in to the console."""
         identity = await self._cookies.identity(request)
         if identity is None or client.client.id not in identity.session.clients:
             return None

@@ -1,6 +1,6 @@
-"""What the console says after a change: the page that follows shows it once more on a reload.
+"""The message of the console after a change, which a reload of the page shows again.
 
-The URL of the page names the notice. It proves nothing and changes nothing.
+The URL of the page names it; no decision depends on it.
 """
 
 from enum import StrEnum

@@ -1,12 +1,13 @@
 """Personal info: the attributes of the user profile, and the way to delete the account."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from gateway.accounts.access import AccountRole
 from gateway.accounts.profile import AccountProfile
 from gateway.authentication.profile_updates import ProfileRejected
 from gateway.domain.authentication import MessageKey, ProfileField
+from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_EMAIL
 from gateway.domain.texts import Text
 from gateway.http.account.notices import Notice
 from gateway.http.account.visitor import PageHandler, Visitor
@@ -14,9 +15,6 @@ from gateway.http.pages.account_views import AccountIcon, PersonalInfoPage
 from gateway.http.pages.page_values import Message
 from gateway.http.sign_in.profile_inputs import profile_input
 from gateway.protocol.account_console import AccountPage
-
-_DELETE_ACCOUNT: Final = "delete_account"
-_UPDATE_EMAIL: Final = "UPDATE_EMAIL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +43,13 @@ class PersonalInfo(PageHandler):
     ) -> PersonalInfoPage:
         caller, rules = visitor.caller, visitor.caller.entry.sign_in
         manages = caller.has(AccountRole.MANAGE_ACCOUNT)
-        updates_email = manages and rules.offers(_UPDATE_EMAIL)
-        deletes = caller.has(AccountRole.DELETE_ACCOUNT) and rules.offers(_DELETE_ACCOUNT)
+        updates_email = manages and rules.offers(UPDATE_EMAIL)
+        deletes = caller.has(AccountRole.DELETE_ACCOUNT) and rules.offers(DELETE_ACCOUNT)
         return PersonalInfoPage(
             frame=visitor.frame,
             fields=tuple(map(profile_input, fields)),
             action=visitor.url(self.page) if manages else "",
-            update_email_url=visitor.action_url(self.page, _UPDATE_EMAIL) if updates_email else "",
-            delete_account_url=visitor.action_url(self.page, _DELETE_ACCOUNT) if deletes else "",
+            update_email_url=visitor.action_url(self.page, UPDATE_EMAIL) if updates_email else "",
+            delete_account_url=visitor.action_url(self.page, DELETE_ACCOUNT) if deletes else "",
             message=message,
         )

@@ -11,7 +11,9 @@ from typing import ClassVar, Final
 from gateway.accounts.access import AccountRole
 from gateway.accounts.certificates import AccountCertificates
 from gateway.accounts.credentials import AccountCredentials, OwnCredential, OwnCredentialType
+from gateway.domain.flows import DELETE_CREDENTIAL
 from gateway.domain.texts import Text
+from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.http.account.visitor import PageHandler, Visitor
 from gateway.http.pages.account_views import (
     AccountIcon,
@@ -21,8 +23,6 @@ from gateway.http.pages.account_views import (
 )
 from gateway.http.pages.page_values import Message
 from gateway.protocol.account_console import AccountPage
-
-_DELETE: Final = "delete_credential"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ _SHOWN: Final[Mapping[str, _Shown]] = {
         "accountNoRecoveryCodes",
         AccountIcon.CODES,
     ),
-    "webauthn": _Shown(
+    SECURITY_KEY: _Shown(
         "accountSecurityKeys", "accountSecurityKeysHint", "accountNoSecurityKeys", AccountIcon.KEY
     ),
-    "webauthn-passwordless": _Shown(
+    PASSKEY: _Shown(
         "accountPasskeys", "accountPasskeysHint", "accountNoPasskeys", AccountIcon.PASSKEY
     ),
 }
@@ -102,7 +102,7 @@ class SigningIn(PageHandler):
             created_at=credential.created_at,
             facts=() if left is None else (left,),
             update_url=self._action(visitor, found.update_action),
-            delete_url=self._action(visitor, f"{_DELETE}:{credential.id}")
+            delete_url=self._action(visitor, f"{DELETE_CREDENTIAL}:{credential.id}")
             if found.removable
             else "",
         )

@@ -16,7 +16,7 @@ from gateway.protocol.account_console import AccountPage
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who is signed in, and the frame of the page; `form` is what was sent, empty for a GET."""
+    """The signed-in user, and the frame of the page; `form` is what was sent, empty for a GET."""
 
     caller: AccountCaller
     frame: AccountFrame

@@ -1,4 +1,4 @@
-"""/realms/{realm}/account and everything below it: who asks, and which operation answers.
+"""/realms/{realm}/account and everything below it: the caller, and the operation that answers.
 
 Order: caller (401), origin of the page (403), path (404), method (405), body (400, 413, 415); the
 use case requires the role (403). A cookie is never looked at, so no other site can use one.

@@ -27,7 +27,7 @@ class AccountRequest:
     body: Any = field(default=None, repr=False)
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """Return a query parameter; any text but `true` is false.."""
+        """Return a query parameter; any text but `true` is false."""
         text = self.query.raw(name)
         return default if text is None else text.lower() == _TRUE
 

@@ -37,7 +37,7 @@ class RegisteredPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetPasswordPage:
-    """Who has forgotten a password. Form `kc-reset-password-form`: username."""
+    """A user who has forgotten a password. Form `kc-reset-password-form`: username."""
 
     action: str
     login_url: str

@@ -102,7 +102,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     RegisteredPage: PageKind("register-confirm", _fixed("emailVerifyTitle"), signs_in=True),
     ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
-    ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("doLogIn")),
+    ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("resetOtpTitle")),
     RecoveryCodePage: _SIGN_IN(
         "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
     ),

@@ -1,4 +1,4 @@
-"""GET and POST /realms/{realm}/protocol/openid-connect/auth, and what else clients begin with.
+"""GET and POST /realms/{realm}/protocol/openid-connect/auth, and two endpoints like it.
 
 `registrations` begins with the page of registration, `forgot-credentials` with that of recovery.
 
@@ -38,7 +38,7 @@ class AuthorizationHandler:
         return await self._begin(request, exchange, FlowUse.REGISTRATION)
 
     async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
-        """Begin with the page of who has forgotten a password."""
+        """Begin with the page of a forgotten password."""
         return await self._begin(request, exchange, FlowUse.RESET_CREDENTIALS)
 
     async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:

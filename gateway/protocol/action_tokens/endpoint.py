@@ -85,14 +85,14 @@ class ActionTokenEndpoint:
         if token.expires_at <= request.now:
             message = PageMessage.expiredActionTokenNoSessionMessage
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
+        handler = self._handlers[token.kind]
+        event.begin(handler.event)
         user = await self._user(request, token)
         client = await self._client(request, token)
         _require_no_other_user(request, browser, user, client.client)
-        handler = self._handlers[token.kind]
         sign_in = await self._sign_in(request, token, browser)
         visit = LinkVisit(request, token, user, client, browser, sign_in)
         handler.check(visit)
-        event.begin(handler.event)
         return visit, handler
 
     async def _user(self, request: ProtocolRequest, token: ActionToken) -> User:

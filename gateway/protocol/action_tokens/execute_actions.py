@@ -26,7 +26,7 @@ _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
 
 class ExecuteActionsLink:
-    """Begins the actions; whoever opens the link has the address that it was sent to."""
+    """Begins the actions. Opening the link proves the address that it was sent to."""
 
     kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
     event: ClassVar = EventType.EXECUTE_ACTIONS
@@ -63,6 +63,6 @@ class ExecuteActionsLink:
             request,
             followed_link(request.realm, visit.client, redirect_target(visit)),
             visit.browser,
-            user_id=visit.user.id,
+            user=visit.user,
             actions=visit.token.actions,
         )

@@ -7,7 +7,7 @@ from gateway.authentication.engine import AccountChange
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.authentication.action_tokens import ActionToken, ActionTokenKind
 from gateway.domain.clients import Client
-from gateway.domain.events import EventError, EventType
+from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.users import User
 from gateway.protocol.authorization import PageError, PageMessage
@@ -34,7 +34,7 @@ class LinkVisit:
         """Record that the link was used; what the request comes to is recorded beside it."""
         event = self.request.event
         if event.kind is not None:
-            found = {**event.details, **details}
+            found = {**event.details, Detail.USERNAME: self.user.username, **details}
             event.changes += (AccountChange(event.kind, found),)
         event.details.clear()
         event.withdraw()

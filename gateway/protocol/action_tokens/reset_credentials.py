@@ -1,14 +1,13 @@
 """The link by which a user resets the credentials.
 
-It goes on in the browser that opens it, in a sign-in of its own: what another browser has planted,
-or has asked for, is worth nothing. Keycloak: ResetCredentialsActionTokenHandler
+The flow goes on in the browser that opens the link, in a new sign-in: a session that another
+browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActionTokenHandler
 """
 
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Account
-from gateway.authentication.engine.proven_password import password_mark
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
@@ -28,7 +27,7 @@ _NOT_VALID: Final = PageMessage.linkNotValidMessage
 
 
 class ResetCredentialsLink:
-    """Runs the rest of the flow; whoever opens the link has the address that it was sent to."""
+    """Runs the rest of the flow. Opening the link proves the address that it was sent to."""
 
     kind: ClassVar = ActionTokenKind.RESET_CREDENTIALS
     event: ClassVar = EventType.RESET_PASSWORD
@@ -58,7 +57,7 @@ class ResetCredentialsLink:
             request,
             followed_link(request.realm, visit.client),
             visit.browser,
-            user_id=visit.user.id,
+            user=visit.user,
             waiting=visit.sign_in,
         )
 
@@ -66,8 +65,8 @@ class ResetCredentialsLink:
         """Raise PageError where the password was changed since the mail was sent."""
         user = visit.user
         async with self._database.read() as stores:
-            held = await stores.users.credentials(user.realm_id, user.id)
-        if password_mark(Account(user, held, user.id)) != visit.token.password:
+            password = await current_password_mark(stores, user)
+        if password != visit.token.password:
             raise refused_link(
                 PageMessage.expiredActionTokenNoSessionMessage,
                 EventError.EXPIRED_CODE,

@@ -44,7 +44,8 @@ class UpdateEmailLink:
         """Change the address, and end other sessions where the user asked for it."""
         request, client = visit.request, visit.client.client
         try:
-            change = await self._emails.confirm(OwnProfile(request.realm), visit.token)
+            profile = OwnProfile(request.realm, unlocks_email=True)
+            change = await self._emails.confirm(profile, visit.token)
         except LinkEnded as ended:
             raise _cancelled(visit) from ended
         except ProfileRejected as rejected:

@@ -1,4 +1,4 @@
-"""The end of a sign-in: whose it may be, and what the client gets."""
+"""The end of a sign-in: the user that it is limited to, and the response for the client."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -87,7 +87,7 @@ class LinkPurpose:
         request: ProtocolRequest,  # noqa: ARG002
         finished: FinishedSignIn,  # noqa: ARG002
     ) -> tuple[SignInResponse, UserSession]:
-        """Raise OAuthError: nobody is signed in by a link."""
+        """Raise OAuthError: a link begins no session."""
         raise self.refusal("access_denied", EventError.NOT_ALLOWED)
 
     async def reject(

@@ -77,7 +77,7 @@ class Expired:
 
 @dataclass(frozen=True, slots=True)
 class Inform:
-    """The user has done what a link or an action is for: a page says so, and signs nobody in."""
+    """The user has done what a link or an action is for: a page says so, and begins no session."""
 
     message: str
     """The key of a text."""

@@ -16,6 +16,7 @@ from gateway.domain.authentication import AuthenticationSession, MessageKey, Sta
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.users import User
 from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import AuthorizationRequest, Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
@@ -121,7 +122,7 @@ class BrowserSignIn:
         link: FollowedLink,
         browser: Browser,
         *,
-        user_id: str,
+        user: User,
         actions: tuple[str, ...],
     ) -> Outcome:
         """Let the user of a link perform required actions; the link has proven the user."""
@@ -129,7 +130,7 @@ class BrowserSignIn:
         flow = visit.flow
         if flow is None:
             return unusable(visit)
-        session = visit.proven_session(flow, user_id, actions)
+        session = visit.proven_session(flow, user, actions)
         return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
 
     async def begin_reset(
@@ -138,7 +139,7 @@ class BrowserSignIn:
         link: FollowedLink,
         browser: Browser,
         *,
-        user_id: str,
+        user: User,
         waiting: AuthenticationSession | None,
     ) -> Outcome:
         """Let the user of a link reset the credentials; the link has proven the user.
@@ -155,7 +156,7 @@ class BrowserSignIn:
             return unusable(visit)
         request.event.begin(EventType.LOGIN)
         request.event.client_id = visit.client.client_id
-        session = proven_by_link(visit.new_session(flow), user_id)
+        session = proven_by_link(visit.new_session(flow), user)
         return await self._after(visit, await self._sign_ins.begin(visit.context, session))
 
     async def _begin(self, visit: Visit) -> Outcome:

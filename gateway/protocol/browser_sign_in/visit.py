@@ -23,6 +23,7 @@ from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, FlowUse, SignInFlow
 from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.users import User
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.purposes import Purpose
@@ -117,7 +118,7 @@ class Visit:
         )
 
     def proven_session(
-        self, flow: SignInFlow, user_id: str, actions: tuple[str, ...]
+        self, flow: SignInFlow, user: User, actions: tuple[str, ...]
     ) -> AuthenticationSession:
         """Return the session of a user whom a link has proven, with actions to perform.
 
@@ -125,7 +126,11 @@ class Visit:
         """
         session = replace(self.new_session(flow), id=new_browser_id())
         proven = replace(
-            session, stage=Stage.AUTHENTICATED, user_id=user_id, used=frozenset({_LINK})
+            session,
+            stage=Stage.AUTHENTICATED,
+            user_id=user.id,
+            attempted_username=user.username,
+            used=frozenset({_LINK}),
         )
         return required_by(proven, actions)
 

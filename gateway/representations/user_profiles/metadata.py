@@ -28,12 +28,18 @@ def render_metadata(
     *,
     known: bool,
     viewer: Viewer = Viewer.ADMIN,
+    locked: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """Return what the viewer sees; `known` of a user that there is already."""
+    """Return what the viewer sees; `known` of a user that there is already.
+
+    `locked` are attributes that are not changed, whatever the profile says.
+    """
     described = {attribute["name"]: attribute for attribute in document["attributes"]}
     return {
         "attributes": [
-            _Field(attribute, login, viewer, known).rendered(described.get(name, {"name": name}))
+            _Field(attribute, login, viewer, known, locked).rendered(
+                described.get(name, {"name": name})
+            )
             for name, attribute in rules.attributes.items()
             if attribute.is_shown_to(viewer)
         ],
@@ -47,6 +53,7 @@ class _Field:
     login: LoginSettings
     viewer: Viewer
     known: bool
+    locked: frozenset[str]
 
     def rendered(self, described: Mapping[str, Any]) -> dict[str, Any]:
         name = self.attribute.name
@@ -80,7 +87,7 @@ class _Field:
             settled = self.known and not self.login.edit_username_allowed
             may_not = self.viewer not in self.attribute.edit and self.viewer is Viewer.USER
             return settled or may_not or self.login.registration_email_as_username
-        return self.viewer not in self.attribute.edit
+        return self.attribute.name in self.locked or self.viewer not in self.attribute.edit
 
 
 def _validators(described: Mapping[str, Any], attribute: ProfileAttribute) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 The count of the whole realm has no caller in its key.
 """
 
+from datetime import timedelta
+
 from redis.asyncio import Redis
 
 from gateway.domain.limits.rate_limits import RateLimit
@@ -17,10 +19,14 @@ class RedisRateLimiter:
 
     async def admit(self, realm_id: str, caller: str, limit: RateLimit) -> bool:
         of_realm = f"rg:rate:{realm_id}:{limit.name}"
+        if await self._count(f"{of_realm}:{caller}", limit.window) > limit.of_caller:
+            return False  # one caller does not use up the limit of the realm
+        return await self._count(of_realm, limit.window) <= limit.of_realm
+
+    async def _count(self, key: str, window: timedelta) -> int:
         with named_failures():
             async with self._client.pipeline(transaction=True) as pipeline:
-                for key in (f"{of_realm}:{caller}", of_realm):
-                    pipeline.set(key, 0, px=limit.window, nx=True)
-                    pipeline.incr(key)
-                _, by_caller, _, by_realm = await pipeline.execute()
-        return bool(by_caller <= limit.of_caller and by_realm <= limit.of_realm)
+                pipeline.set(key, 0, px=window, nx=True)
+                pipeline.incr(key)
+                _, counted = await pipeline.execute()
+        return int(counted)

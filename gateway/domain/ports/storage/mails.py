@@ -13,7 +13,7 @@ class MailQueue(Protocol):
     async def add(self, queued: QueuedMail) -> bool:
         """Store a mail, due at once; return False where a limit of the user or realm is reached.
 
-        A rehearsal takes as long, and stores no mail.
+        A dry run takes as long, and stores no mail.
         """
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:

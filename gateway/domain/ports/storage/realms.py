@@ -10,7 +10,10 @@ class RealmRepository(Protocol):
     """Realms by name and id. A realm is one JSON document with a few indexed columns."""
 
     async def find_by_name(self, name: str) -> Realm | None:
-        """Return the realm named exactly `name`."""
+        """Return the realm named exactly `name`; raises SecretUnreadable."""
+
+    async def find_by_id(self, realm_id: str) -> Realm | None:
+        """Return the realm with that id; raises SecretUnreadable."""
 
     async def get_for_update(self, name: str) -> Realm | None:
         """Return the same, locked until the transaction ends."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from gateway.admin.access import MalformedBody
-from gateway.admin.users import VIEW_USERS, LinkWish, UserActionMails
+from gateway.admin.users import VIEW_USERS, LinkRequest, UserActionMails
 from gateway.http.admin.operations import (
     MANAGE_USERS,
     REALM,
@@ -37,13 +37,13 @@ def action_mail_operations(mails: UserActionMails) -> tuple[Operation, ...]:
         rows.put(
             "/send-verify-email",
             "Send a user a mail with a link to verify the address",
-            lambda r: done(mails.verify_email(r.acting, r.path["user_id"], _wish(r))),
+            lambda r: done(mails.verify_email(r.acting, r.path["user_id"], _link_request(r))),
             query=(*_LINK, _LIFESPAN),
         ),
         rows.put(
             "/reset-password-email",
             "Send a user a mail with a link to set a new password",
-            lambda r: done(mails.reset_password(r.acting, r.path["user_id"], _wish(r))),
+            lambda r: done(mails.reset_password(r.acting, r.path["user_id"], _link_request(r))),
             query=_LINK,
         ),
     )
@@ -53,11 +53,11 @@ async def _execute_actions(mails: UserActionMails, request: AdminRequest) -> Rep
     actions = [] if request.body is None else request.body
     if not isinstance(actions, list) or not all(isinstance(one, str) for one in actions):
         raise MalformedBody("no list of texts", shape=True)
-    user_id, wish = request.path["user_id"], _wish(request)
-    return await done(mails.execute_actions(request.acting, user_id, wish, actions))
+    user_id, asked = request.path["user_id"], _link_request(request)
+    return await done(mails.execute_actions(request.acting, user_id, asked, actions))
 
 
-def _wish(request: AdminRequest) -> LinkWish:
+def _link_request(request: AdminRequest) -> LinkRequest:
     query = request.query
     lifespan = request.number("lifespan")
-    return LinkWish(query.get("client_id"), query.get("redirect_uri"), lifespan)
+    return LinkRequest(query.get("client_id"), query.get("redirect_uri"), lifespan)

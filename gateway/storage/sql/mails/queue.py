@@ -13,16 +13,13 @@ from sqlalchemy import and_, delete, func, or_, select
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
-    MOST_NOTIFICATIONS_OF_USER,
-    MOST_NOTIFICATIONS_WAITING,
-    MOST_OF_USER,
-    MOST_WAITING,
     NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
     MailStatus,
     QueuedMail,
+    limit_of,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.storage.sql.delivery_rows import DeliveryRows
@@ -47,8 +44,8 @@ class SqlMails:
     async def add(self, queued: QueuedMail) -> bool:
         if await self._reaches_a_limit(queued):
             return False
-        row = queued_row(queued, self._secrets)  # a rehearsal costs the same
-        if queued.is_rehearsal:
+        row = queued_row(queued, self._secrets)  # a dry run costs the same
+        if queued.is_dry_run:
             # A row that says nothing, since a mail has a user: it is written and purged as others.
             await self._transaction.insert_missing(change_log, [{"topics": ()}])
             return True
@@ -56,22 +53,19 @@ class SqlMails:
         return True
 
     async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
-        """Return whether mails of its sort, notifications or others, leave no room for it."""
-        of_user, waiting, sort = MOST_OF_USER, MOST_WAITING, ~_IS_NOTIFICATION
-        if queued.is_notification:
-            of_user, waiting = MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
-            sort = _IS_NOTIFICATION
+        """Return whether mails of its sort leave no room for it."""
+        limit = limit_of(queued.mail.kind)
+        sort = mails.c.kind.in_(sorted(kind.value for kind in limit.kinds))
         of_realm = and_(mails.c.realm_id == queued.mail.realm_id, sort)
         recent = select(func.count()).where(
             of_realm,
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        # Columns of an index alone, which is read by its order: nothing is sorted.
-        last = select(mails.c.kind).where(of_realm, mails.c.due_at.is_not(None))
-        full = last.order_by(mails.c.realm_id, mails.c.due_at).offset(waiting - 1).limit(1)
         count = (await self._transaction.execute(recent)).scalar_one()
-        return count >= of_user or await self._transaction.first(full, _exists) is not None
+        if count >= limit.of_user:
+            return True
+        return await self._rows.is_full(queued.realm_id, limit.waiting, sort)
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)
@@ -160,10 +154,6 @@ def _content(mail: Mail) -> str:
 
 def _status(row: Any) -> MailStatus:
     return MailStatus(**{name: getattr(row, name) for name in MailStatus.__dataclass_fields__})
-
-
-def _exists(_row: Any) -> bool:
-    return True
 
 
 def _context(realm_id: str, mail_id: str) -> str:

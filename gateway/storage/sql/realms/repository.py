@@ -51,6 +51,11 @@ class SqlRealms:
         rows = await self._transaction.fetch(_BY_NAME, wanted=name)
         return self._read(rows[0]) if rows else None
 
+    async def find_by_id(self, realm_id: str) -> Realm | None:
+        found = await self._transaction.execute(_AS_TEXT.where(realms.c.id == realm_id))
+        row = found.first()
+        return None if row is None else self._read(row)
+
     async def get_for_update(self, name: str) -> Realm | None:
         if is_name(name):
             realm = select(realms.c.id).where(realms.c.name == name)
