@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_a_link_that_is_used_while_redis_is_away_works_afterwards(
         assert opened.status == 503, opened.text
     finally:
         timed.redis.start()
-    done = until(
+    done: Any = until(
         lambda: page if (page := follow(mailed.browser(), link)).status == 200 else None,
         "the link does not work again",
         10,
