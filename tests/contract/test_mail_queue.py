@@ -18,7 +18,9 @@ from gateway.domain.mail import (
     PERIOD,
     Mail,
     MailKind,
+    MailLimit,
     QueuedMail,
+    limit_of,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Smtp
@@ -230,7 +232,12 @@ async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) 
 async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_counted_apart(
     queue: _Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.storage.sql.mails.queue.MOST_WAITING", 2)
+    asked_for = replace(limit_of(MailKind.TEST), waiting=2)
+
+    def limit(kind: MailKind) -> MailLimit:
+        return asked_for if kind in asked_for.kinds else limit_of(kind)
+
+    monkeypatch.setattr("gateway.storage.sql.mails.queue.limit_of", limit)
     assert await queue.add(*map(_numbered, range(3))) == [True, True, False]
     told = replace(_MAIL, id="told", kind=MailKind.EVENT_LOGIN_ERROR)
     assert await queue.add(QueuedMail(told, "alice-uuid")) == [True]
