@@ -19,6 +19,7 @@ from gateway.domain.mail import (
     Mail,
     MailKind,
     QueuedMail,
+    limit_of,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Smtp
@@ -230,7 +231,9 @@ async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) 
 async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_counted_apart(
     queue: _Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.storage.sql.mails.queue.MOST_WAITING", 2)
+    monkeypatch.setattr(
+        "gateway.storage.sql.mails.queue.limit_of", lambda kind: replace(limit_of(kind), waiting=2)
+    )
     assert await queue.add(*map(_numbered, range(3))) == [True, True, False]
     told = replace(_MAIL, id="told", kind=MailKind.EVENT_LOGIN_ERROR)
     assert await queue.add(QueuedMail(told, "alice-uuid")) == [True]
