@@ -83,7 +83,7 @@ def _sign_in(port: int) -> str:
             return _joined(jar)
         target = urlsplit(answer.headers.get("location", ""))
         path = f"{target.path}?{target.query}"
-    raise BenchError("the console lets nobody in")
+    raise BenchError("the console admits no user")
 
 
 def _require_page(port: int, requests: Requests) -> None:

@@ -120,7 +120,7 @@ def _before(states: SignInRealm, username: str) -> _Before:
 def test_every_way_in_refuses_and_a_lock_out_for_a_time_ends_no_session(
     states: SignInRealm, state: str
 ) -> None:
-    """attacks: D3. Otherwise whoever guesses could sign somebody out."""
+    """attacks: D3. Otherwise a guesser could sign users out."""
     early = states.browser()
     second_page = early.submit(early.open("names"), username=state)
     before = _before(states, state)

@@ -191,7 +191,7 @@ def test_a_device_is_stored_once_its_code_is_right(acting: SignInRealm) -> None:
     asked = again.sign_in("dora")
     assert "otp" in asked.form.names
     used = again.submit(asked, otp=_totp(page).now())
-    assert used.message == "Invalid authenticator code.", "the code of the set-up signs in nobody"
+    assert used.message == "Invalid authenticator code.", "the code of the set-up is used"
 
 
 def test_only_the_secret_that_was_shown_is_taken(acting: SignInRealm) -> None:

@@ -58,7 +58,7 @@ class Shell:
         )
         if moment is not None:
             while process.poll() is None and not moment(process.pid):
-                pass  # the moment is short: whoever slept would miss it
+                pass  # the moment is short: a sleep would miss it
             process.kill()
         return process.wait() == 0
 

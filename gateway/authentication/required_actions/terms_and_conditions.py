@@ -20,7 +20,7 @@ from gateway.domain.user_profile.profile import ACCEPTED_TERMS
 from gateway.domain.users import User
 
 _DECLINED: Final = "termsAndConditionsDeclined"
-"""What Keycloak tells the client."""
+"""What Keycloak reports to the client."""
 
 
 class TermsAndConditions:

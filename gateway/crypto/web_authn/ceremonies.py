@@ -143,7 +143,7 @@ def _require_size(*parts: bytes) -> None:
 def _client_data(given: bytes) -> CollectedClientData:
     client_data = CollectedClientData(given)
     if client_data.cross_origin is not False:
-        raise WebAuthnRejected("The page stands in a frame of another origin.")
+        raise WebAuthnRejected("The page is in a frame of another origin.")
     return client_data
 
 

@@ -23,7 +23,7 @@ _SCHEDULE: Final = RetrySchedule(
 class WebhookNotReceived(RealmgateError):
     """The receiver did not confirm an event. `str()` is the reason, for logs and operators only.
 
-    `is_final` where the receiver wants no more of them.
+    `is_final` where the receiver has answered that it takes no more.
     """
 
     def __init__(self, reason: str, *, is_final: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Which flows may be that of registration.
 
 A flow has one form, whose actions all act and of which the first one creates the user. A flow that
-requires more, such as reCAPTCHA, is refused with the reason: no one could register by it.
+requires more, such as reCAPTCHA, is refused with the reason: registration would always fail.
 Keycloak: 15
 """
 

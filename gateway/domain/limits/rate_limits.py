@@ -26,7 +26,7 @@ RESETS: Final = RateLimit("reset-credentials", of_caller=100, of_realm=10_000)
 """Mails that are asked for; the limit of each user is that of the queue."""
 
 LINKS: Final = RateLimit("links-to-address", of_caller=10, of_realm=100_000)
-"""Links that users send to one address, which need not be theirs: together they flood no one."""
+"""Links that users send to one address, which need not be theirs: all of them count together."""
 
 
 def caller_of(address: str) -> str:

@@ -58,7 +58,7 @@ EVENT_MAILS: Final = {
     "USER_DISABLED_BY_TEMPORARY_LOCKOUT": MailKind.EVENT_TEMPORARY_LOCKOUT,
     "USER_DISABLED_BY_PERMANENT_LOCKOUT": MailKind.EVENT_PERMANENT_LOCKOUT,
 }
-"""Name of an event -> the mail that tells its user. Keycloak: 10.6"""
+"""Name of an event -> the mail about it. Keycloak: 10.6"""
 ABOUT_EVENTS: Final = frozenset(EVENT_MAILS.values())
 """The first argument of their texts is the time of the event, or the type of a credential."""
 CAUSED_BY_STRANGERS: Final = frozenset(

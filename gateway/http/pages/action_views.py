@@ -126,7 +126,7 @@ class UpdateProfilePage:
 class VerifyEmailPage:
     """The user opens the link of a mail. Form `kc-verify-email-form`: button `continue`, or again.
 
-    `was_sent` tells whether there is a mail to `email` already.
+    `was_sent`: whether there is a mail to `email` already.
     """
 
     action: str

@@ -30,6 +30,13 @@ class DeliveryRows:
         due = select(self._table.c.attempts).where(*self._due(now, busy)).limit(1)
         return await self._transaction.first(due, _exists) is not None
 
+    async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
+        """Return whether at least `most` rows of the realm wait that meet the conditions."""
+        columns = self._table.c
+        waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
+        last = select(columns.attempts).where(*waiting).offset(most - 1).limit(1)
+        return await self._transaction.first(last, _exists) is not None
+
     async def claim(
         self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
     ) -> Sequence[Any]:

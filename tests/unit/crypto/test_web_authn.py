@@ -1,4 +1,4 @@
-"""Responses of authenticators that nobody has made: they are refused, whatever they contain."""
+"""Responses that no authenticator has made: they are refused, whatever they contain."""
 
 import hashlib
 import json

@@ -60,10 +60,10 @@ class SqlMails:
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        last = select(mails.c.id).where(of_realm, mails.c.due_at.is_not(None))
-        full = last.offset(limit.waiting - 1).limit(1)
         count = (await self._transaction.execute(recent)).scalar_one()
-        return count >= limit.of_user or await self._transaction.first(full, _exists) is not None
+        if count >= limit.of_user:
+            return True
+        return await self._rows.is_full(queued.realm_id, limit.waiting, sort)
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)
@@ -152,10 +152,6 @@ def _content(mail: Mail) -> str:
 
 def _status(row: Any) -> MailStatus:
     return MailStatus(**{name: getattr(row, name) for name in MailStatus.__dataclass_fields__})
-
-
-def _exists(_row: Any) -> bool:
-    return True
 
 
 def _context(realm_id: str, mail_id: str) -> str:

@@ -27,9 +27,7 @@ class SqlWebhooks:
         self._rows = DeliveryRows(transaction, webhooks)
 
     async def add(self, realm_id: str, added: Sequence[WebhookDelivery]) -> bool:
-        waiting = webhooks.c.realm_id == realm_id, webhooks.c.due_at.is_not(None)
-        last = select(webhooks.c.attempts).where(*waiting).offset(MOST_WAITING - 1).limit(1)
-        if await self._transaction.first(last, _exists) is not None:
+        if await self._rows.is_full(realm_id, MOST_WAITING):
             return False
         rows = [
             {
@@ -83,10 +81,6 @@ class SqlWebhooks:
     async def purge(self, now: datetime) -> None:
         over = webhooks.c.failed_at <= now - KEPT_AFTERWARDS
         await self._transaction.execute(delete(webhooks).where(over))
-
-
-def _exists(_row: Any) -> bool:
-    return True
 
 
 def _key(delivery: WebhookDelivery) -> tuple[str, str]:
