@@ -135,6 +135,8 @@ def realms(draw: st.DrawFn) -> Realm:
                 st.none() | texts,
             ),
             login_theme=st.none() | names,
+            account_theme=st.none() | names,
+            email_theme=st.none() | names,
             default_role=st.just("") | names.map("everybody-{}".format),
             attributes=st.just(attributes),
             unmodelled=_unmodelled(),
@@ -191,7 +193,7 @@ def _unmodelled() -> st.SearchStrategy[dict[str, Any]]:
     known = st.fixed_dictionaries(
         {},
         optional={
-            "accountTheme": names,
+            "adminTheme": names,
             "organizationsEnabled": st.just(True),
             "requiredCredentials": st.just(["otp"]),
         },

@@ -60,7 +60,14 @@ def test_putting_one_realm_over_another_gives_the_first_but_for_the_id(
     one: Realm, other: Realm
 ) -> None:
     merged = parse_realm(render_realm(one, masked=False), base=other)
-    absent = {"display_name", "display_name_html", "login_theme", "password_policy"}
+    absent = {
+        "display_name",
+        "display_name_html",
+        "login_theme",
+        "account_theme",
+        "email_theme",
+        "password_policy",
+    }
     absent |= {"events", "localization"}
     lasting = {"id", "default_role", "security_headers"}
     excluding = {"login"}
