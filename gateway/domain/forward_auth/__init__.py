@@ -1,0 +1,49 @@
+"""Forward authentication: requests that a proxy asks about, protected sites, decisions."""
+
+from gateway.domain.forward_auth.decision import (
+    Allowed,
+    Decision,
+    Forbidden,
+    Identity,
+    Reason,
+    Unauthenticated,
+)
+from gateway.domain.forward_auth.site import (
+    EVERY_CREDENTIAL,
+    Credential,
+    PathPattern,
+    Requirements,
+    Rule,
+    Site,
+)
+from gateway.domain.forward_auth.target import (
+    LONGEST_URI,
+    AmbiguousTarget,
+    OriginalRequest,
+    Target,
+    canonical_host,
+    check_path,
+    target_of,
+)
+
+__all__ = [
+    "EVERY_CREDENTIAL",
+    "LONGEST_URI",
+    "Allowed",
+    "AmbiguousTarget",
+    "Credential",
+    "Decision",
+    "Forbidden",
+    "Identity",
+    "OriginalRequest",
+    "PathPattern",
+    "Reason",
+    "Requirements",
+    "Rule",
+    "Site",
+    "Target",
+    "Unauthenticated",
+    "canonical_host",
+    "check_path",
+    "target_of",
+]

@@ -1,0 +1,117 @@
+"""Protected sites: hosts behind a proxy, and rules that say which requests reach them.
+
+A rule is compared with the decoded path of `target.py`. The first rule of a site whose path and
+method match decides.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from gateway.domain.forward_auth.target import LONGEST_URI, AmbiguousTarget, check_path
+
+_BELOW: Final = "/*"
+
+
+class Credential(StrEnum):
+    """What a caller may identify itself with."""
+
+    SESSION = "session"
+    BEARER = "bearer"
+    CERTIFICATE = "certificate"
+
+
+EVERY_CREDENTIAL: Final = frozenset(Credential)
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    """`/admin` is that path, `/admin/*` is `/admin` and everything below, `/*` is every path.
+
+    Text is decoded: `/café`, not `/caf%C3%A9`. Raises ValueError for a pattern that is no path or
+    has a `*` anywhere but as its last segment.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        path = self.path or "/"
+        if len(self.text) > LONGEST_URI:
+            raise ValueError(f"a path of at most {LONGEST_URI} characters")
+        if "*" in path or (self.covers_below and self.path.endswith("/")):
+            raise ValueError("a path with `*` as its last segment alone")
+        try:
+            check_path(path)
+        except AmbiguousTarget as refusal:
+            raise ValueError(str(refusal)) from None
+
+    @property
+    def covers_below(self) -> bool:
+        """Whether it matches everything below the path too."""
+        return self.text.endswith(_BELOW)
+
+    @property
+    def path(self) -> str:
+        """The path without `/*`; empty for every path."""
+        return self.text.removesuffix(_BELOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What an identity needs: one of each kind that is not empty.
+
+    `client_roles` are `client/role`. `groups` are paths such as `/a/b`; a group covers its
+    subgroups. `certificates` are names of a certificate that the realm trusts, see
+    `certificate_names.py`.
+    """
+
+    realm_roles: tuple[str, ...] = ()
+    client_roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    certificates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which requests it decides and what they need.
+
+    `methods` is None for every method; GET covers HEAD. An `anonymous` rule lets every caller
+    pass and asserts no identity. With `bound_only` a bearer token has to be bound to the caller's
+    certificate.
+    """
+
+    name: str
+    paths: tuple[PathPattern, ...]
+    methods: frozenset[str] | None = None
+    anonymous: bool = False
+    requirements: Requirements = Requirements()
+    accepts: frozenset[Credential] = EVERY_CREDENTIAL
+    bound_only: bool = False
+
+    def matches_method(self, method: str) -> bool:
+        """Tell whether the rule decides requests of this method."""
+        if self.methods is None or method in self.methods:
+            return True
+        return method == "HEAD" and "GET" in self.methods
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Protected hosts with one list of rules.
+
+    `hosts` are canonical: lower case, with a port where it is not the scheme's own. `realms[0]`
+    signs browsers in as `client` (a clientId; None: browsers are not signed in). Bearer tokens of
+    any of the `realms` count by their issuer, certificates by the first realm that trusts them.
+    `audience` asks for a JWT for the service, which names it. With `cookie_domain` the hosts share
+    one session cookie.
+    """
+
+    name: str
+    hosts: tuple[str, ...]
+    realms: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    client: str | None = None
+    audience: str | None = None
+    cookie_domain: str | None = None
