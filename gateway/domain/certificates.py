@@ -33,14 +33,16 @@ class CertificateFacts:
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`. `emails` and
-    `principal_names` (UPN) are those of its subject's alternative names.
+    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`. `emails`,
+    `principal_names` (UPN), `dns_names` and `uris` are those of its subject's alternative names.
     """
 
     thumbprint: str
     der: bytes = field(repr=False)
     emails: tuple[str, ...] = ()
     principal_names: tuple[str, ...] = ()
+    dns_names: tuple[str, ...] = ()
+    uris: tuple[str, ...] = ()
 
 
 class ProxyVerdict(StrEnum):

@@ -94,3 +94,6 @@ class FollowedRevocations:
         state = await self._lookups.token_state(realm_id, token_id, await self._follower.last())
         self._follower.take(state.changes)
         return state.revoked
+
+    async def catch_up(self, realm_id: str) -> None:
+        await self.is_revoked(realm_id, "")

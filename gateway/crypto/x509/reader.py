@@ -61,14 +61,19 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         digest=parsed.digest,
         thumbprint=base64url.encode(parsed.digest),
         der=der,
-        emails=_emails(parsed),
+        emails=_alternative_names(parsed, x509.RFC822Name),
         principal_names=_principal_names(parsed),
+        dns_names=_alternative_names(parsed, x509.DNSName),
+        uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
     )
 
 
-def _emails(parsed: ParsedCertificate) -> tuple[str, ...]:
+def _alternative_names(
+    parsed: ParsedCertificate,
+    kind: type[x509.RFC822Name | x509.DNSName | x509.UniformResourceIdentifier],
+) -> tuple[str, ...]:
     names = parsed.extension(x509.SubjectAlternativeName)
-    return () if names is None else tuple(names.get_values_for_type(x509.RFC822Name))
+    return () if names is None else tuple(names.get_values_for_type(kind))
 
 
 def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:

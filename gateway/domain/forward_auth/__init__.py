@@ -1,5 +1,6 @@
 """Forward authentication: requests that a proxy asks about, protected sites, decisions."""
 
+from gateway.domain.forward_auth.certificate_names import CertificateName
 from gateway.domain.forward_auth.decision import (
     Allowed,
     Decision,
@@ -16,6 +17,7 @@ from gateway.domain.forward_auth.site import (
     Rule,
     Site,
 )
+from gateway.domain.forward_auth.site_session import SiteSession
 from gateway.domain.forward_auth.target import (
     LONGEST_URI,
     AmbiguousTarget,
@@ -31,6 +33,7 @@ __all__ = [
     "LONGEST_URI",
     "Allowed",
     "AmbiguousTarget",
+    "CertificateName",
     "Credential",
     "Decision",
     "Forbidden",
@@ -41,6 +44,7 @@ __all__ = [
     "Requirements",
     "Rule",
     "Site",
+    "SiteSession",
     "Target",
     "Unauthenticated",
     "canonical_host",

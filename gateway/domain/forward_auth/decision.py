@@ -13,6 +13,8 @@ class Reason(StrEnum):
     AMBIGUOUS_REQUEST = "ambiguous_request"
     UNKNOWN_HOST = "unknown_host"
     NO_RULE = "no_rule"
+    HTTPS_REQUIRED = "https_required"
+    """The realm requires TLS between caller and proxy."""
     NO_CREDENTIAL = "no_credential"
     CREDENTIAL_NOT_ACCEPTED = "credential_not_accepted"
     """The rule does not accept credentials of this kind."""

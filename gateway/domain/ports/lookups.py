@@ -67,6 +67,9 @@ class CurrentRevocations(Protocol):
         First, every change that any gateway has committed is invalidated in this process.
         """
 
+    async def catch_up(self, realm_id: str) -> None:
+        """Invalidate every committed change in this process; raises StoreUnavailable."""
+
 
 class Lookups(Protocol):
     """Queries the database; all methods raise `StoreUnavailable("sql")` when it does not answer.
