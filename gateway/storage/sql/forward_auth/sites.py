@@ -1,0 +1,86 @@
+"""Protected sites: one JSON document each, and a row for each host, which only one site has."""
+
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Select, and_, delete, or_, select
+
+from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.forward_auth import Site
+from gateway.representations.forward_auth import parse_site, render_site
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import realms, site_hosts, sites
+from gateway.storage.sql.transaction import Transaction, insert_into
+
+_WITH_REALM: Final = select(sites.c.document, realms.c.name.label("realm")).join(realms)
+
+
+class SqlSites:
+    """SiteRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def all(self) -> tuple[Site, ...]:
+        return await self._readable(_WITH_REALM.order_by(realms.c.name, sites.c.name))
+
+    async def list(self, realm_id: str) -> tuple[Site, ...]:
+        of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
+        return await self._readable(of_realm.order_by(sites.c.name))
+
+    async def find(self, realm_id: str, name: str) -> Site | None:
+        if not is_name(name):
+            return None
+        one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.first(one, _read)
+
+    async def put(self, realm_id: str, site: Site) -> None:
+        await self._require_free_hosts(realm_id, site)
+        document = render_site(site)
+        values = {"realm_id": realm_id, "name": site.name, "document": document}
+        await self._transaction.execute(
+            insert_into(sites, self._transaction.dialect)
+            .values(values)
+            .on_conflict_do_update(
+                index_elements=["realm_id", "name"], set_={"document": document}
+            )
+        )
+        own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
+        await self._transaction.execute(delete(site_hosts).where(own))
+        rows = [
+            {"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts
+        ]
+        await self._transaction.insert(
+            site_hosts, rows, taken="A host of the site belongs to another site"
+        )
+
+    async def remove(self, realm_id: str, name: str) -> bool:
+        if not is_name(name):
+            return False
+        one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.count_changed(one) > 0
+
+    async def _require_free_hosts(self, realm_id: str, site: Site) -> None:
+        others = or_(site_hosts.c.realm_id != realm_id, site_hosts.c.site != site.name)
+        taken = select(site_hosts.c.host).where(site_hosts.c.host.in_(site.hosts), others)
+        found = (await self._transaction.execute(taken.order_by(site_hosts.c.host))).first()
+        if found is not None:
+            raise AlreadyExists(f"Host {found.host} belongs to another site")
+
+    async def _readable(self, query: Select[Any]) -> tuple[Site, ...]:
+        found = await self._transaction.read(query, _read_or_report)
+        return tuple(site for site in found if site is not None)
+
+
+def _read(row: Any) -> Site:
+    return parse_site(row.document, realm=row.realm)
+
+
+def _read_or_report(row: Any) -> Site | None:
+    try:
+        return _read(row)
+    except InvalidInput as refusal:
+        structlog.get_logger().error(
+            "site cannot be read", realm=row.realm, site=row.document.get("name"), reason=str(refusal)
+        )
+        return None
