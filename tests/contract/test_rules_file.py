@@ -19,11 +19,15 @@ def _overwrite(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+def _move(path: Path, target: Path) -> None:
+    path.rename(target)
+
+
 def _replace(path: Path, text: str) -> None:
     """Replace the file as an editor does."""
     new = path.with_suffix(".new")
     new.write_text(text)
-    new.rename(path)
+    _move(new, path)
 
 
 @pytest.fixture
@@ -78,13 +82,14 @@ async def test_a_version_with_errors_is_logged_with_all_of_them_and_the_rules_st
 async def test_a_file_that_goes_away_is_reported_once_and_the_rules_stay(
     file: RulesFile, path: Path
 ) -> None:
-    away = path.rename(path.with_suffix(".away"))
+    away = path.with_suffix(".away")
+    _move(path, away)
     with capture_logs() as logs:
         for _ in range(3):
             await file.refresh()
     assert [log["event"] for log in logs] == ["rules file refused"]
     assert names(file) == ["first"]
-    away.rename(path)
+    _move(away, path)
     with capture_logs() as logs:
         await file.refresh()
     assert [log["event"] for log in logs] == ["rules file read"]
