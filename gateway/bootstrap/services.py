@@ -45,6 +45,7 @@ from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeSt
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
@@ -73,6 +74,7 @@ from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.pushed_requests import RedisPushedRequests
 from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
+from gateway.storage.redis.site_sessions import RedisSiteSessions
 from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
 
@@ -106,6 +108,7 @@ class Services:
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
     rate_limiter: RateLimiter
+    site_sessions: SiteSessions
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
@@ -198,6 +201,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             rate_limiter=RedisRateLimiter(redis),
+            site_sessions=RedisSiteSessions(redis),
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
