@@ -81,6 +81,8 @@ def build_applications(
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
     certificates = read_client_certificates(settings)
+    if services.rules_file is not None:
+        services.rules_file.load()
     log: FilteringBoundLogger = structlog.get_logger()
     metrics = PrometheusMetrics(GRANTS)
     context = _realm_context(settings, services, certificates, metrics, log)

@@ -37,11 +37,15 @@ class RulesFile:
     """The sites of the last valid version; `source` names the file in errors."""
 
     def __init__(self, file: ChangingFile, source: str) -> None:
-        """Read the file; raises InvalidInput with all its errors, also where it is missing."""
+        """Read nothing yet: without a `load` there are no sites."""
         self._file = file
         self._source = source
         self._failure: str | None = None
-        self.sites = parse_rules_file(self._read(file.read), source)
+        self.sites: tuple[Site, ...] = ()
+
+    def load(self) -> None:
+        """Read the file; raises InvalidInput with all its errors, also where it is missing."""
+        self.sites = parse_rules_file(self._read(self._file.read), self._source)
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""
@@ -55,20 +59,23 @@ class RulesFile:
         await asyncio.to_thread(self._refresh)
 
     def _refresh(self) -> None:
-        log = structlog.get_logger()
         try:
             content = self._read(self._file.read_if_changed)
             if content is None:
                 return
             self.sites = parse_rules_file(content, self._source)
         except InvalidInput as refusal:
-            # A missing file is looked for each time, and reported once.
-            if str(refusal) != self._failure:
-                log.error("rules file refused", errors=[str(error) for error in refusal.errors])
-            self._failure = str(refusal)
+            self._report(refusal)
         else:
             self._failure = None
-            log.info("rules file read", sites=len(self.sites))
+            structlog.get_logger().info("rules file read", sites=len(self.sites))
+
+    def _report(self, refusal: InvalidInput) -> None:
+        """Log the errors, of a file that stays missing once."""
+        if str(refusal) != self._failure:
+            errors = [str(error) for error in refusal.errors]
+            structlog.get_logger().error("rules file refused", errors=errors)
+        self._failure = str(refusal)
 
     def _read(self, read: Callable[[], ContentT]) -> ContentT:
         try:

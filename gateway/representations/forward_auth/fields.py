@@ -87,7 +87,7 @@ class Path:
 
     def read(self, value: Any, path: str) -> PathPattern:
         allowed = f"a path such as /admin or /admin/* of at most {LONGEST_PATH} characters"
-        if not isinstance(value, str) or len(value) > LONGEST_PATH:
+        if not isinstance(value, str) or not 0 < len(value) <= LONGEST_PATH:
             raise refused_text(path, value, allowed)
         try:
             return PathPattern(value)

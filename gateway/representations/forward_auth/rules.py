@@ -119,5 +119,3 @@ def _render_rule(rule: Rule) -> dict[str, Any]:
     if rule.anonymous or rule.accepts == _NEW.accepts:
         del written["accepts"]
     return written
-
-

@@ -68,13 +68,9 @@ def _read_sites(value: Any) -> tuple[Site, ...]:
 def _as_json(value: Any, path: str, errors: list[FieldError]) -> Any:
     """Return the value with text in place of what JSON does not have, which is noted."""
     if isinstance(value, dict):
-        return {
-            name: _as_json(member, join(path, name), errors) for name, member in value.items()
-        }
+        return {name: _as_json(member, join(path, name), errors) for name, member in value.items()}
     if isinstance(value, list):
-        return [
-            _as_json(item, f"{path}[{place}]", errors) for place, item in enumerate(value)
-        ]
+        return [_as_json(item, f"{path}[{place}]", errors) for place, item in enumerate(value)]
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     errors.append(FieldError(path, str(value), "text, a whole number, true or false"))

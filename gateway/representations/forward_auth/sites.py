@@ -3,7 +3,7 @@
 A site of a realm names no realms: its own is the only one. Names are camelCase or snake_case.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 

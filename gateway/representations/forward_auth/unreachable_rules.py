@@ -68,7 +68,5 @@ def _methods(rule: Rule) -> frozenset[str] | None:
     return rule.methods | {"HEAD"}
 
 
-def _united(
-    one: frozenset[str] | None, other: frozenset[str] | None
-) -> frozenset[str] | None:
+def _united(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
     return None if one is None or other is None else one | other

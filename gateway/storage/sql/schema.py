@@ -1,6 +1,6 @@
-"""The tables. Every key begins with the realm, so a reference cannot leave it; hosts of protected
-sites are the exception, since a host belongs to one realm.
+"""The tables. Every key begins with the realm, so a reference cannot leave it.
 
+Hosts of protected sites are the exception: a host belongs to one site of all realms.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.

@@ -1,5 +1,6 @@
 """Protected sites of realms."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from gateway.domain.forward_auth import Site
@@ -8,8 +9,8 @@ from gateway.domain.forward_auth import Site
 class SiteRepository(Protocol):
     """The sites that realms have themselves, by name; a host belongs to one site of one realm."""
 
-    async def all(self) -> tuple[Site, ...]:
-        """Return the sites of every realm.
+    async def all(self) -> Mapping[str, tuple[Site, ...]]:
+        """Return the sites of every realm that has any, by the realm's id.
 
         Left out is a site that this version cannot read, which a later one may have stored: its
         hosts are then unknown, so that all requests for them are refused.

@@ -1,18 +1,23 @@
 """Protected sites: one JSON document each, and a row for each host, which only one site has."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import Select, and_, delete, or_, select
+from sqlalchemy import and_, delete, or_, select
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import Site
+from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.forward_auth import parse_site, render_site
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import realms, site_hosts, sites
 from gateway.storage.sql.transaction import Transaction, insert_into
 
-_WITH_REALM: Final = select(sites.c.document, realms.c.name.label("realm")).join(realms)
+_WITH_REALM: Final = select(
+    sites.c.realm_id, sites.c.name, sites.c.document, realms.c.name.label("realm")
+).join(realms)
 
 
 class SqlSites:
@@ -21,12 +26,19 @@ class SqlSites:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    async def all(self) -> tuple[Site, ...]:
-        return await self._readable(_WITH_REALM.order_by(realms.c.name, sites.c.name))
+    async def all(self) -> Mapping[str, tuple[Site, ...]]:
+        found: defaultdict[str, list[Site]] = defaultdict(list)
+        rows = await self._transaction.execute(_WITH_REALM.order_by(realms.c.name, sites.c.name))
+        async for row in in_slices(rows):
+            site = _read_or_report(row)
+            if site is not None:
+                found[row.realm_id].append(site)
+        return {realm_id: tuple(of_realm) for realm_id, of_realm in found.items()}
 
     async def list(self, realm_id: str) -> tuple[Site, ...]:
         of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
-        return await self._readable(of_realm.order_by(sites.c.name))
+        found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
+        return tuple(site for site in found if site is not None)
 
     async def find(self, realm_id: str, name: str) -> Site | None:
         if not is_name(name):
@@ -41,15 +53,11 @@ class SqlSites:
         await self._transaction.execute(
             insert_into(sites, self._transaction.dialect)
             .values(values)
-            .on_conflict_do_update(
-                index_elements=["realm_id", "name"], set_={"document": document}
-            )
+            .on_conflict_do_update(index_elements=["realm_id", "name"], set_={"document": document})
         )
         own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
         await self._transaction.execute(delete(site_hosts).where(own))
-        rows = [
-            {"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts
-        ]
+        rows = [{"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts]
         await self._transaction.insert(
             site_hosts, rows, taken="A host of the site belongs to another site"
         )
@@ -67,10 +75,6 @@ class SqlSites:
         if found is not None:
             raise AlreadyExists(f"Host {found.host} belongs to another site")
 
-    async def _readable(self, query: Select[Any]) -> tuple[Site, ...]:
-        found = await self._transaction.read(query, _read_or_report)
-        return tuple(site for site in found if site is not None)
-
 
 def _read(row: Any) -> Site:
     return parse_site(row.document, realm=row.realm)
@@ -81,6 +85,6 @@ def _read_or_report(row: Any) -> Site | None:
         return _read(row)
     except InvalidInput as refusal:
         structlog.get_logger().error(
-            "site cannot be read", realm=row.realm, site=row.document.get("name"), reason=str(refusal)
+            "site cannot be read", realm=row.realm, site=row.name, reason=str(refusal)
         )
         return None
