@@ -22,6 +22,8 @@ from tests.support.recording_upstream import RecordingUpstream, recording_upstre
 from tests.support.wire import BOUND, DEVICE_SUBJECT, PASSWORD, SECRET, app, client, device, user
 
 HOST = "app.example.test"
+OPEN_HOST = "open.example.test"
+"""Every path is anonymous."""
 DEVICE_HOST = "devices.example.test"
 PROXY_SECRET = "known-to-the-proxy-and-the-gateway-alone"
 SERVICE_AUDIENCE = "https://service.example.test"
@@ -53,6 +55,12 @@ name = "fleet"
 hosts = ["{DEVICE_HOST}"]
 realms = ["devices"]
 rules = [{{ name = "own", paths = ["/*"], clients = ["device-1"] }}]
+
+[[sites]]
+name = "open"
+hosts = ["{OPEN_HOST}"]
+realms = ["staff"]
+rules = [{{ name = "all", paths = ["/*"], anonymous = true }}]
 """
 
 
@@ -189,12 +197,13 @@ def protecting_source(folder: Path, service: str) -> Path:
         f"""
     server {{
         include realmgate/site/listen-{listener}.conf;
-        server_name {HOST} {DEVICE_HOST};
+        server_name {HOST} {DEVICE_HOST} {OPEN_HOST};
         include realmgate/tls.conf;
         include realmgate/client-certificate-{verification}.conf;
         include realmgate/guard-server.conf;
         location / {{
             include realmgate/guard.conf;
+            proxy_set_header X-Uri-Of-Nginx $uri;
             proxy_pass {service};
         }}
     }}
