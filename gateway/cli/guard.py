@@ -76,9 +76,9 @@ def show(name: str, realm: str | None) -> None:
 
 
 @guard.command("set", short_help="Create or replace a site of a realm.")
-@click.argument("file", metavar="FILE", type=click.File("rb"))
+@click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, allow_dash=True))
 @on_realm
-async def set_(operator: RealmOperator, file: Any) -> None:
+async def set_(operator: RealmOperator, file: str) -> None:
     """Create or replace the site of a realm that FILE describes: JSON, or TOML by its ending.
 
     FILE is - for JSON from standard input.
@@ -154,10 +154,11 @@ def _document(owner: str | None, site: "Site") -> dict[str, Any]:
     return {"source": "realm", "realm": owner, **render_site(site)}
 
 
-def _parsed(file: Any) -> Any:
+def _parsed(file: str) -> Any:
     from gateway.representations.forward_auth import parse_toml
     from gateway.representations.json_input import parse_json
 
-    content = file.read(_LARGEST)
-    parse = parse_toml if file.name.endswith(".toml") else parse_json
-    return parse(content, file.name)
+    with click.open_file(file, "rb") as opened:
+        content = opened.read(_LARGEST)
+    parse = parse_toml if file.endswith(".toml") else parse_json
+    return parse(content, "standard input" if file == "-" else file)
