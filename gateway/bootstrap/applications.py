@@ -96,7 +96,7 @@ def build_applications(
         metrics=metrics,
         tracer=find_tracer(settings),
         log=log,
-        decisions=site_decisions(services, context),
+        decisions=site_decisions(services, context.certificates, context.issuer),
         service_tokens=service_tokens(services, context),
     )
     management = build_management_application(

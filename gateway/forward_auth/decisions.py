@@ -35,7 +35,7 @@ from gateway.forward_auth.credentials.client_certificate import ClientCertificat
 from gateway.forward_auth.credentials.session_cookie import SessionCookies
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.requirements import judge
-from gateway.forward_auth.site_table import Sites
+from gateway.forward_auth.site_table import Sites, SiteTable
 
 IDENTITY_AGE: Final = timedelta(milliseconds=500)
 _REMEMBERED_BYTES: Final = 16 * 1024 * 1024
@@ -68,19 +68,10 @@ class Decisions:
 
     async def decide(self, original: OriginalRequest, evidence: Evidence) -> Decision:
         """Return the decision; raises StoreUnavailable."""
-        try:
-            target = target_of(original)
-        except AmbiguousTarget as refusal:
-            return Forbidden(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
-        table = await self._sites.table()
-        site = table.site(target.host)
-        if site is None:
-            return Forbidden(Reason.UNKNOWN_HOST, f"no site has the host {target.host}")
-        rule = table.rule(target)
-        if rule is None:
-            return Forbidden(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
-        if rule.anonymous:
-            return Allowed(site, rule, None, f"the rule {rule.name} lets every caller pass")
+        found = find_rule(await self._sites.table(), original)
+        if not isinstance(found, tuple):
+            return found
+        site, rule = found
         return await self._decide(site, rule, evidence)
 
     async def _decide(self, site: Site, rule: Rule, evidence: Evidence) -> Decision:
@@ -117,6 +108,25 @@ class Decisions:
                 identity = await self._certificates.identify(site, rule, evidence)
         self._identities.put(key, _Remembered(identity, now))
         return identity
+
+
+def find_rule(
+    table: SiteTable, original: OriginalRequest
+) -> Allowed | Forbidden | tuple[Site, Rule]:
+    """Return the site and the rule that decide, or the decision where it needs no credential."""
+    try:
+        target = target_of(original)
+    except AmbiguousTarget as refusal:
+        return Forbidden(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
+    site = table.site(target.host)
+    if site is None:
+        return Forbidden(Reason.UNKNOWN_HOST, f"no site has the host {target.host}")
+    rule = table.rule(target)
+    if rule is None:
+        return Forbidden(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
+    if rule.anonymous:
+        return Allowed(site, rule, None, f"the rule {rule.name} lets every caller pass")
+    return site, rule
 
 
 def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> Credential | None:

@@ -1,6 +1,9 @@
 """Builds what decides about requests to protected sites."""
 
+from collections.abc import Callable
+
 from gateway.bootstrap.services import Services
+from gateway.certificates import CertificateTrust
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
 from gateway.forward_auth.credentials.client_certificate import ClientCertificates
 from gateway.forward_auth.credentials.session_cookie import SessionCookies
@@ -12,22 +15,29 @@ from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import AccessTokens
 
 
-def site_decisions(services: Services, context: RealmContext) -> Decisions:
-    """Return the decisions about every protected site."""
+def site_decisions(
+    services: Services, certificates: CertificateTrust, issuer: Callable[[str], str]
+) -> Decisions:
+    """Return the decisions about every protected site; `issuer` is that of a realm's name."""
     sessions = Sessions(services.online_sessions, services.database)
-    accounts = LiveAccounts(
-        services.directory,
-        services.revocations,
-        services.login_failures,
-        context.certificates,
-        services.clock,
-    )
+    accounts = live_accounts(services, certificates)
     tokens = AccessTokens(services.directory, services.database, sessions)
     return Decisions(
         services.sites,
-        BearerTokens(accounts, tokens, context.issuer),
+        BearerTokens(accounts, tokens, issuer),
         SessionCookies(accounts, services.site_sessions, sessions),
         ClientCertificates(accounts),
+        services.clock,
+    )
+
+
+def live_accounts(services: Services, certificates: CertificateTrust) -> LiveAccounts:
+    """Return what finds realms and users as they are now."""
+    return LiveAccounts(
+        services.directory,
+        services.revocations,
+        services.login_failures,
+        certificates,
         services.clock,
     )
 

@@ -22,7 +22,7 @@ from gateway.representations.refusals import (
     refused_items,
 )
 
-LARGEST_FILE: Final = 4 * 1024 * 1024
+_LARGEST_FILE: Final = 4 * 1024 * 1024
 """In bytes."""
 _SITES: Final = "sites"
 _MOST_SITES: Final = 10_000
@@ -42,9 +42,19 @@ def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
     return sites
 
 
+def parse_toml(content: bytes, source: str) -> dict[str, Any]:
+    """Return the document as JSON values; raises InvalidInput."""
+    errors: list[FieldError] = []
+    with located(source):
+        document: dict[str, Any] = _as_json(_parse(content), "", errors)
+        raise_all(errors)
+        check_json(document, "")
+    return document
+
+
 def _parse(content: bytes) -> dict[str, Any]:
-    if len(content) > LARGEST_FILE:
-        raise _unreadable(f"the file is larger than {LARGEST_FILE} bytes")
+    if len(content) > _LARGEST_FILE:
+        raise _unreadable(f"the file is larger than {_LARGEST_FILE} bytes")
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
