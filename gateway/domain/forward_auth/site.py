@@ -35,7 +35,7 @@ class PathPattern:
     text: str
 
     def __post_init__(self) -> None:
-        path = self.path or "/"
+        path = "/" if self.text == _BELOW else self.path
         if len(self.text) > LONGEST_URI:
             raise ValueError(f"a path of at most {LONGEST_URI} characters")
         if "*" in path or (self.covers_below and self.path.endswith("/")):
