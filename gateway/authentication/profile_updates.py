@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.address_notices import notify_previous_address
 from gateway.authentication.realm_profile import (
     LANGUAGE,
     locked_names,
@@ -315,6 +316,7 @@ class ProfileUpdates:
             except NameTaken as taken:
                 raise ProfileRejected([profile.violation_of(taken)]) from taken
             await update.replace(after, performed=performed)
+            await notify_previous_address(update, realm, after)
         return ProfileChange(update.user, after)
 
 

@@ -5,7 +5,7 @@ Keycloak: 8.1
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import uuid4
@@ -38,6 +38,7 @@ class MailKind(StrEnum):
     EXECUTE_ACTIONS = "executeActions"
     REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
+    EMAIL_CHANGED = "emailChanged"
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
     EVENT_REMOVE_TOTP = "eventRemoveTotp"
@@ -70,7 +71,7 @@ CAUSED_BY_STRANGERS: Final = frozenset(
     }
 )
 """Mails about what a stranger can do with the name or the address of a user."""
-NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS
+NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS | {MailKind.EMAIL_CHANGED}
 """Mails that no user has asked for."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
@@ -178,6 +179,20 @@ def with_link(mail: Mail, link: str, lifespan: timedelta, *arguments: str) -> Ma
     The first argument of its texts is the lifespan in seconds; `arguments` follow.
     """
     return replace(mail, link=link, arguments=(str(lifespan // _SECOND), *arguments))
+
+
+def mail_time(instant: datetime) -> str:
+    """Return an instant as the texts of mails show it: in UTC."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def can_send_mails(realm: Realm) -> bool:
+    """Tell whether the realm has a usable mail server."""
+    try:
+        mail_server(realm.smtp)
+    except MailNotSent:
+        return False
+    return True
 
 
 def mail_server(smtp: Smtp) -> MailServer:
