@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import uuid4
 
+from gateway.domain.address_domains import ascii_domain
 from gateway.domain.errors import RealmgateError
 from gateway.domain.locale_selection import LocaleWishes, select_locale
 from gateway.domain.realm import Realm, Smtp
@@ -264,8 +265,8 @@ def ascii_address(address: str) -> str:
     if parts is None or len(address) > _LONGEST_ADDRESS:
         raise MailNotSent("an address is not valid or needs SMTPUTF8", is_final=True)
     try:
-        domain = parts.group(2).encode("idna").decode("ascii")
-    except UnicodeError as error:
+        domain = ascii_domain(parts.group(2))
+    except ValueError as error:
         raise MailNotSent("the domain of an address is not valid", is_final=True) from error
     if not _DOMAIN.fullmatch(domain):
         raise MailNotSent("the domain of an address is not valid", is_final=True)
