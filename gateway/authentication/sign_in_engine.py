@@ -109,7 +109,7 @@ def sign_in_engine(
             directory=directory,
             sessions=sessions,
             registrations=Registrations(database, limiter),
-            confirmations=Confirmations(database, accounts),
+            confirmations=Confirmations(database),
             actions=form_actions(new_passwords),
             reset_links=ResetLinks(database, limiter),
             updates=updates,

@@ -212,7 +212,7 @@ def test_names_of_others_are_taken(open_realm: SignInRealm) -> None:
 
 
 def test_the_address_of_another_person_is_no_name(open_realm: SignInRealm) -> None:
-    """attacks: D5. Whether an account has it or not: its owner signs in by it, now or later."""
+    """Whether an account has it or not: its owner signs in by it, now or later."""
     browser, page = _opened(open_realm)
     for name in ("anna@x.test", "nobody@x.test"):
         page = browser.submit(page, **_filled(name, email="frida@x.test"))

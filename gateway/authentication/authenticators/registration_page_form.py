@@ -109,7 +109,9 @@ class RegistrationPageForm:
         account = await self._stored(sign_in, draft, verifies=verifies)
         _sign_in(sign_in, account)
         sign_in.account_changes = _event(sign_in, form)
-        return await self._confirmations.ask(sign_in, account) if verifies else Outcome.SUCCEEDED
+        if not verifies:
+            return Outcome.SUCCEEDED
+        return await self._confirmations.ask(sign_in, draft.user.email or "")
 
     async def _stored(self, sign_in: SignIn, draft: NewAccount, *, verifies: bool) -> Account:
         try:
