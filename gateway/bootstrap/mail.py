@@ -4,7 +4,6 @@ SMTP is loaded with the first mail: it takes 1 MB with its texts, and most worke
 """
 
 from collections.abc import Callable
-from functools import cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -19,10 +18,13 @@ class _SenderOfFirstMail:
     """MailSender that is made when there is a mail."""
 
     def __init__(self, make: Callable[[], MailSender]) -> None:
-        self._sender = cache(make)
+        self._make = make
+        self._sender: MailSender | None = None
 
     async def send(self, server: MailServer, mail: Mail) -> None:
-        await self._sender().send(server, mail)
+        if self._sender is None:
+            self._sender = self._make()
+        await self._sender.send(server, mail)
 
 
 def mail_sender(settings: Settings, texts: RealmTexts, tokens: MailTokens) -> MailSender:
