@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
-from gateway.authentication.accounts import Account
+from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
+from gateway.authentication.engine.requested_levels import may_set_up
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import AccountNotSetUp
 from gateway.authentication.pending_actions import PendingActions
@@ -26,6 +27,15 @@ _PASSED_OVER: Final = "ignored-actions"
 _CANCELLED: Final = AccountChanges(
     (AccountChange(EventType.CUSTOM_REQUIRED_ACTION, error=EventError.REJECTED_BY_USER),)
 )
+_LEVEL_TOO_LOW: Final = AccountChanges(
+    (
+        AccountChange(
+            EventType.CUSTOM_REQUIRED_ACTION,
+            {Detail.REASON: "Insufficient level of authentication for setting up the credential."},
+            EventError.NOT_ALLOWED,
+        ),
+    )
+)
 
 
 class ActionStatus(StrEnum):
@@ -34,7 +44,8 @@ class ActionStatus(StrEnum):
     SUCCESS = "success"
     CANCELLED = "cancelled"
     ERROR = "error"
-    """The realm does not have it, no page performs it, or clients may not ask for it."""
+    """The realm does not have it, no page performs it, clients may not ask for it, or the sign-in
+    has not reached the level of the credential that it sets up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +122,12 @@ class RequiredActions:
     """The actions that are left to do, one after the other."""
 
     def __init__(
-        self, pending: PendingActions, providers: tuple[RequiredActionProvider, ...]
+        self,
+        accounts: Accounts,
+        pending: PendingActions,
+        providers: tuple[RequiredActionProvider, ...],
     ) -> None:
+        self._accounts = accounts
         self._pending = pending
         self._providers = {provider.alias: provider for provider in providers}
 
@@ -176,7 +191,10 @@ class RequiredActions:
         asked = self._asked(sign_in)
         if required is not None or asked is None:
             return _Following(required)
-        return _Following(asked, may_cancel=True)
+        if await may_set_up(sign_in, self._accounts):
+            return _Following(asked, may_cancel=True)
+        _ignore(sign_in, asked, Ignored(_LEVEL_TOO_LOW))
+        return _Following(None)
 
     async def _required(self, sign_in: SignIn) -> str | None:
         for step in sign_in.flow.every_step():
