@@ -7,12 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
-from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
+from gateway.authentication.errors import (
+    AccountDisabled,
+    InvalidUserCredentials,
+    TooManyCredentials,
+)
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import EventError
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.users import User
+from gateway.domain.users import MOST_CREDENTIALS, Credential, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,13 @@ class AccountUpdate:
 
     stores: Stores
     user: User
+
+    async def add_credential(self, credential: Credential) -> None:
+        """Store a new credential of the user; raises TooManyCredentials."""
+        users, realm_id = self.stores.users, self.user.realm_id
+        if len(await users.credentials(realm_id, self.user.id)) >= MOST_CREDENTIALS:
+            raise TooManyCredentials
+        await users.set_credential(realm_id, credential)
 
     async def replace(self, user: User, *, performed: str | None = None) -> None:
         """Store the user; `performed` is the alias of a required action that is done."""
