@@ -8,13 +8,17 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
+from gateway.authentication.errors import (
+    AccountDisabled,
+    InvalidUserCredentials,
+    TooManyCredentials,
+)
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import EventError
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.users import User
+from gateway.domain.users import MOST_CREDENTIALS, Credential, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,13 @@ class AccountUpdate:
     stores: Stores
     user: User
     now: datetime
+
+    async def add_credential(self, credential: Credential) -> None:
+        """Store a new credential of the user; raises TooManyCredentials."""
+        users, realm_id = self.stores.users, self.user.realm_id
+        if len(await users.credentials(realm_id, self.user.id)) >= MOST_CREDENTIALS:
+            raise TooManyCredentials
+        await users.set_credential(realm_id, credential)
 
     async def replace(self, user: User, *, performed: str | None = None) -> None:
         """Store the user; `performed` is the alias of a required action that is done."""

@@ -119,6 +119,7 @@ def sign_in_engine(
         lockouts=PermanentLockouts(database, invalidation),
         passwords=passwords,
         actions=RequiredActions(
+            accounts,
             PendingActions(database, accounts),
             required_actions(
                 accounts,

@@ -13,6 +13,8 @@ from gateway.domain.address_domains import unicode_domain
 
 PRIORITY_STEP: Final = 10
 """Between the priorities of two credentials that follow each other."""
+MOST_CREDENTIALS: Final = 100
+"""Of one user. Sign-ins read them all, pages and lists show them all."""
 SERVICE_ACCOUNT_PREFIX: Final = "service-account-"
 """How user names of service accounts begin; the name of the client follows."""
 _MOST_SOUGHT: Final = 1024
