@@ -193,6 +193,7 @@ def test_attributes_of_the_gateway_are_not_the_users(
 
 
 def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: MailedRealm) -> None:
+    """attacks: E8."""
     found = mailed.realm.get(UPDATE_EMAIL)
     at_once = {**found, "config": {"emailResendCooldownSeconds": "1"}}
     mailed.realm.change("PUT", UPDATE_EMAIL, at_once)

@@ -465,7 +465,7 @@ def test_a_response_by_form_post_is_text(attacked: SignInRealm) -> None:
 
 
 def test_the_log_has_no_secret_of_a_sign_in(attacked: SignInRealm) -> None:
-    """Neither code, token, state, session code, cookie nor password."""
+    """Neither code, token, state, session code, cookie nor password. attacks: E5."""
     browser = attacked.browser()
     browser.headers["X-Request-Id"] = "5e" * 16
     page = browser.open(state="secret-of-the-state", nonce="secret-of-the-nonce")

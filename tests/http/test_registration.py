@@ -201,6 +201,7 @@ def test_every_refusal_says_where_it_is_wrong_and_stores_nothing(open_realm: Sig
 
 
 def test_names_of_others_are_taken(open_realm: SignInRealm) -> None:
+    """attacks: D5. Failures at a name of one's own must not lock another user out."""
     browser, page = _opened(open_realm)
     page = browser.submit(page, **_filled("ANNA", email="frida@x.test"))
     assert _error(page, "username") == "Username already exists."
@@ -349,7 +350,7 @@ def test_default_actions_follow_the_registration(open_realm: SignInRealm) -> Non
 
 
 def test_an_address_registers_a_bounded_number_of_accounts(open_realm: SignInRealm) -> None:
-    """The limit is lowered by what was counted: each form counts that names a user."""
+    """attacks: D10. Each form counts that names a user: the answer tells of an account."""
     browser, page = _opened(open_realm, **{"X-Forwarded-For": "192.0.2.7"})
     for _ in range(REGISTRATIONS.of_caller):
         page = browser.submit(page, **_filled("anna", email="mona@x.test"))
@@ -379,7 +380,7 @@ def verifying(administration: Administration) -> Iterator[MailedRealm]:
 def test_a_taken_address_gets_the_same_answer_where_addresses_are_verified(
     verifying: MailedRealm,
 ) -> None:
-    """Compared byte by byte, but for the codes of the tab and what was typed."""
+    """Compared byte by byte, but for the codes of the tab and what was typed. attacks: D10."""
     answers = []
     for name, address in (("paul", "olga@example.org"), ("rita", "rita@example.org")):
         browser, page = _opened(verifying)
