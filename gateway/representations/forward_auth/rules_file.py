@@ -27,7 +27,7 @@ _LARGEST_FILE: Final = 4 * 1024 * 1024
 _SITES: Final = "sites"
 _MOST_SITES: Final = 10_000
 _DEEPEST: Final = 8
-"""Levels of nesting; a valid file has four."""
+"""Levels of nesting; a valid file has six."""
 
 
 def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
