@@ -21,9 +21,10 @@ from gateway.bootstrap.account_console import account_handlers, account_use_case
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
+from gateway.bootstrap.forward_auth.browser import site_handlers
 from gateway.bootstrap.forward_auth.decisions import service_tokens, site_decisions
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.pages import sign_in_pages
+from gateway.bootstrap.pages import own_pages, site_pages
 from gateway.bootstrap.protocol import (
     check_services,
     client_authenticator,
@@ -47,11 +48,12 @@ from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
+from gateway.http.forward_auth.browser.routes import build_site_routes
 from gateway.http.logout.logout_endpoint import build_logout_routes
 from gateway.http.logout.session_frames import build_session_frame_routes
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
-from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_route, load_designs
+from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_routes, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
@@ -64,6 +66,7 @@ from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
 from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
+from gateway.storage.realm_texts import RealmTextCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,8 @@ def _routes(
     )
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
-    pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    texts = RealmTextCache(database, services.clock, services.invalidation, text_age)
+    pages = own_pages(designs, texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
@@ -193,7 +197,8 @@ def _routes(
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
-        build_resource_route(Resources.of(designs), context),
+        *build_site_routes(site_handlers(services, grants, site_pages(designs, texts)), context),
+        *build_resource_routes(Resources.of(designs), context),
     ]
     return routes, operations
 
