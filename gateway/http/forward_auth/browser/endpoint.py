@@ -5,7 +5,7 @@ without a site, and a peer that is not the proxy, get 404.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
@@ -14,13 +14,13 @@ from starlette.types import Receive, Scope
 from gateway.domain.errors import RealmgateError, RealmNotFound
 from gateway.domain.forward_auth import AmbiguousTarget, Site, canonical_host
 from gateway.domain.ports.directory import RealmEntry
-from gateway.domain.realm import SecurityHeaders
 from gateway.forward_auth.browser import WANTED, SiteVisit, UnsafeReturnUrl, return_url
 from gateway.forward_auth.site_table import Sites
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
+from gateway.http.forward_auth.browser.site_headers import for_sites
 from gateway.http.forward_auth.original_headers import FORWARDED_HOST
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.pages import LocaleWishes
@@ -33,7 +33,6 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 
 _HTTPS_REQUIRED: Final = OAuthError("invalid_request", "HTTPS required")
-_TRANSPORT_SECURITY: Final = "strictTransportSecurity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ class SiteEndpoint(GuardedEndpoint):
         entry = await self._find_realm(site.realms[0], exchange)
         if entry is None:
             raise RealmNotFound(f"no realm {site.realms[0]!r}")
-        exchange.security_headers = _for_sites(entry.realm.security_headers)
+        exchange.security_headers = for_sites(entry.realm.security_headers)
         self._require(entry.realm, exchange)
         if not exchange.facts.secure:
             raise _HTTPS_REQUIRED
@@ -168,9 +167,3 @@ async def _form(scope: Scope, receive: Receive, facts: EdgeFacts) -> dict[str, s
     body = await read_body(receive, sent.get(b"content-length"))
     pairs = parse_form(body) if is_form(sent.get(b"content-type")) else []
     return dict(reversed(pairs))
-
-
-def _for_sites(headers: SecurityHeaders) -> SecurityHeaders:
-    """Return the realm's headers without those that decide about the site's own host."""
-    kept = tuple(pair for pair in headers.values if pair[0] != _TRANSPORT_SECURITY)
-    return replace(headers, values=kept)
