@@ -196,7 +196,7 @@ class Protected:
         }
         return str(self._tokens("staff", asked, certificate)["access_token"])
 
-    def browser_session(self, username: str = "ada", **fields: str) -> str:
+    def browser_session(self, username: str = "ada", **fields: Any) -> str:
         """Return the cookie of a browser that signed in at the site, as the store keeps it.
 
         `fields` replace those of the session.
@@ -204,7 +204,7 @@ class Protected:
         claims = claims_of(self.token(username)["access_token"])
         return asyncio.run(self._store_session(claims, fields))
 
-    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, str]) -> str:
+    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
         value = secrets.token_urlsafe(32)
         found = self.administration.http.get(
             "/admin/realms/staff",
@@ -268,7 +268,7 @@ def protecting_source(folder: Path, service: str) -> Path:
 
 @contextmanager
 def start_protected(
-    folder: Path, certificates: EdgeCertificates, **settings: object
+    folder: Path, certificates: EdgeCertificates, **settings: Any
 ) -> Iterator[Protected]:
     """Run the three parts; `settings` are further ones of the gateway."""
     make_prefix(folder)

@@ -34,6 +34,7 @@ _DESCRIPTIONS: Final[Mapping[Reason, str]] = {
     Reason.CERTIFICATE_MISMATCH: "The token is bound to another certificate",
     Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate",
     Reason.REALM_NOT_ALLOWED: "The token is of another realm",
+    Reason.HTTPS_REQUIRED: "HTTPS is required",
     Reason.MISSING_REALM_ROLE: "A required role is missing",
     Reason.MISSING_CLIENT_ROLE: "A required role is missing",
     Reason.MISSING_SCOPE: "A required scope is missing",
