@@ -30,7 +30,7 @@ from gateway.domain.forward_auth import (
 )
 from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
 from gateway.domain.limits.caches import SizedCache
-from gateway.forward_auth.credentials import CredentialRefused
+from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
 from gateway.forward_auth.credentials.client_certificate import ClientCertificates
 from gateway.forward_auth.credentials.session_cookie import SessionCookies

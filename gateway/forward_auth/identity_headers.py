@@ -62,7 +62,7 @@ def identity_headers(identity: Identity) -> tuple[tuple[str, str], ...]:
 
 
 def _text(value: str | None) -> str:
-    encoded = quote(value or "", safe=_TEXT).strip(" ")
+    encoded = _encoded(value or "", _TEXT)
     return encoded if len(encoded) <= LONGEST_VALUE else ""
 
 
@@ -70,9 +70,20 @@ def _list(members: Iterable[str]) -> str:
     """Return the members that fit, separated by commas."""
     listed, length = [], 0
     for member in members:
-        encoded = quote(member, safe=_MEMBER).strip(" ")
+        encoded = _encoded(member, _MEMBER)
         length += len(encoded) + 1
         if length > LONGEST_VALUE:
             break
         listed.append(encoded)
     return ",".join(listed)
+
+
+def _encoded(value: str, safe: str) -> str:
+    """Return the value; white space around it is encoded, or a parser would cut it off."""
+    encoded = quote(value, safe=safe)
+    inner = encoded.strip(" ")
+    if inner == encoded:
+        return encoded
+    before = len(encoded) - len(encoded.lstrip(" "))
+    after = len(encoded) - len(inner) - before
+    return f"{'%20' * before}{inner}{'%20' * after}"

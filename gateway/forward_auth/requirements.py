@@ -17,7 +17,7 @@ from gateway.domain.forward_auth import (
     Unauthenticated,
 )
 from gateway.domain.limits.caches import cached
-from gateway.forward_auth.credentials.refusal import INVALID_TOKEN
+from gateway.forward_auth.refusal import INVALID_TOKEN
 
 INSUFFICIENT_SCOPE: Final = "insufficient_scope"
 """RFC 6750 §3.1."""

@@ -113,7 +113,7 @@ def test_only_the_proxy_is_answered(protected: Protected, token: str, secret: st
     with protected.gateway.client() as http:
         request = {"X-Original-Request": "GET /home/ HTTP/1.1", "X-Forwarded-Host": HOST}
         found = http.get("/.realmgate/guard/nginx", headers=sent | request)
-    assert (found.status_code, found.content) == (404, b"")
+    assert found.status_code == 404
     assert "Remote-User" not in found.headers
 
 
@@ -217,6 +217,15 @@ def test_no_user_agent_and_no_health_check_passes_without_a_credential(
     for path in ("/home/", "/ping", "/ready", "/home/health"):
         found = _ask(protected, "nginx", path, headers={"User-Agent": agent})
         assert found.status_code in {401, 403}
+
+
+def test_a_realm_that_requires_https_accepts_no_token_in_clear(protected: Protected) -> None:
+    token = protected.client_token("devices", "svc")
+    sent = {"Authorization": f"Bearer {token}"}
+    assert _ask(protected, "nginx", headers=sent).status_code == 200
+    refused = _ask(protected, "nginx", headers=sent | {"X-Forwarded-Proto": "http"})
+    assert refused.status_code == 401
+    assert refused.headers["X-Realmgate-Reason"] == "https_required"
 
 
 def test_a_caller_cannot_name_another_path_than_its_own(protected: Protected) -> None:

@@ -69,6 +69,31 @@ def _signed_in(protected: Protected, username: str) -> Callable[[], httpx2.Respo
     return ask
 
 
+@pytest.mark.parametrize(
+    ("username", "change"),
+    [("changed-8", "logout"), ("changed-9", "disable"), ("changed-10", "role")],
+)
+def test_a_browser_whose_user_was_changed(
+    protected: Protected, realm: _Realm, username: str, change: str
+) -> None:
+    cookie = {"Cookie": protected.browser_session(username)}
+
+    def ask() -> httpx2.Response:
+        return protected.ask("/admin", headers=cookie)
+
+    assert ask().status_code == 200
+    user = realm.user(username)
+    match change:
+        case "logout":
+            realm.call("POST", f"/users/{user}/logout")
+        case "disable":
+            realm.call("PUT", f"/users/{user}", {"enabled": False})
+        case _:
+            role = realm.call("GET", "/roles/admin").json()
+            realm.call("DELETE", f"/users/{user}/role-mappings/realm", [role])
+    _refused_within_a_second(ask, 403 if change == "role" else 401)
+
+
 def test_a_disabled_user(protected: Protected, realm: _Realm) -> None:
     ask = _signed_in(protected, "changed-0")
     realm.call("PUT", f"/users/{realm.user('changed-0')}", {"enabled": False})

@@ -62,6 +62,14 @@ def test_the_service_learns_who_the_bearer_of_a_token_is(protected: Protected) -
     }
 
 
+def test_http_2_changes_nothing(protected: Protected) -> None:
+    token = protected.bound_token("device-1")
+    found = protected.ask("/bound/é", token=token, certificate="device-1", http2=True)
+    assert (found.http_version, found.status_code) == ("HTTP/2", 200)
+    assert protected.ask("/bound/", token=token, http2=True).status_code == 401
+    assert protected.ask("/home/%2e%2e", token=token, http2=True).status_code == 403
+
+
 def test_the_service_can_verify_the_identity_by_the_keys_of_the_realm(protected: Protected) -> None:
     token = protected.token("ada")["access_token"]
     assert protected.ask("/home/", token=token).status_code == 200
@@ -150,6 +158,9 @@ def test_a_token_may_not_say_more_than_its_scope(protected: Protected) -> None:
     """Clients without full scope, and scopes that were not granted."""
     narrow = protected.token("ada", "narrow")["access_token"]
     assert protected.ask("/admin", token=narrow).status_code == 403
+    roleless = protected.token("ada", "roleless")["access_token"]
+    assert protected.ask("/home/", token=roleless).status_code == 200
+    assert protected.ask("/admin", token=roleless).status_code == 403
     worker = protected.client_token()
     assert protected.ask("/jobs/1", token=worker).status_code == 200
     assert protected.ask("/admin", token=worker).status_code == 403
@@ -247,7 +258,7 @@ def test_a_certificate_stands_for_the_client_it_is_registered_for(protected: Pro
     assert other.status_code == 403
 
 
-@pytest.mark.parametrize("certificate", ["self-signed", "unknown CA", "expired"])
+@pytest.mark.parametrize("certificate", ["self-signed", "unknown CA", "expired", "revoked"])
 def test_a_certificate_that_no_realm_trusts_is_no_credential(
     protected: Protected, certificate: str
 ) -> None:

@@ -3,22 +3,39 @@
 The hosts are the TLS listeners of the nginx: each has the same service and the same rules.
 """
 
+import asyncio
 import json
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from gateway.domain.forward_auth import SiteSession
+from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.private_server import PrivateRedis
+from gateway.storage.redis.site_sessions import RedisSiteSessions
 from tests.support.administration import Administration, master
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, changed_source, make_prefix, start_nginx
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
-from tests.support.wire import BOUND, DEVICE_SUBJECT, PASSWORD, SECRET, app, client, device, user
+from tests.support.wire import (
+    BOUND,
+    DEVICE_SUBJECT,
+    PASSWORD,
+    SECRET,
+    app,
+    claims_of,
+    client,
+    device,
+    user,
+)
 
 HOST = "app.example.test"
 OPEN_HOST = "open.example.test"
@@ -82,6 +99,7 @@ def _staff() -> dict[str, Any]:
         "clients": [
             app("portal", redirectUris=["https://*"]),
             app("narrow", fullScopeAllowed=False),
+            app("roleless", defaultClientScopes=["basic", "email"]),
             app("light", attributes={"client.use.lightweight.access.token.enabled": "true"}),
             client("bound", directAccessGrantsEnabled=True, attributes=BOUND),
             client("worker"),
@@ -103,7 +121,7 @@ def _devices() -> dict[str, Any]:
     return {
         "realm": "devices",
         "enabled": True,
-        "sslRequired": "none",
+        "sslRequired": "all",
         "defaultSignatureAlgorithm": "ES256",
         "clients": [device("device-1", DEVICE_SUBJECT, **BOUND), client("svc")],
     }
@@ -137,6 +155,7 @@ class Protected:
         certificate: str | None = None,
         listener: str = "https",
         host: str = HOST,
+        http2: bool = False,
         headers: Mapping[str, str] | None = None,
     ) -> httpx2.Response:
         """Send a request through nginx; `listener` is a property of RunningNginx."""
@@ -144,7 +163,7 @@ class Protected:
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         pair = None if certificate is None else self.certificates.pair(certificate)
-        with self.nginx.client(pair) as http:
+        with self.nginx.client(pair, http2=http2) as http:
             return http.request(method, f"{getattr(self.nginx, listener)}{path}", headers=sent)
 
     def token(
@@ -175,6 +194,34 @@ class Protected:
             "password": PASSWORD,
         }
         return str(self._tokens("staff", asked, certificate)["access_token"])
+
+    def browser_session(self, username: str = "ada", **fields: str) -> str:
+        """Return the cookie of a browser that signed in at the site, as the store keeps it.
+
+        `fields` replace those of the session.
+        """
+        claims = claims_of(self.token(username)["access_token"])
+        return asyncio.run(self._store_session(claims, fields))
+
+    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, str]) -> str:
+        value = secrets.token_urlsafe(32)
+        found = self.administration.http.get(
+            "/admin/realms/staff",
+            headers={"Authorization": f"Bearer {self.administration.token()}"},
+        )
+        session = SiteSession(
+            site="app",
+            realm_id=found.json()["id"],
+            client="portal",
+            user_id=claims["sub"],
+            session_id=claims["sid"],
+            created_at=datetime.now(UTC),
+        )
+        redis = create_client(PrivateRedis(self.gateway.state_dir).url)
+        changed = replace(session, **dict(fields))
+        await RedisSiteSessions(redis).add(value, changed, timedelta(minutes=5))
+        await redis.aclose()
+        return f"__Host-realmgate-session={value}"
 
     def _tokens(
         self, realm: str, form: Mapping[str, str], certificate: str | None = None
@@ -239,9 +286,12 @@ def protecting_source(
 
 @contextmanager
 def start_protected(
-    folder: Path, certificates: EdgeCertificates, **options: Any
+    folder: Path,
+    certificates: EdgeCertificates,
+    edge: Mapping[str, Any] | None = None,
+    **settings: object,
 ) -> Iterator[Protected]:
-    """Run the three parts; `options` are those of `protecting_source`."""
+    """Run the three parts; `edge` are options of `protecting_source`, `settings` the gateway's."""
     make_prefix(folder)
     (folder / "rules.toml").write_text(_RULES)
     realms = [master(), _staff(), _devices(), _elsewhere()]
@@ -256,12 +306,13 @@ def start_protected(
             client_ca_file=certificates.folder / "ca.crt",
             client_crl_file=certificates.folder / "ca.crl",
             proxy_secret=PROXY_SECRET,
+            **settings,
         ) as gateway,
         start_nginx(
             folder,
             certificates.folder,
             [f"unix:{gateway.socket}"],
-            source=protecting_source(folder, f"http://{service.address}", **options),
+            source=protecting_source(folder, f"http://{service.address}", **(edge or {})),
             proxy_secret=PROXY_SECRET,
         ) as nginx,
         gateway.client(**{"X-Realmgate-Proxy-Secret": PROXY_SECRET}) as http,

@@ -121,7 +121,7 @@ def test_the_files_are_for_nginx_alone(edge: GuardedEdge) -> None:
 def test_a_user_who_is_disabled_is_refused_within_two_and_a_half_seconds(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
-    with start_protected(tmp_path, edge_certificates, cached=True) as protected:
+    with start_protected(tmp_path, edge_certificates, {"cached": True}) as protected:
         token = protected.token("changed-0")["access_token"]
         assert protected.ask("/admin", token=token).status_code == 200
         ask = protected.administration.ask

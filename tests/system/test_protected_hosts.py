@@ -48,7 +48,7 @@ def test_the_host_of_another_site_does_not_open_the_default_server(
 ) -> None:
     """nginx has no server of the open site here, whose rule lets every caller pass."""
     servers = {"servers": (HOST, DEVICE_HOST), "as_default": True}
-    with start_protected(tmp_path, edge_certificates, **servers) as protected:
+    with start_protected(tmp_path, edge_certificates, servers) as protected:
         for listener in ("https", "mtls", "self_signed"):
             found = protected.ask(
                 "/home/", host=OPEN_HOST, listener=listener, certificate="device-1"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from gateway.domain.errors import InvalidToken
 from gateway.domain.forward_auth import Credential, Identity, Reason, Site
 from gateway.domain.ports.directory import RealmEntry
-from gateway.forward_auth.credentials.refusal import INVALID_TOKEN, CredentialRefused
+from gateway.forward_auth.refusal import INVALID_TOKEN, CredentialRefused
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts

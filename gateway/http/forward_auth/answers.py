@@ -3,6 +3,7 @@
 An answer with a body costs nginx its connection to the gateway. Spec: RFC 6750 §3
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote
@@ -10,6 +11,7 @@ from urllib.parse import quote
 from gateway.domain.forward_auth import (
     Forbidden,
     OriginalRequest,
+    Reason,
     Unauthenticated,
 )
 from gateway.http.forward_auth.original_headers import (
@@ -25,6 +27,22 @@ SIGN_IN: Final = b"x-realmgate-sign-in"
 SIGN_IN_PATH: Final = "/.realmgate/sign-in"
 _NO_STORE: Final = (b"cache-control", b"no-store")
 _CHALLENGE: Final = b"www-authenticate"
+_LONGEST: Final = 400
+"""Characters of a realm's name or of scopes in a challenge."""
+_REFUSED: Final = "The token is not valid"
+_DESCRIPTIONS: Final[Mapping[Reason, str]] = {
+    Reason.CREDENTIAL_NOT_ACCEPTED: "Bearer tokens are not accepted here",
+    Reason.CERTIFICATE_MISMATCH: "The token is bound to another certificate",
+    Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate",
+    Reason.REALM_NOT_ALLOWED: "The token is of another realm",
+    Reason.MISSING_REALM_ROLE: "A required role is missing",
+    Reason.MISSING_CLIENT_ROLE: "A required role is missing",
+    Reason.MISSING_SCOPE: "A required scope is missing",
+    Reason.MISSING_GROUP: "A required group is missing",
+    Reason.CLIENT_NOT_ALLOWED: "The client is not allowed",
+    Reason.CERTIFICATE_NOT_ALLOWED: "The certificate is not allowed",
+}
+"""What a caller reads; why a token is not valid is for the log."""
 
 
 def refusal(
@@ -61,11 +79,10 @@ def _challenge(decision: Unauthenticated | Forbidden) -> bytes:
     if decision.error is not None:
         parts += [
             f'error="{decision.error}"',
-            f'error_description="{_quoted(decision.explanation)}"',
+            f'error_description="{_DESCRIPTIONS.get(decision.reason, _REFUSED)}"',
         ]
-        if decision.error == "insufficient_scope" and decision.rule is not None:
-            scopes = " ".join(decision.rule.requirements.scopes)
-            parts += [f'scope="{_quoted(scopes)}"'] if scopes else []
+        if decision.reason is Reason.MISSING_SCOPE and decision.rule is not None:
+            parts.append(f'scope="{_quoted(" ".join(decision.rule.requirements.scopes))}"')
     return f"Bearer {', '.join(parts)}".encode("ascii")
 
 
@@ -73,7 +90,7 @@ def _quoted(text: str) -> str:
     """Return the text in the characters of RFC 6750 §3, others as `?`."""
     return "".join(
         character if " " <= character <= "~" and character not in '"\\' else "?"
-        for character in text[:400]
+        for character in text[:_LONGEST]
     )
 
 

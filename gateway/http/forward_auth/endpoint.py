@@ -58,21 +58,25 @@ class DecisionEndpoint:
             await self._app(scope, receive, send)
             return
         exchange = exchange_of(scope)
-        exchange.route = _ROUTE
-        reply = await answered(self._answer(scope, exchange), exchange, self._log, _without_body)
-        await send_reply(reply, send)
-
-    async def _answer(self, scope: Scope, exchange: Exchange) -> Reply:
         try:
             facts = self._edge.facts(scope)
         except EdgeRefusal as error:
-            return _refused(str(error), exchange)
+            exchange.route = _ROUTE
+            await send_reply(_refused(str(error), exchange), send)
+            return
+        if not facts.from_proxy:
+            await self._app(scope, receive, send)  # for other peers the URL does not exist
+            return
+        exchange.route = _ROUTE
+        answer = self._answer(scope, facts, exchange)
+        await send_reply(await answered(answer, exchange, self._log, _without_body), send)
+
+    async def _answer(self, scope: Scope, facts: EdgeFacts, exchange: Exchange) -> Reply:
         exchange.edge = facts
         if facts.request_id is not None:
             exchange.request_id = facts.request_id
         dialect, path = _dialect(scope)
-        if dialect is None or not facts.from_proxy:
-            exchange.log.reason = facts.ignored
+        if dialect is None:
             return _NOT_FOUND
         try:
             headers = OriginalHeaders(scope["headers"])
