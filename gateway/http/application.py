@@ -43,7 +43,7 @@ def build_http_application(
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
     with_decisions = DecisionEndpoint(
-        with_headers, edge, decisions, service_tokens, refusal_pages, log
+        with_headers, edge, decisions, service_tokens, pages=refusal_pages, log=log
     )
     return RequestLog(UnreadBody(with_decisions), log, metrics, tracer)
 

@@ -9,7 +9,7 @@ import redis
 
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.protected_sites import HOST, Protected
-from tests.support.sign_in_browser import PUBLIC_URL, Page, query_of, with_query
+from tests.support.sign_in_browser import PUBLIC_URL, query_of, with_query
 from tests.support.site_browser import HOME, SESSION_COOKIE, SiteBrowser
 from tests.support.wire import PASSWORD
 
@@ -26,7 +26,7 @@ def browser(protected: Protected) -> SiteBrowser:
 def _at_callback(browser: SiteBrowser, url: str = HOME, username: str = "ada") -> str:
     """Sign in at the realm and return the URL that the browser is sent back to."""
     page = browser.visit(url)
-    sent = browser.send(page.form.action, page.form.fields | _user(username))
+    sent = browser.send(page.form.action, {**page.form.fields, **_user(username)})
     assert sent.location.startswith(CALLBACK), sent.location
     return sent.location
 

@@ -40,7 +40,13 @@ def test_the_browser_goes_where_the_site_wants_afterwards(browser: SiteBrowser) 
 
 @pytest.mark.parametrize(
     "wanted",
-    ["https://evil.example/", "//evil.example", "/\\evil.example", "/a/../b", "/.realmgate/sign-in"],
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "/a/../b",
+        "/.realmgate/sign-in",
+    ],
 )
 def test_the_browser_goes_nowhere_else(browser: SiteBrowser, wanted: str) -> None:
     page = browser.open(f"{SIGN_OUT}?rd={wanted}")
@@ -49,7 +55,7 @@ def test_the_browser_goes_nowhere_else(browser: SiteBrowser, wanted: str) -> Non
 
 
 def _forged(browser: SiteBrowser, page: Page, **headers: str) -> None:
-    sent = browser.send(SIGN_OUT, page.form.fields | {"confirmLogout": "on"}, **headers)
+    sent = browser.send(SIGN_OUT, {**page.form.fields, "confirmLogout": "on"}, **headers)
     assert sent.status == 403
     assert browser.is_signed_in()
 

@@ -1,7 +1,7 @@
-"""URLs that have led browsers to other sites, at redirects that compare texts.
+r"""URLs that have led browsers to other sites, at redirects that compare texts.
 
 They are for a site with the hosts `app.example.test` and `wiki.example.test`, among others. Rows
-are of the classes of attacks C1 to C3, and of URL Standard §4.4, by which browsers read `\\`, tabs
+are of the classes of attacks C1 to C3, and of URL Standard §4.4, by which browsers read `\`, tabs
 and newlines in URLs.
 """
 
@@ -187,7 +187,6 @@ REFUSED: Final = (
     "/home page",
     "/home\x7f",
     "/café",
-    "/home%e2%88%95admin%e2%81%84",
     "/home%ef%bc%8fadmin",
     "/home?_method=DELETE",
     "https://app.example.test//evil.example",

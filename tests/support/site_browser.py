@@ -33,7 +33,6 @@ class SiteBrowser:
     url: str = ""
     """Where the last response came from."""
     headers: dict[str, str] = field(default_factory=lambda: dict(_PEOPLE))
-    _http: httpx2.Client | None = None
 
     def open(self, url: str, **headers: str) -> Page:
         """Ask for a page and follow nothing."""
@@ -69,19 +68,17 @@ class SiteBrowser:
         """Send a request with the cookies of its host."""
         parts = urlsplit(url)
         assert parts.scheme == "https", url
-        if self._http is None:
-            self._http = self.protected.nginx.client()
         cookie = "; ".join(f"{name}={value}" for name, value in self._cookies(parts.netloc))
         host = "localhost" if parts.netloc == _GATEWAY else parts.netloc
         query = f"?{parts.query}" if parts.query else ""
-        response = self._http.request(
-            method,
-            f"{self.protected.nginx.https}{parts.path}{query}",
-            headers={**self.headers, **({"Cookie": cookie} if cookie else {}), "Host": host}
-            | dict(headers),
-            **sent,
-        )
-        self._http.cookies.clear()
+        own = {**self.headers, **({"Cookie": cookie} if cookie else {}), "Host": host}
+        with self.protected.nginx.client() as http:
+            response = http.request(
+                method,
+                f"{self.protected.nginx.https}{parts.path}{query}",
+                headers=own | dict(headers),
+                **sent,
+            )
         self.url = url
         for header in response.headers.get_list("set-cookie"):
             self._keep(parts.netloc, header)

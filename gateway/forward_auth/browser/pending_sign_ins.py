@@ -18,7 +18,7 @@ LIFESPAN: Final = timedelta(minutes=30)
 """How long a user has to sign in."""
 _MOST: Final = 6
 _LONGEST_TOGETHER: Final = 5000
-"""Characters of all names and values: proxies take 8 KiB of cookies, and the service has its own."""
+"""Characters of all names and values: proxies take 8 KiB of cookies, the service's among them."""
 _RANDOM_BYTES: Final = 32
 _ID_LENGTH: Final = 8
 

@@ -25,7 +25,7 @@ from gateway.http.replies import Headers, Reply
 REASON: Final = b"x-realmgate-reason"
 SIGN_IN: Final = b"x-realmgate-sign-in"
 _NO_STORE: Final = (b"cache-control", b"no-store")
-_CHALLENGE: Final = b"www-authenticate"
+CHALLENGE: Final = b"www-authenticate"
 _LONGEST: Final = 400
 """Characters of a realm's name or of scopes in a challenge."""
 _REFUSED: Final = "The token is not valid"
@@ -54,7 +54,7 @@ def refusal(
     if isinstance(decision, Forbidden):
         return forbidden(decision)
     reason = (REASON, decision.reason.value.encode())
-    added: Headers = (reason, _NO_STORE, (_CHALLENGE, _challenge(decision)))
+    added: Headers = (reason, _NO_STORE, (CHALLENGE, _challenge(decision)))
     is_navigation = original.method in {"GET", "HEAD"} and is_shown_to_people(headers)
     if decision.may_sign_in and is_navigation:
         added += ((SIGN_IN, _sign_in_url(original)),)
@@ -65,7 +65,7 @@ def forbidden(decision: Forbidden) -> Reply:
     """Return the answer; with a challenge where another token would help."""
     added: Headers = ((REASON, decision.reason.value.encode()), _NO_STORE)
     if decision.error is not None:
-        added += ((_CHALLENGE, _challenge(decision)),)
+        added += ((CHALLENGE, _challenge(decision)),)
     return Reply(HTTPStatus.FORBIDDEN, added)
 
 

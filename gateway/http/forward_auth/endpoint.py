@@ -47,6 +47,7 @@ class DecisionEndpoint:
         edge: Edge,
         decisions: Decisions,
         tokens: ServiceTokens,
+        *,
         pages: RefusalPages,
         log: FilteringBoundLogger,
     ) -> None:

@@ -119,6 +119,4 @@ class ResourceEndpoint(GuardedEndpoint):
 def build_resource_routes(resources: Resources, context: RealmContext) -> list[Route]:
     """Return every URL of static files, the gateway's own and those at protected sites."""
     routes = ROUTE, f"{_SITE_PREFIX}{ROUTE}"
-    return [
-        Route(route, ResourceEndpoint(route, resources, context)) for route in routes
-    ]
+    return [Route(route, ResourceEndpoint(route, resources, context)) for route in routes]

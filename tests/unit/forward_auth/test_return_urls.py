@@ -45,7 +45,21 @@ def test_a_url_is_bounded() -> None:
 _PIECES = st.sampled_from(
     [
         *("https://", "http://", "//", "/", "\\", "@", ":", "?", "#", ".", "%2f", "%5c", "%00"),
-        *(HOST, "evil.example", "javascript:", "\t", "\n", "\r", " ", ";", "..", "a", "%", "é", "。"),
+        *(
+            HOST,
+            "evil.example",
+            "javascript:",
+            "\t",
+            "\n",
+            "\r",
+            " ",
+            ";",
+            "..",
+            "a",
+            "%",
+            "é",
+            "。",
+        ),
     ]
 )
 

@@ -81,7 +81,9 @@ class RefusalPages:
         exchange.security_headers = for_sites(realm.realm.security_headers)
         client = await self._clients.find(realm, site)
         shown = None if client is None else client_display(client)
-        view = self._view(refusal, site, original, headers, exchange, shown)
+        view = self._view(
+            refusal, site, original, headers, error_id=exchange.request_id, client=shown
+        )
         page = await self._pages.page(
             view,
             realm.realm,
@@ -98,13 +100,14 @@ class RefusalPages:
         site: Site,
         original: OriginalRequest,
         headers: OriginalHeaders,
-        exchange: Exchange,
+        *,
+        error_id: str,
         client: ClientDisplay | None,
     ) -> SiteView:
         wanted = _page_before(site, original, headers)
         if isinstance(refusal, Unauthenticated) and refusal.may_sign_in:
             return SessionEndedPage(sign_in_url=leading_to(SIGN_IN_PATH, wanted), client=client)
-        view = NoAccessPage(error_id=exchange.request_id, client=client)
+        view = NoAccessPage(error_id=error_id, client=client)
         identity = refusal.identity if isinstance(refusal, Forbidden) else None
         if identity is None:
             return view

@@ -4,7 +4,9 @@ A proxy such as nginx cannot return the answer to its question to the caller, so
 page with the same headers. The gateway decides again by them and trusts nothing that is repeated.
 """
 
+from dataclasses import replace
 from http import HTTPStatus
+from typing import Final
 
 from starlette.types import Receive, Scope
 
@@ -14,7 +16,7 @@ from gateway.forward_auth.browser import REFUSED_PATH
 from gateway.forward_auth.decisions import Decisions
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.forward_auth.answers import forbidden, refusal
+from gateway.http.forward_auth.answers import CHALLENGE, forbidden, refusal
 from gateway.http.forward_auth.browser.refusals import RefusalPages
 from gateway.http.forward_auth.dialects.nginx import Nginx
 from gateway.http.forward_auth.evidence import evidence_of
@@ -23,8 +25,8 @@ from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply, prose_error
 
-_METHODS = ("GET", "HEAD")
-_AGAIN = Reply(HTTPStatus.SERVICE_UNAVAILABLE, ((b"retry-after", b"1"),))
+_METHODS: Final = ("GET", "HEAD")
+_AGAIN: Final = Reply(HTTPStatus.SERVICE_UNAVAILABLE, ((b"retry-after", b"1"),))
 """The request may pass meanwhile: another tab has signed in, for example."""
 
 
@@ -60,5 +62,12 @@ class RefusedEndpoint(GuardedEndpoint):
         if isinstance(decision, Allowed):
             return _AGAIN
         exchange.log.reason = decision.explanation
-        answer = refusal(decision, original, headers)
+        answer = _without_challenge(refusal(decision, original, headers))
         return await self._pages.present(answer, decision, original, headers, exchange)
+
+
+def _without_challenge(answer: Reply) -> Reply:
+    """Return a 401 without its challenge: nginx has kept that of the answer to its question."""
+    if answer.status != HTTPStatus.UNAUTHORIZED:
+        return answer
+    return replace(answer, headers=tuple(each for each in answer.headers if each[0] != CHALLENGE))
