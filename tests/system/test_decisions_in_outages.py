@@ -1,7 +1,6 @@
 """No request passes because a store is away, and decisions return with it. Source: attacks B7."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
