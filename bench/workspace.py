@@ -31,6 +31,8 @@ class Plan:
     imported_users: int
     events: int
     mails: int
+    mail_seconds: float
+    """The longest time for which the queue is watched while it is sent."""
     timed_logins: int
     """Of each kind of refusal."""
     configured_users: int
@@ -57,6 +59,7 @@ DEFAULT = Plan(
     imported_users=100_000,
     events=1_000_000,
     mails=100_000,
+    mail_seconds=120.0,
     timed_logins=2_000,
     configured_users=1_000,
     hostile_requests=100_000,
@@ -78,6 +81,7 @@ QUICK = Plan(
     imported_users=20_000,
     events=300_000,
     mails=2_000,
+    mail_seconds=60.0,
     timed_logins=400,
     configured_users=100,
     hostile_requests=5_000,
@@ -99,6 +103,7 @@ FULL = Plan(
     imported_users=100_000,
     events=10_000_000,
     mails=100_000,
+    mail_seconds=3_600.0,
     timed_logins=2_000,
     configured_users=1_000,
     hostile_requests=100_000,

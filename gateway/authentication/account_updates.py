@@ -6,13 +6,19 @@ Gateways remove the user from their caches once it is committed.
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
+from gateway.authentication.errors import (
+    AccountDisabled,
+    InvalidUserCredentials,
+    TooManyCredentials,
+)
+from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import EventError
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.users import User
+from gateway.domain.users import MOST_CREDENTIALS, Credential, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,14 @@ class AccountUpdate:
 
     stores: Stores
     user: User
+    now: datetime
+
+    async def add_credential(self, credential: Credential) -> None:
+        """Store a new credential of the user; raises TooManyCredentials."""
+        users, realm_id = self.stores.users, self.user.realm_id
+        if len(await users.credentials(realm_id, self.user.id)) >= MOST_CREDENTIALS:
+            raise TooManyCredentials
+        await users.set_credential(realm_id, credential)
 
     async def replace(self, user: User, *, performed: str | None = None) -> None:
         """Store the user; `performed` is the alias of a required action that is done."""
@@ -33,9 +47,10 @@ class AccountUpdate:
 class AccountUpdates:
     """Opens the transactions."""
 
-    def __init__(self, database: Database, invalidation: Invalidation) -> None:
+    def __init__(self, database: Database, invalidation: Invalidation, clock: Clock) -> None:
         self._database = database
         self._invalidation = invalidation
+        self._clock = clock
 
     @asynccontextmanager
     async def begin(self, realm_id: str, user_id: str) -> AsyncIterator[AccountUpdate]:
@@ -51,7 +66,7 @@ class AccountUpdates:
                 raise InvalidUserCredentials(EventError.USER_NOT_FOUND)
             if not user.enabled:
                 raise AccountDisabled(user.id)
-            yield AccountUpdate(stores, user)
+            yield AccountUpdate(stores, user, self._clock.now())
             await stores.change_log.record([topic])
         with suppress(StoreUnavailable):  # the others read the log of changes
             await self._invalidation.publish([topic])

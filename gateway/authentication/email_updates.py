@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
+from gateway.authentication.address_notices import notify_previous_address
 from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.link_mails import NotSent
 from gateway.authentication.profile_updates import OwnProfile, ProfileChange, ProfileRejected
@@ -66,6 +67,7 @@ class EmailUpdates:
         async with self._updates.begin(profile.entry.realm.id, user_id) as update:
             after = await _changed(profile, update, address, matches)
             await update.replace(_without_pending(after), performed=UPDATE_EMAIL)
+            await notify_previous_address(update, profile.entry.realm, after)
         return ProfileChange(update.user, after)
 
     async def _request(
@@ -98,6 +100,7 @@ class EmailUpdates:
             left = tuple(one for one in after.required_actions if one != VERIFY_EMAIL)
             verified = replace(after, email_verified=True, required_actions=left)
             await update.replace(_without_pending(verified), performed=UPDATE_EMAIL)
+            await notify_previous_address(update, profile.entry.realm, verified)
         return ProfileChange(before, verified)
 
 

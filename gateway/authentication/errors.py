@@ -55,6 +55,10 @@ class SignInRefused(RealmgateError):
         return self.message
 
 
+class TooManyCredentials(RealmgateError):
+    """The user has as many credentials as one may have."""
+
+
 class InvalidUserCredentials(SignInRefused):
     """The public text is the same for all of them.
 

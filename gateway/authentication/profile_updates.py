@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.address_notices import notify_previous_address
 from gateway.authentication.realm_profile import (
     LANGUAGE,
     locked_names,
@@ -41,6 +42,7 @@ LONGEST_VALUE: Final = 2048
 MOST_VALUES: Final = 100
 _CANONICAL: Final = frozenset({USERNAME, EMAIL})
 _REQUIRED: Final = "error-user-attribute-required"
+_NO_NAME: Final = "error-username-invalid-character"
 _TAKEN: Final[Mapping[str, str]] = {USERNAME: "usernameExistsMessage", EMAIL: "emailExistsMessage"}
 _UNSTORABLE: Final[Mapping[str, str]] = {EMAIL: "error-invalid-email"}
 Texts = Mapping[str, str]
@@ -169,7 +171,9 @@ class OwnProfile:
         if violations:
             raise ProfileRejected(violations)
         name = {USERNAME: made[EMAIL]} if self._follows_email else {}
-        return self._storable(before, with_values(before, {**made, **name}))
+        after = self._storable(before, with_values(before, {**made, **name}))
+        self._require_own_name(before, after)
+        return after
 
     def _merged(
         self, before: User, sent: Sent, matches: PatternMatches
@@ -185,6 +189,15 @@ class OwnProfile:
             if self._is_required(attribute) and attribute.name not in made.values
         )
         return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
+
+    def _require_own_name(self, before: User, after: User) -> None:
+        """Raise ProfileRejected for the address of another person as name.
+
+        Whether an account has the address or not: it signs in who has it, now or later.
+        """
+        name, by_address = after.username, self.entry.realm.login.login_with_email_allowed
+        if by_address and "@" in name and name not in {before.username, after.email}:
+            raise ProfileRejected([Violation(USERNAME, _NO_NAME, (USERNAME,))])
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:
@@ -315,6 +328,7 @@ class ProfileUpdates:
             except NameTaken as taken:
                 raise ProfileRejected([profile.violation_of(taken)]) from taken
             await update.replace(after, performed=performed)
+            await notify_previous_address(update, realm, after)
         return ProfileChange(update.user, after)
 
 

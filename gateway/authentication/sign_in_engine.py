@@ -32,6 +32,7 @@ from gateway.authentication.web_authn import (
     KeyRegistration,
     RelyingParty,
 )
+from gateway.domain.clock import Clock
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
@@ -91,11 +92,12 @@ def sign_in_engine(
     removal: AccountRemoval,
     web_authn: WebAuthn,
     public_url: str,
+    clock: Clock,
 ) -> SignInEngine:
     """Return the engine. `sessions` are the online ones."""
     accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
-    updates = AccountUpdates(database, invalidation)
+    updates = AccountUpdates(database, invalidation, clock)
     party = RelyingParty(public_url)
     return SignInEngine(
         flow_runner(
@@ -107,7 +109,7 @@ def sign_in_engine(
             directory=directory,
             sessions=sessions,
             registrations=Registrations(database, limiter),
-            confirmations=Confirmations(database, accounts),
+            confirmations=Confirmations(database),
             actions=form_actions(new_passwords),
             reset_links=ResetLinks(database, limiter),
             updates=updates,
@@ -117,6 +119,7 @@ def sign_in_engine(
         lockouts=PermanentLockouts(database, invalidation),
         passwords=passwords,
         actions=RequiredActions(
+            accounts,
             PendingActions(database, accounts),
             required_actions(
                 accounts,

@@ -41,7 +41,7 @@ def account_use_cases(
 ) -> AccountUseCases:
     """Return every use case of a user's own account."""
     database, online = services.database, services.online_sessions
-    updates = AccountUpdates(database, services.invalidation)
+    updates = AccountUpdates(database, services.invalidation, services.clock)
     own_sessions = AccountSessions(database, online, sessions)
     return AccountUseCases(
         access=AccountAccess(access_tokens, services.directory, services.login_failures),

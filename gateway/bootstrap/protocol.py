@@ -46,6 +46,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
             removal=AccountRemoval(services.online_sessions, services.login_failures),
             web_authn=services.web_authn,
             public_url=public_url,
+            clock=services.clock,
         ),
         refresh_tokens=RefreshTokens(directory, database, sessions),
         authorization_codes=services.authorization_codes,

@@ -210,5 +210,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             listeners=listeners,
             mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
             rules_file=file,
-            sites=CurrentSites(database, clock, invalidation, file, settings.cache_age),
+            sites=CurrentSites(
+                database, clock, invalidation, follower.read, file, settings.cache_age
+            ),
         )

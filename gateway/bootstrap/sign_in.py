@@ -70,7 +70,7 @@ def sign_in_handlers(
 def _links(
     services: Services, grants: GrantServices, sign_in: BrowserSignIn
 ) -> ActionTokenEndpoint:
-    updates = AccountUpdates(services.database, services.invalidation)
+    updates = AccountUpdates(services.database, services.invalidation, services.clock)
     return ActionTokenEndpoint(
         action_token_handlers(sign_in, updates, grants.sessions, services.database),
         services.directory,

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from gateway.domain.address_domains import unicode_domain
+
 PRIORITY_STEP: Final = 10
 """Between the priorities of two credentials that follow each other."""
+MOST_CREDENTIALS: Final = 100
+"""Of one user. Sign-ins read them all, pages and lists show them all."""
 SERVICE_ACCOUNT_PREFIX: Final = "service-account-"
 """How user names of service accounts begin; the name of the client follows."""
 _MOST_SOUGHT: Final = 1024
@@ -19,9 +23,12 @@ _MOST_SOUGHT: Final = 1024
 def canonical_name(name: str) -> str:
     """Return the form in which user names and e-mail addresses are kept and looked up.
 
-    Capitals make no difference, nor does how an accent was composed. Spec: RFC 8265 §3.3.
+    Capitals make no difference, nor does how an accent was composed (RFC 8265 §3.3), nor the form
+    of the domain of an address: `xn--bcher-kva.example` is kept as `bücher.example`.
     """
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).lower())
+    lower = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).lower())
+    local, at, domain = lower.rpartition("@")
+    return f"{local}@{unicode_domain(domain)}" if at else lower
 
 
 def sought_name(given: str) -> str:

@@ -30,12 +30,12 @@ from gateway.domain.forward_auth import (
 )
 from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
 from gateway.domain.limits.caches import SizedCache
-from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
 from gateway.forward_auth.credentials.client_certificate import ClientCertificates
 from gateway.forward_auth.credentials.session_cookie import SessionCookies
 from gateway.forward_auth.evidence import Evidence
-from gateway.forward_auth.requirements import judge
+from gateway.forward_auth.refusal import CredentialRefused
+from gateway.forward_auth.requirements import INVALID_TOKEN, judge
 from gateway.forward_auth.site_table import Sites, SiteTable
 
 IDENTITY_AGE: Final = timedelta(milliseconds=500)
@@ -88,7 +88,7 @@ class Decisions:
                 site,
                 rule,
                 may_sign_in=_may_sign_in(site, rule),
-                error=refusal.error,
+                error=INVALID_TOKEN if credential is Credential.BEARER else None,
             )
         return judge(site, rule, identity)
 

@@ -17,8 +17,8 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.realm import Realm
 from gateway.domain.users import User
-from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.evidence import Evidence
+from gateway.forward_auth.refusal import CredentialRefused
 from gateway.protocol.realm_checks import transport_is_sufficient
 
 CHANGES_AGE: Final = timedelta(milliseconds=200)

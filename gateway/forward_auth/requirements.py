@@ -17,10 +17,10 @@ from gateway.domain.forward_auth import (
     Unauthenticated,
 )
 from gateway.domain.limits.caches import cached
-from gateway.forward_auth.refusal import INVALID_TOKEN
 
+INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
 INSUFFICIENT_SCOPE: Final = "insufficient_scope"
-"""RFC 6750 §3.1."""
+"""Error codes of RFC 6750 §3.1."""
 _name = cached(512 * 1024)(CertificateName.parse)
 
 

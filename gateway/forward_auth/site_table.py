@@ -1,8 +1,8 @@
 """The protected sites by host, and the rules of a site by path.
 
-A trie of path segments finds the patterns that match a path, so the cost depends on the length of
-the path and not on the number of rules. Of the rules that match path and method the first in the
-order of the file decides.
+A trie of path segments finds the patterns that match a path, and each pattern knows its first rule
+for a method: the cost depends on the length of the path and not on the number of rules. Of the
+rules that match path and method the first in the order of the file decides.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,12 +19,16 @@ class Sites(Protocol):
         """Return the current table; raises StoreUnavailable."""
 
 
+_Places = dict[str | None, int]
+"""The place of the first rule for each method; None is the key of rules for every method."""
+
+
 @dataclass(slots=True)
 class _Node:
-    """One path: rules that match it, and rules that match it and everything below, by place."""
+    """One path: rules that match it alone, and rules that match it and everything below."""
 
-    exact: list[int] = field(default_factory=list)
-    below: list[int] = field(default_factory=list)
+    exact: _Places = field(default_factory=dict)
+    below: _Places = field(default_factory=dict)
     children: dict[str, "_Node"] = field(default_factory=dict)
 
 
@@ -39,21 +43,19 @@ class _RuleTrie:
                 node = self._root
                 for segment in _segments(pattern.path):
                     node = node.children.setdefault(segment, _Node())
-                (node.below if pattern.covers_below else node.exact).append(place)
+                places = node.below if pattern.covers_below else node.exact
+                methods = rule.decided_methods
+                for method in (None,) if methods is None else methods:
+                    places.setdefault(method, place)
 
     def find(self, path: str, method: str) -> Rule | None:
         """Return the first rule that matches."""
-        first = len(self._rules)
+        after = first = len(self._rules)
         for places in self._matching(path):
-            for place in places:
-                if place >= first:
-                    break
-                if self._rules[place].matches_method(method):
-                    first = place
-                    break
-        return self._rules[first] if first < len(self._rules) else None
+            first = min(first, places.get(method, after), places.get(None, after))
+        return None if first == after else self._rules[first]
 
-    def _matching(self, path: str) -> Iterator[list[int]]:
+    def _matching(self, path: str) -> Iterator[_Places]:
         node = self._root
         yield node.below
         for segment in _segments(path):

@@ -7,7 +7,6 @@ Keycloak: 10.6; one change that is two events there is one mail here
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC
 from typing import Final
 
 from gateway.domain.events import Detail, EventType, UserEvent
@@ -18,6 +17,7 @@ from gateway.domain.mail import (
     MailLimit,
     QueuedMail,
     limit_of,
+    mail_time,
     user_mail,
 )
 from gateway.domain.ports.storage import Stores
@@ -76,8 +76,7 @@ async def _add(stores: Stores, realm: Realm, user_id: str, event: UserEvent) -> 
 def _mail(realm: Realm, user: User, address: str, event: UserEvent) -> Mail:
     """Return the mail; it has the id of the event, so that an event causes one."""
     kind = EVENT_MAILS[event.name]
-    time = event.time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    arguments: tuple[str, ...] = (time, event.ip_address or "-")
+    arguments: tuple[str, ...] = (mail_time(event.time), event.ip_address or "-")
     if kind in _WITH_TYPE:
         arguments = (event.details.get(Detail.CREDENTIAL_TYPE, "-"), *arguments)
     mail = user_mail(realm, user, address, kind, event.time)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.mail import EVENT_MAILS
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_options import certificate_header_name
@@ -139,6 +138,8 @@ def _networks(value: object) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def _mailed_events(value: object) -> tuple[str, ...]:
+    from gateway.domain.mail import EVENT_MAILS  # noqa: PLC0415 - 1 MB of the supervisor
+
     names = tuple(name.upper() for name in _listed(value))
     if not EVENT_MAILS.keys() >= set(names):
         raise ValueError(f"names of {', '.join(EVENT_MAILS)}")

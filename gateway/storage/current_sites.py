@@ -1,12 +1,14 @@
 """The sites that this worker protects now: those of the rules file and those of all realms.
 
 The table stays the same object until a site changes. A change of a realm drops its sites by
-message; all are loaded again after a lost connection, and by age. While the database is
-unavailable the table is used for up to an hour, unless a realm is known to have changed.
+message, or by the change log, which is read at most `CHANGES_AGE` before an answer; all are loaded
+again after a lost connection, and by age. While the database is unavailable the table is used for
+up to an hour, unless a realm is known to have changed.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -19,6 +21,7 @@ from gateway.domain.ports.storage import Database
 from gateway.forward_auth.site_table import SiteTable
 from gateway.storage.rules_file import RulesFile
 
+CHANGES_AGE: Final = timedelta(milliseconds=500)
 _UNCONNECTED_AGE: Final = timedelta(seconds=5)
 """While no messages of other gateways arrive."""
 _OUTAGE_AGE: Final = timedelta(hours=1)
@@ -46,12 +49,15 @@ class CurrentSites:
         database: Database,
         clock: Clock,
         invalidation: Invalidation,
+        read_changes: Callable[[], Awaitable[None]],
         file: RulesFile | None,
         age: timedelta,
     ) -> None:
+        """Take `read_changes`, which delivers changes whose messages were lost."""
         self._database = database
         self._clock = clock
         self._invalidation = invalidation
+        self._read_changes = read_changes
         self._file = file
         self._age = age
         self._loaded: _Loaded | None = None
@@ -62,12 +68,20 @@ class CurrentSites:
         self._missed = 0
         """The version since which messages may have been lost."""
         self._outage_at: datetime | None = None
+        self._current_at: datetime | None = None
+        """When the change log was read last."""
         self._loading = asyncio.Lock()
         invalidation.subscribe(self._invalidate)
 
     async def table(self) -> SiteTable:
         """Return the sites by host; raises StoreUnavailable."""
         now = self._clock.now()
+        current_at = self._current_at
+        if current_at is None or not current_at <= now < current_at + CHANGES_AGE:
+            self._current_at = now
+            # Without the database `_usable` decides whether what is loaded may be used.
+            with suppress(StoreUnavailable):
+                await self._read_changes()
         found = self._usable(now)
         if found is None:
             async with self._loading:
@@ -110,7 +124,11 @@ class CurrentSites:
             of_realms, loaded_at, version = before.of_realms, before.loaded_at, before.version
         of_file = self._of_file()
         sites = _combined(of_realms, of_file)
-        table = before.table if before is not None and before.sites == sites else SiteTable(sites)
+        if before is not None and before.sites == sites:
+            table = before.table
+        else:
+            # A hundred thousand rules take a part of a second: other requests go on meanwhile.
+            table = await asyncio.to_thread(SiteTable, sites)
         self._loaded = _Loaded(of_realms, of_file, sites, table, loaded_at, version)
         self._changed = {name: last for name, last in self._changed.items() if last > version}
         return table

@@ -25,6 +25,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
+from gateway.supervisor.allocator import limit_malloc_arenas
 from gateway.supervisor.processes import (
     ENDING,
     Backoff,
@@ -46,6 +47,7 @@ _METRICS: Final = "realmgate-metrics"
 def run_gateway(settings: Settings, report: Report) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code. Raises RealmgateError before it runs."""
     configure_logging(settings.log_level, SystemClock())
+    limit_malloc_arenas()
     signals = EarlySignals()
     run_directory = settings.state_dir / "run"
     make_directory(settings.state_dir)

@@ -19,6 +19,7 @@ from gateway.bootstrap.mail_delivery import mail_delivery, webhook_deliveries
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
+from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
@@ -65,6 +66,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
                     services.clock,
                 )
             ),
+            group.create_task(return_free_memory()),
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
             *_watching(services, group),

@@ -33,6 +33,7 @@ def is_revealed(node: ast.AST) -> bool:
 
 
 def test_no_plain_secret_is_compared_with_an_operator() -> None:
+    """attacks: D13."""
     found = [
         f"{module}:{node.lineno}"
         for module in modules()

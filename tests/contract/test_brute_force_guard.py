@@ -296,6 +296,7 @@ async def test_a_failure_that_cannot_be_counted_is_no_answer(
 async def test_a_lockout_survives_a_restart_of_gateway_and_redis(
     durable_redis: RedisServer, open_gate: OpenGate
 ) -> None:
+    """attacks: D6."""
     gate = open_gate(durable_redis)
     for _ in range(NOT_QUICK.failure_factor):
         await gate.try_password(NOT_QUICK)

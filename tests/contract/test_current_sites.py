@@ -62,6 +62,23 @@ class _Switched:
             yield stores
 
 
+@dataclass
+class _Log:
+    """The change log: topics whose messages were lost. Counts how often it is read."""
+
+    channel: _Channel
+    topics: list[str] = field(default_factory=list)
+    is_down: bool = False
+    reads: int = 0
+
+    async def read(self) -> None:
+        self.reads += 1
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        while self.topics:
+            self.channel.send(self.topics.pop())
+
+
 class _File:
     """A rules file in memory."""
 
@@ -83,6 +100,7 @@ class _Setup:
     switched: _Switched
     clock: SetClock
     channel: _Channel
+    log: _Log
     current: CurrentSites
 
     async def put(self, owner: str, site: Site) -> None:
@@ -97,8 +115,9 @@ def _set_up(database: SqlDatabase, file: RulesFile | None = None) -> _Setup:
     switched, clock, channel = _Switched(database), SetClock(NOW), _Channel()
     switched.may_read.set()
     any_database: Any = switched
-    current = CurrentSites(any_database, clock, channel, file, AGE)
-    return _Setup(database, switched, clock, channel, current)
+    log = _Log(channel)
+    current = CurrentSites(any_database, clock, channel, log.read, file, AGE)
+    return _Setup(database, switched, clock, channel, log, current)
 
 
 @pytest.fixture
@@ -128,6 +147,16 @@ async def test_a_change_of_a_realm_counts_at_once_and_one_of_a_user_costs_nothin
     assert await setup.hosts() == {"wiki.example.org"}
     assert setup.switched.reads == 1
     setup.channel.send(realm_topic("other-id"))
+    assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+
+
+async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup: _Setup) -> None:
+    assert await setup.hosts() == {"wiki.example.org"}
+    await setup.put("other", SHOP)
+    setup.log.topics.append(realm_topic("other-id"))
+    assert await setup.hosts() == {"wiki.example.org"}
+    assert setup.log.reads == 1, "the change log is read twice a second at most"
+    setup.clock.advance(timedelta(milliseconds=500))
     assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
 
 
@@ -185,7 +214,7 @@ async def test_nobody_gets_the_table_from_before_a_change_while_it_is_read_again
 
 async def test_without_the_database_the_sites_stay_for_an_hour(setup: _Setup) -> None:
     await setup.current.table()
-    setup.switched.is_down = True
+    setup.switched.is_down = setup.log.is_down = True
     setup.clock.advance(AGE)
     assert await setup.hosts() == {"wiki.example.org"}
     reads = setup.switched.reads

@@ -5,19 +5,17 @@ One realm with many events, most of which are alike, and a few that are sought.
 
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
-from sqlalchemy import CursorResult, Executable, Select, text
+from sqlalchemy import text
 
 from gateway.domain.events.queries import AdminEventQuery, EventPage, Period, UserEventQuery
 from gateway.storage.sql.address import parse_database_url
-from gateway.storage.sql.asynchronous import AsyncConnection
 from gateway.storage.sql.database import SqlDatabase, create_engines
 from gateway.storage.sql.events.admin_events import SqlAdminEvents
 from gateway.storage.sql.events.pages import SAMPLE
 from gateway.storage.sql.events.user_events import SqlUserEvents
-from gateway.storage.sql.transaction import Parameters, Transaction
+from tests.support.query_plans import ExplainedTransaction
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms
 
@@ -55,33 +53,10 @@ FROM numbers
 """
 
 
-class _Explained(Transaction):
-    """Notes the plan of each statement before it is executed."""
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        super().__init__(connection)
-        self._explained = connection
-        self.plans: list[str] = []
-
-    async def execute(
-        self, statement: Executable, parameters: Parameters | None = None, *, taken: str = ""
-    ) -> CursorResult[Any]:
-        """Execute, and note the plan."""
-        if isinstance(statement, Select):
-            compiled = statement.compile(
-                dialect=self._explained.dialect, compile_kwargs={"literal_binds": True}
-            )
-            explain = "EXPLAIN QUERY PLAN" if self.dialect == "sqlite" else "EXPLAIN"
-            written = str(compiled).replace(":", r"\:").replace("%%", "%")
-            plan = await super().execute(text(f"{explain} {written}"))
-            self.plans.append("\n".join(str(row[-1]) for row in plan))
-        return await super().execute(statement, parameters, taken=taken)
-
-
 @pytest.fixture
 async def explained(
     stored_database: StoredDatabase, database: SqlDatabase
-) -> AsyncIterator[_Explained]:
+) -> AsyncIterator[ExplainedTransaction]:
     """Return a transaction in a database full of events, and the plans of what it executes."""
     await store_realms(database, "demo")
     engines = create_engines(parse_database_url(stored_database.url))
@@ -93,7 +68,7 @@ async def explained(
             await connection.execute(text("ANALYZE user_events"))
             await connection.execute(text("ANALYZE admin_events"))
         async with engines.reader.connect() as connection:
-            yield _Explained(connection)
+            yield ExplainedTransaction(connection)
     finally:
         await engines.dispose()
 
@@ -151,7 +126,7 @@ _ADMIN_QUERIES = (
 
 @pytest.mark.parametrize("newest_first", [True, False])
 async def test_user_events_are_found_by_what_the_fewest_have(
-    explained: _Explained, *, newest_first: bool
+    explained: ExplainedTransaction, *, newest_first: bool
 ) -> None:
     page = EventPage(newest_first=newest_first)
     for query, index in _USER_QUERIES:
@@ -160,7 +135,9 @@ async def test_user_events_are_found_by_what_the_fewest_have(
         assert (query, _index(explained.plans, "user_events")) == (query, index)
 
 
-async def test_admin_events_are_found_by_what_the_fewest_have(explained: _Explained) -> None:
+async def test_admin_events_are_found_by_what_the_fewest_have(
+    explained: ExplainedTransaction,
+) -> None:
     for query, index in _ADMIN_QUERIES:
         explained.plans.clear()
         await SqlAdminEvents(explained).page("demo-id", query, EventPage())

@@ -196,6 +196,8 @@ async def _opened(server: RedisServer) -> Any:
 
 
 def test_the_store_equals_the_rules_in_every_order_of_events(redis_server: RedisServer) -> None:
+    """attacks: D6."""
+
     class Machine(GuardMachine):
         server = redis_server
 

@@ -139,6 +139,7 @@ async def test_the_first_device_is_the_one_that_counts(
 
 
 async def test_the_window_is_the_realms(database: SqlDatabase, open_gateway: OpenGateway) -> None:
+    """attacks: D8."""
     gateway = open_gateway()
     await _store(database, device())
     for steps in (-2, 2):

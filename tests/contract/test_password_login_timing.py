@@ -82,6 +82,7 @@ async def _fail(gateway: Gateway, name: str, realm: Realm) -> None:
 
 
 async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> None:
+    """attacks: D4, D11."""
     realm = guarded_realm(OPEN, ITERATIONS)
     at_once = permanently(replace(RULES, failure_factor=1))
     with pytest.raises(InvalidUserCredentials):
@@ -121,7 +122,7 @@ async def test_a_page_of_the_password_alone_costs_the_same(gateway: Gateway) -> 
 
 
 async def test_refusals_cost_redis_the_same(gateway: Gateway, redis_server: RedisServer) -> None:
-    """A refusal that is not counted does in Redis what counting takes, and undoes it."""
+    """attacks: D11. What is not counted does in Redis what counting takes, and undoes it."""
     realm = guarded_realm(OPEN, ITERATIONS)
 
     async def cost(kind: str) -> Counter[str]:

@@ -78,7 +78,7 @@ async def test_the_recovery_code_of_a_locked_user_is_not_used_up(
     database: SqlDatabase, gateways: tuple[Gateway, ...]
 ) -> None:
     held = await _store(database)
-    checks = RecoveryCodeCheck(AccountUpdates(database, gateways[0].invalidation))
+    checks = RecoveryCodeCheck(AccountUpdates(database, gateways[0].invalidation, SetClock(NOW)))
     entry = RealmEntry(REALM, PyJwtKeyFactory().ring(()), sign_in=FLOW)
     for admitted in (False, True):
         user = await checks.use(entry, held, Secret(CODES[0]), admitted=admitted)
@@ -89,7 +89,7 @@ async def test_the_recovery_code_of_a_locked_user_is_not_used_up(
 async def test_codes_that_cannot_be_read_are_no_codes_of_anyone(
     database: SqlDatabase, gateways: tuple[Gateway, ...], stored: str
 ) -> None:
-    checks = RecoveryCodeCheck(AccountUpdates(database, gateways[0].invalidation))
+    checks = RecoveryCodeCheck(AccountUpdates(database, gateways[0].invalidation, SetClock(NOW)))
     entry = RealmEntry(REALM, PyJwtKeyFactory().ring(()), sign_in=FLOW)
     held = credential(type="recovery-authn-codes", secret_data=stored)
     with pytest.raises(SecretUnreadable):

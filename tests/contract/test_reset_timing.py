@@ -54,7 +54,7 @@ async def gateway(database: SqlDatabase, redis_server: RedisServer) -> AsyncIter
 async def test_a_mail_costs_the_same_for_every_name(
     database: SqlDatabase, gateway: Gateway
 ) -> None:
-    """As many rows are written too: to wait for the disk costs no processor time."""
+    """As many rows are written too: to wait for the disk costs no processor time. attacks: D11."""
     written = await database.changes.newest()
     factory = PyJwtKeyFactory()
     secret = factory.generate("demo-id", "demo", SecretAlgorithm.HS512, NOW)

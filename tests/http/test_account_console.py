@@ -184,6 +184,7 @@ def test_a_changed_profile_is_stored_and_said_once(own: SignInRealm) -> None:
 
 
 def test_no_form_is_taken_without_the_secret_of_the_session(own: SignInRealm) -> None:
+    """attacks: D14."""
     browser, other = _enter(own, "anna"), _enter(own, "anna")
     form = _show(browser).form_with_id("account-profile-form")
     stolen = _show(other).form.fields["stateChecker"]
@@ -201,6 +202,7 @@ def test_no_form_is_taken_without_the_secret_of_the_session(own: SignInRealm) ->
     "headers", [{"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}]
 )
 def test_a_page_of_another_site_sends_no_form(own: SignInRealm, headers: dict[str, str]) -> None:
+    """attacks: D14."""
     browser = _enter(own, "anna")
     for path in (*EVERY[:4], "sign-out"):
         fields = _show(browser).form.fields
@@ -354,6 +356,24 @@ def test_a_disabled_user_is_signed_out(own: SignInRealm) -> None:
     browser = _enter(own, "gone")
     own.realm.change("PUT", f"users/{own.user_id('gone')}", {"enabled": False})
     assert browser.get(ACCOUNT).id == "login"
+
+
+def test_a_locked_user_is_kept_out_until_the_lock_out_ends(own: SignInRealm) -> None:
+    """attacks: D3. Its sessions stay: the console answers again when the lock-out is over."""
+    own.realm.change("POST", "users", _user("guessed"))
+    browser = _enter(own, "guessed")
+    form = _show(browser).form
+    lock_outs = f"attack-detection/brute-force/users/{own.user_id('guessed')}"
+    locking = {"failureFactor": 1, "waitIncrementSeconds": 600, "quickLoginCheckMilliSeconds": 0}
+    with own.changed(bruteForceProtected=True, **locking):
+        guesser = own.browser()
+        guesser.submit(guesser.open(), username="guessed", password="wrong")
+        assert own.realm.get(lock_outs)["disabled"] is True
+        kept_out = [browser.get(f"{ACCOUNT}{path}") for path in EVERY]
+        kept_out.append(browser.post(ACCOUNT, {**form.fields, "firstName": "Mallory"}))
+        assert not any(page.id.startswith("account-") or page.status == 303 for page in kept_out)
+        own.realm.change("DELETE", lock_outs)
+        assert 'value="guessed"' in _show(browser).html
 
 
 def test_signing_out_ends_the_session(own: SignInRealm) -> None:

@@ -182,7 +182,7 @@ def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
 
 
 def test_nobody_confirms_for_another_browser(leaving: Recorded) -> None:
-    """The code is that of one session: a forged form of another user's code ends nothing."""
+    """attacks: D14. The code is that of one session: another user's code ends nothing."""
     done, attacker = _sign_in(leaving), _sign_in(leaving, username="jane")
     path, code = _confirmation(_ask(leaving, attacker))
     _, own = _confirmation(_ask(leaving, done))

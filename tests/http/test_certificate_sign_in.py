@@ -116,6 +116,28 @@ def test_users_find_their_certificates_in_the_account_console(server: Administer
     assert "Signing in" in page.html.partition('aria-current="page"')[2].partition("</a>")[0]
 
 
+def test_a_locked_user_is_refused_with_a_certificate_too(server: AdministeredServer) -> None:
+    """attacks: D3."""
+    [alice] = server.get(f"/{REALM}/users?username=alice")
+    lock_outs = f"/{REALM}/attack-detection/brute-force/users/{alice['id']}"
+    guarded = {"failureFactor": 1, "waitIncrementSeconds": 600, "quickLoginCheckMilliSeconds": 0}
+    server.ask("PUT", f"/{REALM}", {"bruteForceProtected": True, **guarded})
+    try:
+        assert signed_in(server, "user")[0] == 200
+        context = ssl.create_default_context(cafile=str(server.authority))
+        with httpx2.Client(verify=context, base_url=server.url) as http:
+            browser = SignInBrowser(http, REALM, public_url=server.url)
+            page = browser.get(f"/realms/{REALM}/account/")
+            browser.submit(page, username="alice", password="wrong")
+        assert server.get(lock_outs)["disabled"] is True
+        refused = {"error": "invalid_grant", "error_description": "Invalid user credentials"}
+        assert signed_in(server, "user") == (400, refused)
+        server.ask("DELETE", lock_outs)
+        assert signed_in(server, "user")[0] == 200
+    finally:
+        server.ask("PUT", f"/{REALM}", {"bruteForceProtected": False})
+
+
 def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:
     status, answer = signed_in(server, "user")
     assert status == 200, answer

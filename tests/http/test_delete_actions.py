@@ -10,6 +10,7 @@ import pytest
 from gateway.representations.flows import DEFAULT_ACTIONS
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, SECRET, Administration
+from tests.support.leveled_flows import LEVEL_CONFIGS, client_with_flow, leveled_flows
 from tests.support.one_time_devices import base32
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import CALLBACK, Page, SignInBrowser, SignInRealm, web_client
@@ -31,71 +32,6 @@ _RECOVERY: Final = {
 }
 
 
-def _step(requirement: str, priority: int, **what: Any) -> dict[str, Any]:
-    return {"requirement": requirement, "priority": priority, **what}
-
-
-def _flow(alias: str, *steps: dict[str, Any], top: bool = False) -> dict[str, Any]:
-    return {
-        "id": f"deletions-{alias}",
-        "alias": alias,
-        "providerId": "basic-flow",
-        "topLevel": top,
-        "builtIn": False,
-        "authenticationExecutions": list(steps),
-    }
-
-
-def _level(level: int, authenticator: str) -> dict[str, Any]:
-    condition = {"authenticator": "conditional-level-of-authentication"}
-    return _flow(
-        f"level-{level}",
-        _step("REQUIRED", 1, **condition, authenticatorConfig=f"level-{level}"),
-        _step("REQUIRED", 2, authenticator=authenticator),
-    )
-
-
-def _sub(alias: str, requirement: str, priority: int) -> dict[str, Any]:
-    return _step(requirement, priority, flowAlias=alias, authenticatorFlow=True)
-
-
-_FLOWS: Final = [
-    _flow(
-        "levels",
-        _step("ALTERNATIVE", 1, authenticator="auth-cookie"),
-        _sub("all-levels", "ALTERNATIVE", 2),
-        top=True,
-    ),
-    _flow("all-levels", _sub("level-1", "CONDITIONAL", 1), _sub("level-2", "CONDITIONAL", 2)),
-    _level(1, "auth-username-password-form"),
-    _level(2, "auth-otp-form"),
-    _flow(
-        "codes-alone",
-        _step("REQUIRED", 1, authenticator="auth-username-form"),
-        _step("REQUIRED", 2, authenticator="auth-otp-form"),
-        top=True,
-    ),
-    _flow(
-        "passwords-alone",
-        _step("ALTERNATIVE", 1, authenticator="auth-cookie"),
-        _step("ALTERNATIVE", 2, authenticator="auth-username-password-form"),
-        top=True,
-    ),
-]
-_CONFIGS: Final = [
-    {
-        "alias": f"level-{level}",
-        "config": {"loa-condition-level": str(level), "loa-max-age": "36000"},
-    }
-    for level in (1, 2)
-]
-
-
-def _client(client_id: str, flow: str) -> dict[str, Any]:
-    overrides = {"browser": f"deletions-{flow}"}
-    return web_client(client_id, authenticationFlowBindingOverrides=overrides)
-
-
 @pytest.fixture(scope="module")
 def deleting(administration: Administration) -> Iterator[SignInRealm]:
     """Make a realm whose users may delete their credentials and, with a role, their accounts."""
@@ -103,13 +39,13 @@ def deleting(administration: Administration) -> Iterator[SignInRealm]:
         **RECORDED,
         "bruteForceProtected": False,
         "otpPolicyCodeReusable": True,
-        "authenticationFlows": _FLOWS,
-        "authenticatorConfig": _CONFIGS,
+        "authenticationFlows": leveled_flows("auth-otp-form"),
+        "authenticatorConfig": LEVEL_CONFIGS,
         "browserFlow": "passwords-alone",
         "clients": [
             web_client("app", baseUrl=CALLBACK),
-            _client("stepped", "levels"),
-            _client("codes", "codes-alone"),
+            client_with_flow("stepped", "levels"),
+            client_with_flow("codes", "codes-alone"),
         ],
     }
     with administered_realm(administration, "deletions", {}, **settings) as realm:
@@ -245,7 +181,7 @@ def test_a_sign_in_below_the_level_deletes_nothing(deleting: SignInRealm) -> Non
     browser, held = _signed_in(deleting, "dora"), _held(deleting, dora)
     page = _asked(browser, held["phone"])
     assert page.id == "delete-credential"
-    flow = {"authenticationFlowBindingOverrides": {"browser": "deletions-passwords-alone"}}
+    flow = {"authenticationFlowBindingOverrides": {"browser": "id-of-passwords-alone"}}
     [app] = deleting.realm.get("clients?clientId=app")
     deleting.realm.change("PUT", f"clients/{app['id']}", {**app, **flow})
     try:

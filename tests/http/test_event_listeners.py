@@ -102,6 +102,7 @@ def test_only_users_with_a_verified_address_get_a_mail_and_only_of_some_events(
 def test_an_attack_causes_few_mails_and_keeps_no_other_mail_back(
     realm: AdministeredRealm, server: MailServer
 ) -> None:
+    """attacks: E8."""
     _add(realm, "attacked")
     _fail(realm, "attacked", times=3 * MOST_NOTIFICATIONS_OF_USER)
     run = realm.administration.command
@@ -144,7 +145,7 @@ def test_a_new_password_is_one_mail_though_two_events(
 def test_a_hanging_mail_server_delays_no_sign_in(
     realm: AdministeredRealm, server: MailServer
 ) -> None:
-    """The worker that answers the sign-in is the one that waits for the mail server."""
+    """attacks: E8. The worker that answers the sign-in is the one that waits for the server."""
     _add(realm, "waiting")
     server.hangs = 1
     _fail(realm, "waiting")

@@ -140,6 +140,25 @@ def test_registrations_of_a_stranger_keep_no_other_mail_back(mailed: MailedRealm
     assert "Reset password" in subjects
 
 
+def test_the_owner_of_an_address_sees_whose_account_a_link_confirms(mailed: MailedRealm) -> None:
+    """A stranger has registered it. The owner who opens the link is not signed in to it."""
+    _registers(mailed, "mallory", "fay@example.org")
+    [mail] = mailed.mails("fay@example.org")
+    text = mail.get_body(("plain",))
+    assert text is not None
+    assert "If you didn't create this account, just ignore this message." in text.get_content()
+    owner = mailed.browser()
+    shown = owner.get(mailed.link("fay@example.org"))
+    named = "the verified address of the account mallory of Acme <b>North</b>."
+    assert named in shown.text
+    assert "If you did not create this account, do nothing" in shown.text
+    assert mailed.realm.get(f"users/{mailed.user_id('mallory')}")["emailVerified"] is False
+    done = owner.submit(shown)
+    assert (done.status, done.id) == (200, "info")
+    assert "KEYCLOAK_IDENTITY" not in owner.cookies
+    assert owner.open().id == "login"
+
+
 @pytest.mark.parametrize("leads", ["reset-credentials", "restart", "authenticate", "registration"])
 def test_no_other_page_of_the_tab_tells_whether_an_account_was_made(
     mailed: MailedRealm, leads: str
@@ -174,6 +193,7 @@ def test_attributes_of_the_gateway_are_not_the_users(
 
 
 def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: MailedRealm) -> None:
+    """attacks: E8."""
     found = mailed.realm.get(UPDATE_EMAIL)
     at_once = {**found, "config": {"emailResendCooldownSeconds": "1"}}
     mailed.realm.change("PUT", UPDATE_EMAIL, at_once)

@@ -52,6 +52,7 @@ def _types(acting: SignInRealm) -> list[tuple[str, str | None]]:
 
 
 def test_a_user_who_is_disabled_meanwhile_changes_nothing(acting: SignInRealm) -> None:
+    """attacks: D3."""
     user = _add(acting, "anna", "UPDATE_PASSWORD")
     browser = acting.browser()
     page = browser.sign_in("anna")

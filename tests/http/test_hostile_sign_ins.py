@@ -296,8 +296,11 @@ def test_a_form_needs_the_secret_of_its_page(attacked: SignInRealm) -> None:
         {"Origin": "https://evil.example.test"},
         {"Origin": "http://gateway.test"},
         {"Origin": "https://gateway.test.evil.example.test"},
+        {"Origin": "null"},
         {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "null", "Sec-Fetch-Site": "same-site"},
         {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
     ],
 )
 def test_no_page_of_another_site_sends_a_form(attacked: SignInRealm, sent: dict[str, str]) -> None:
@@ -308,6 +311,8 @@ def test_no_page_of_another_site_sends_a_form(attacked: SignInRealm, sent: dict[
         (browser.sign_in("anna", "asks", prompt="consent").form.action, {"accept": "on"}),
         (f"/realms/{browser.realm}/device", {"device_user_code": "BCDF-GHJK"}),
         (browser.protocol("logout/logout-confirm"), {"confirmLogout": "on"}),
+        (f"/realms/{browser.realm}/login-actions/action-token?key=x", {}),
+        (f"/realms/{browser.realm}/account/account-security/device-activity", {}),
     ]
     for action, fields in forms:
         browser.headers = sent
@@ -316,6 +321,25 @@ def test_no_page_of_another_site_sends_a_form(attacked: SignInRealm, sent: dict[
     browser.headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
     consent, accepted = forms[1]
     assert browser.post(consent, accepted).answer["code"]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Origin": "https://gateway.test"},
+        {"Origin": "https://gateway.test", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "null", "Sec-Fetch-Site": "none"},
+        {"Origin": "null", "X-Forwarded-Proto": "http"},
+        {},
+    ],
+)
+def test_pages_of_the_gateway_send_forms(attacked: SignInRealm, sent: dict[str, str]) -> None:
+    """Pages without referrers send `Origin: null`; browsers say more of it to https alone."""
+    browser = attacked.browser()
+    page = browser.open()
+    browser.headers = sent
+    assert browser.submit(page, username="anna", password=PASSWORD).answer["code"]
 
 
 @pytest.mark.parametrize(
@@ -441,7 +465,7 @@ def test_a_response_by_form_post_is_text(attacked: SignInRealm) -> None:
 
 
 def test_the_log_has_no_secret_of_a_sign_in(attacked: SignInRealm) -> None:
-    """Neither code, token, state, session code, cookie nor password."""
+    """Neither code, token, state, session code, cookie nor password. attacks: E5."""
     browser = attacked.browser()
     browser.headers["X-Request-Id"] = "5e" * 16
     page = browser.open(state="secret-of-the-state", nonce="secret-of-the-nonce")

@@ -306,3 +306,16 @@ def test_a_device_code_is_redeemed_within_its_lifespan_and_polled_with_pauses(
     assert poll(7) == "authorization_pending"
     assert poll(46) == "authorization_pending"
     assert poll(7) == "expired_token"
+
+
+@pytest.mark.parametrize(("after", "stays"), [(299, False), (301, True)])
+def test_the_question_before_a_logout_is_answered_within_five_minutes(
+    lasting: Lasting, after: int, *, stays: bool
+) -> None:
+    """attacks: D14. An answer that comes later is none of the user's."""
+    browser = lasting.signed_in()
+    page = browser.get(browser.protocol("logout"))
+    assert page.id == "logout-confirm", page.text
+    lasting.timed.advance(seconds=after)
+    browser.submit(page, confirmLogout="on")
+    assert lasting.stays(browser, 0) is stays

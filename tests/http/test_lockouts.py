@@ -117,6 +117,26 @@ def test_a_permanent_lock_out_ends_by_the_unlock_command_alone(
     assert (again.exit_code, again.stdout) == (0, "user mallory: was not locked out\n")
 
 
+def test_no_lock_out_is_permanent_unless_the_realm_asks_for_it(
+    administration: Administration,
+) -> None:
+    """attacks: D5. Otherwise a stranger could keep a user out for good."""
+    created = {"realm": "unasked", "enabled": True, "bruteForceProtected": True}
+    guarded = {"failureFactor": 2, "passwordPolicy": "hashIterations(1)"}
+    assert administration.ask("POST", "", document=created | guarded).status_code == 201
+    user = {"username": "victim", "enabled": True}
+    assert administration.ask("POST", "unasked/users", document=user).status_code == 201
+    (victim,) = administration.ask("GET", "unasked/users?username=victim").json()
+    for _ in range(3):
+        administration.sign_in("victim", "wrong", "unasked")
+    found = status(administration, victim["id"], "unasked")
+    (after,) = administration.ask("GET", "unasked/users?username=victim").json()
+    administration.ask("DELETE", "unasked")
+    assert found["disabled"] is True
+    assert found["failedLoginNotBefore"] < FOR_EVER
+    assert after["enabled"] is True
+
+
 def test_enabling_ends_a_permanent_lock_out_too(administration: Administration) -> None:
     administration.lock_out("trudy", "strict")
     assert administration.command("user", "enable", "--realm", "strict", "trudy").exit_code == 0
@@ -139,6 +159,7 @@ def test_unlocking_does_not_enable_whom_an_administrator_has_disabled(
 def test_a_shell_on_the_host_suffices_with_every_account_locked_out(
     administration: Administration,
 ) -> None:
+    """attacks: D5."""
     administration.lock_out("admin", "master")
     assert administration.sign_in("admin", ADMIN_PASSWORD, "master") != 200
     shown = administration.command(

@@ -131,6 +131,7 @@ def test_the_failure_factor_is_the_number_of_failures_that_lock(guarded: Guarded
 
 
 def test_the_wait_increment_is_the_length_of_the_first_lock_out(guarded: Guarded) -> None:
+    """attacks: D6."""
     guarded.realm.realm.change("PUT", "", {"waitIncrementSeconds": 7 * MINUTE})
     waits = guarded.waits(guarded.add("increment"), range(1, 13))
     assert (waits[5], waits[6], waits[12]) == (0, 7, 14)

@@ -55,10 +55,12 @@ def _needles(wire: Wire) -> dict[str, str]:
 
 
 def test_no_answer_repeats_a_secret(answers: list[str]) -> None:
+    """attacks: E5."""
     assert [text for text in answers if "canary" in text] == []
 
 
 def test_no_log_line_tells_a_secret(wire: Wire, answers: list[str]) -> None:
+    """attacks: E5."""
     assert answers
     needles = _needles(wire)
     log = wire.gateway.log_text()
@@ -68,6 +70,7 @@ def test_no_log_line_tells_a_secret(wire: Wire, answers: list[str]) -> None:
 
 
 def test_nothing_at_rest_tells_a_secret(wire: Wire, answers: list[str]) -> None:
+    """attacks: E5."""
     assert answers
     needles = _needles(wire)
     read = 0

@@ -638,6 +638,7 @@ def test_pages_for_a_name_or_a_password_take_passkeys_where_they_are_enabled(
 
 
 def test_wrong_signatures_lock_the_account(keys: SignInRealm) -> None:
+    """attacks: D3."""
     _, own = _with_key(keys, "guessed", PASSWORDLESS)
     with keys.changed(bruteForceProtected=True, failureFactor=2, waitIncrementSeconds=600):
         browser = keys.browser()

@@ -126,6 +126,7 @@ def test_keycloaks_default_hash_of_pbkdf2_with_sha1_is_imported_and_verified(
 
 
 def test_a_realm_that_hashes_all_the_time_does_not_stop_another(stack: HostileStack) -> None:
+    """attacks: D12."""
     full, over = Event(), Event()
 
     def hash_until_over(_: int) -> None:

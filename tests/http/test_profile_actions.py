@@ -184,6 +184,9 @@ def test_names_and_addresses_of_others_are_taken(profiled: SignInRealm) -> None:
         assert _field_error(taken, "email") == "Email already exists."
         taken = browser.submit(taken, username="ANNA", email="dora@x.test")
         assert _field_error(taken, "username") == "Username already exists."
+        for address in ("anna@x.test", "nobody@x.test"):
+            taken = browser.submit(taken, username=address, email="dora@x.test")
+            assert _field_error(taken, "username") == "Value contains invalid character."
         blank = browser.submit(taken, username=" ")
         assert _field_error(blank, "username") == "Please specify this field."
         assert browser.submit(blank, username="Dorothea").answer["code"]

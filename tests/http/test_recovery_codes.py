@@ -193,6 +193,7 @@ def test_no_one_has_to_do_what_the_realm_has_switched_off(saved: SignInRealm) ->
 
 
 def test_wrong_codes_lock_the_account_and_use_up_nothing(saved: SignInRealm) -> None:
+    """attacks: D3, D8."""
     user = _add(saved, "emil", _codes(*CODES))
     guard = {"bruteForceProtected": True, "failureFactor": 2, "quickLoginCheckMilliSeconds": 0}
     with saved.changed(**guard):

@@ -99,7 +99,7 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
 
 
 def test_every_name_gets_the_same_answer(mailed: MailedRealm) -> None:
-    """Compared byte by byte, but for the codes of the tab and what was typed."""
+    """Compared byte by byte, but for the codes of the tab and what was typed. attacks: D10."""
     mailed.add("berta")
     disabled = mailed.add("berti")
     mailed.realm.change("PUT", disabled, {"enabled": False})

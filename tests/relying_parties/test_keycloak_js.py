@@ -151,3 +151,23 @@ def test_an_application_gets_tokens_from_the_authorization_endpoint(
     assert claims_of(found["idToken"])["nonce"]
     assert bool(found["refreshToken"]) == (flow == "hybrid")
     assert "#" not in page.url
+
+
+def test_an_application_registers_a_user_and_leads_to_the_account(
+    relying_parties: RelyingParties, user_browser: BrowserContext
+) -> None:
+    page = _open(user_browser, relying_parties.first, "check-sso")
+    expect_user(page, NOBODY)
+    page.evaluate("void keycloak.register()")
+    names = {"username": "grace", "firstName": "Grace", "lastName": "Hopper"}
+    fields = names | {"email": "grace@example.test"}
+    secrets = {"password": PASSWORD, "password-confirm": PASSWORD}
+    for name, value in (fields | secrets).items():
+        page.fill(f"[name={name}]", value)
+    page.click("#kc-register")
+    expect_user(page, "grace")
+    profile = page.evaluate("keycloak.loadUserProfile()")
+    assert fields.items() <= profile.items()
+    page.evaluate("void keycloak.accountManagement()")
+    expect(page.locator("h1")).to_have_text("Personal info")
+    expect(page.locator("[name=lastName]")).to_have_value("Hopper")

@@ -73,6 +73,7 @@ def test_name_address_and_case_share_one_count(spec: Stack) -> None:
 
 
 def test_a_right_password_forgets_the_failures_before_it(spec: Stack) -> None:
+    """attacks: D6."""
     name = spec.fresh("guarded")
     _fail(spec, name, times=FACTOR - 1)
     spec.signed_in(name, "guarded")
@@ -150,6 +151,7 @@ def test_a_permanent_lock_out_disables_the_account_until_an_administrator_acts(
 
 
 def test_wrong_codes_are_counted_apart_and_lock_for_good(spec: Stack) -> None:
+    """attacks: D8."""
     name = spec.fresh("codes")
     for number in (1, 2):
         assert refusal(spec.sign_in(name, realm="codes", totp="x")) == CREDENTIALS
@@ -165,6 +167,7 @@ def test_wrong_codes_are_counted_apart_and_lock_for_good(spec: Stack) -> None:
 def test_of_200_guesses_at_once_on_two_gateways_exactly_the_factor_is_looked_at(
     pair: Stack, attempt: int
 ) -> None:
+    """attacks: D1."""
     name = pair.fresh("guarded")
     before = pair.counted("failed_login")
     with ThreadPoolExecutor(50) as pool:

@@ -31,6 +31,8 @@ class MailServer:
     drops: int = 0
     hangs: int = 0
     unanswered: int = 0
+    pause: float = 0.0
+    """Seconds before each answer."""
     envelopes: list[Envelope] = field(default_factory=list)
     refused: list[Envelope] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
@@ -80,6 +82,10 @@ class MailServer:
 
 class _FailingSmtp(SMTP):
     """Closes the connection, or waits, where a message would follow."""
+
+    async def push(self, status: Any) -> None:
+        await asyncio.sleep(self.event_handler.pause)
+        await super().push(status)
 
     async def smtp_DATA(self, arg: str) -> None:  # noqa: N802 - the name is the library's
         server: MailServer = self.event_handler

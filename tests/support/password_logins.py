@@ -197,6 +197,7 @@ class Gateway:
             removal=AccountRemoval(self.sessions, self.failures),
             web_authn=Fido2WebAuthn(),
             public_url="https://gateway.test",
+            clock=clock,
         )
 
     async def sign_in(

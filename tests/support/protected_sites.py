@@ -195,7 +195,7 @@ class Protected:
         }
         return str(self._tokens("staff", asked, certificate)["access_token"])
 
-    def browser_session(self, username: str = "ada", **fields: str) -> str:
+    def browser_session(self, username: str = "ada", **fields: Any) -> str:
         """Return the cookie of a browser that signed in at the site, as the store keeps it.
 
         `fields` replace those of the session.
@@ -203,7 +203,7 @@ class Protected:
         claims = claims_of(self.token(username)["access_token"])
         return asyncio.run(self._store_session(claims, fields))
 
-    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, str]) -> str:
+    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
         value = secrets.token_urlsafe(32)
         found = self.administration.http.get(
             "/admin/realms/staff",
@@ -289,7 +289,7 @@ def start_protected(
     folder: Path,
     certificates: EdgeCertificates,
     edge: Mapping[str, Any] | None = None,
-    **settings: object,
+    **settings: Any,
 ) -> Iterator[Protected]:
     """Run the three parts; `edge` are options of `protecting_source`, `settings` the gateway's."""
     make_prefix(folder)

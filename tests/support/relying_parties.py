@@ -234,6 +234,7 @@ def _realm(origins: Sequence[Origin], web: str) -> dict[str, Any]:
         "passwordPolicy": CHEAP,
         "revokeRefreshToken": True,
         "refreshTokenMaxReuse": 0,
+        "registrationAllowed": True,
         "clients": [*chain.from_iterable(map(_page_clients, origins)), *_web_clients(web)],
         "users": [user("ada")],
     }

@@ -187,7 +187,7 @@ def test_what_must_not_come_back_outlives_an_emptied_redis(
 def test_a_used_code_of_a_device_outlives_an_emptied_redis(
     pair: Pair, redis_with_file: RedisServer
 ) -> None:
-    """RFC 6238 §5.2."""
+    """RFC 6238 §5.2. attacks: D7."""
     code = pyotp.TOTP(base64.b32encode(DEVICE_KEY.encode()).decode()).now()
 
     def answers() -> list[int]:

@@ -16,6 +16,7 @@ REQUEST_ID = "0123456789abcdef0123456789abcdef"
 
 
 def test_a_damaged_row_is_told_to_the_log_alone(tmp_path: Path) -> None:
+    """attacks: E5."""
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     form = {"grant_type": "client_credentials", "client_secret": SECRET}
     with (

@@ -14,6 +14,7 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     InvalidRequest,
+    WireFamily,
     existing,
     get_user,
     get_user_for_update,
@@ -43,7 +44,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.user_profile.profile import EMAIL, USERNAME
-from gateway.domain.users import PRIORITY_STEP, Credential, User
+from gateway.domain.users import MOST_CREDENTIALS, PRIORITY_STEP, Credential, User
 from gateway.representations.users import PASSWORD, NewPassword, UserInput, parse_user_input
 
 _NAMES: Final = (USERNAME, EMAIL)
@@ -254,11 +255,14 @@ async def _store_hashed(change: Change, user: User, given: UserInput) -> None:
         return
     users, realm_id = change.stores.users, change.realm.id
     held = await users.credentials(realm_id, user.id)
+    last = max((one.priority for one in held), default=0)
     if any(one.type == PASSWORD for one in hashed):
         for one in held:
             if one.type == PASSWORD:
                 await users.remove_credential(realm_id, one)
-    last = max((one.priority for one in held), default=0)
+        held = tuple(one for one in held if one.type != PASSWORD)
+    if len(held) + len(hashed) > MOST_CREDENTIALS:
+        raise InvalidRequest(f"A user has at most {MOST_CREDENTIALS} credentials", WireFamily.PROSE)
     for place, one in enumerate(hashed, start=1):
         own = replace(one, id=str(uuid4()), user_id=user.id, priority=last + place * PRIORITY_STEP)
         await users.set_credential(realm_id, own)

@@ -32,7 +32,6 @@ from gateway.domain.authentication import Challenge, FormName
 from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import REGISTRATION_FORM
-from gateway.domain.user_profile import Violation
 from gateway.domain.user_profile.profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME
 from gateway.domain.users import User
 
@@ -107,12 +106,12 @@ class RegistrationPageForm:
             draft = await action.apply(sign_in, draft, form)
         await self._registrations.admit(realm.id, sign_in.context.address)
         verifies = verifies_address(sign_in, draft.user)
-        if verifies:
-            _require_own_name(draft.user)
         account = await self._stored(sign_in, draft, verifies=verifies)
         _sign_in(sign_in, account)
         sign_in.account_changes = _event(sign_in, form)
-        return await self._confirmations.ask(sign_in, account) if verifies else Outcome.SUCCEEDED
+        if not verifies:
+            return Outcome.SUCCEEDED
+        return await self._confirmations.ask(sign_in, draft.user.email or "")
 
     async def _stored(self, sign_in: SignIn, draft: NewAccount, *, verifies: bool) -> Account:
         try:
@@ -130,13 +129,6 @@ class _AddressTaken(RealmgateError):
     def __init__(self, address: str) -> None:
         super().__init__("the address is taken")
         self.address = address
-
-
-def _require_own_name(user: User) -> None:
-    """Raise FormRejected for the address of another person as name: it could tell of an account."""
-    if "@" in user.username and user.username != user.email:
-        violation = Violation(USERNAME, "error-username-invalid-character", (USERNAME,))
-        raise profile_rejected([violation])
 
 
 def _sign_in(sign_in: SignIn, account: Account) -> None:

@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 from gateway.authentication.accounts import Account, Accounts, unknown_account
 from gateway.authentication.authenticators.reset_links import (
     ResetLinks,
-    can_send_mails,
     is_proven_by_link,
 )
 from gateway.authentication.engine.account_changes import AccountChange
@@ -26,6 +25,7 @@ from gateway.authentication.errors import NotIdentified
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import RESET_EMAIL
+from gateway.domain.mail import can_send_mails
 
 RESET_LINK: Final = "reset-link"
 """The kind of credential that the opened link is."""

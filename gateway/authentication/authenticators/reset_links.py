@@ -19,10 +19,9 @@ from gateway.domain.authentication import AuthenticationSession, new_browser_id
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.limits.rate_limits import RESETS, caller_of
-from gateway.domain.mail import MailKind, MailNotSent, mail_server
+from gateway.domain.mail import MailKind
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm
 from gateway.domain.users import User
 
 _OPENED: Final = "reset-link"
@@ -45,15 +44,6 @@ def proven_by_link(session: AuthenticationSession, user: User) -> Authentication
 def is_proven_by_link(sign_in: SignIn) -> bool:
     """Tell whether the user has opened the link in this sign-in."""
     return sign_in.user_id is not None and sign_in.notes.get(_OPENED) == sign_in.user_id
-
-
-def can_send_mails(realm: Realm) -> bool:
-    """Tell whether the realm has a usable mail server."""
-    try:
-        mail_server(realm.smtp)
-    except MailNotSent:
-        return False
-    return True
 
 
 class ResetLinks:

@@ -8,24 +8,32 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
-from gateway.authentication.accounts import Account
+from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
+from gateway.authentication.engine.requested_levels import may_set_up
 from gateway.authentication.engine.sign_in import Form, SignIn
-from gateway.authentication.errors import AccountNotSetUp
+from gateway.authentication.errors import AccountNotSetUp, TooManyCredentials
 from gateway.authentication.pending_actions import PendingActions
+from gateway.authentication.recovery_codes import RECOVERY_CODES
 from gateway.domain.authentication import Challenge, ExecutionStatus, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.flows import KIND_OF
+from gateway.domain.flows import CREDENTIAL_OF_ACTION, KIND_OF
+from gateway.domain.users import MOST_CREDENTIALS
+from gateway.representations.users import PASSWORD
 
 ACTION_STATUS: Final = "kc-action-status"
 """The note with what became of the action that the client asked for."""
 _CANCEL: Final = "cancel-aia"
 """The button of the form."""
+_REPLACED: Final = frozenset({PASSWORD, RECOVERY_CODES})
+"""The types of credentials of which a new one replaces the former."""
 _PASSED_OVER: Final = "ignored-actions"
 """The note with the aliases of actions that are done, or cannot be performed, in this sign-in."""
 _CANCELLED: Final = AccountChanges(
     (AccountChange(EventType.CUSTOM_REQUIRED_ACTION, error=EventError.REJECTED_BY_USER),)
 )
+_LEVEL_TOO_LOW: Final = "Insufficient level of authentication for setting up the credential."
+_TOO_MANY: Final = f"A user has at most {MOST_CREDENTIALS} credentials."
 
 
 class ActionStatus(StrEnum):
@@ -34,7 +42,8 @@ class ActionStatus(StrEnum):
     SUCCESS = "success"
     CANCELLED = "cancelled"
     ERROR = "error"
-    """The realm does not have it, no page performs it, or clients may not ask for it."""
+    """The realm does not have it, no page performs it, clients may not ask for it, or the sign-in
+    has not reached the level of the credential that it sets up, of which the user has too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +120,12 @@ class RequiredActions:
     """The actions that are left to do, one after the other."""
 
     def __init__(
-        self, pending: PendingActions, providers: tuple[RequiredActionProvider, ...]
+        self,
+        accounts: Accounts,
+        pending: PendingActions,
+        providers: tuple[RequiredActionProvider, ...],
     ) -> None:
+        self._accounts = accounts
         self._pending = pending
         self._providers = {provider.alias: provider for provider in providers}
 
@@ -129,7 +142,7 @@ class RequiredActions:
             provider = self._providers.get(following.alias) if sign_in.context.has_pages else None
             if provider is None or following.alias in _passed_over(sign_in):
                 raise AccountNotSetUp(following.alias)
-            asked = await provider.ask(sign_in)
+            asked = await self._ask_one(provider, sign_in)
             if isinstance(asked, Challenge):
                 return _completed(sign_in, following, asked)
             if asked is None:
@@ -151,7 +164,7 @@ class RequiredActions:
             sign_in.note(ACTION_STATUS, ActionStatus.CANCELLED)
             sign_in.account_changes = _of_action(provider.alias, _CANCELLED)
             return None
-        match await provider.submit(sign_in, form):
+        match await _submitted(provider, sign_in, form):
             case Asked(challenge, refused):
                 sign_in.account_changes = _of_action(provider.alias, refused)
                 return _completed(sign_in, following, challenge)
@@ -170,13 +183,29 @@ class RequiredActions:
             sign_in.note(ACTION_STATUS, ActionStatus.SUCCESS)
         return None
 
+    async def _ask_one(
+        self, provider: RequiredActionProvider, sign_in: SignIn
+    ) -> Challenge | Ignored | None:
+        """Ask for an action, unless there is no room for the credential that it adds."""
+        kind = CREDENTIAL_OF_ACTION.get(provider.alias)
+        if kind is not None and sign_in.account is not None:
+            account = await self._accounts.with_credentials(sign_in.account)
+            held = account.credentials or ()
+            replaces = kind in _REPLACED and any(one.type == kind for one in held)
+            if len(held) >= MOST_CREDENTIALS and not replaces:
+                return _not_allowed(_TOO_MANY)
+        return await provider.ask(sign_in)
+
     async def _next(self, sign_in: SignIn) -> _Following:
         """Return what is next: what is required, then what the client asks for."""
         required = await self._required(sign_in)
         asked = self._asked(sign_in)
         if required is not None or asked is None:
             return _Following(required)
-        return _Following(asked, may_cancel=True)
+        if await may_set_up(sign_in, self._accounts):
+            return _Following(asked, may_cancel=True)
+        _ignore(sign_in, asked, _not_allowed(_LEVEL_TOO_LOW))
+        return _Following(None)
 
     async def _required(self, sign_in: SignIn) -> str | None:
         for step in sign_in.flow.every_step():
@@ -203,6 +232,20 @@ class RequiredActions:
             return alias
         sign_in.note(ACTION_STATUS, ActionStatus.ERROR)
         return None
+
+
+async def _submitted(
+    provider: RequiredActionProvider, sign_in: SignIn, form: Form
+) -> Asked | Performed | Ignored | Ended:
+    try:
+        return await provider.submit(sign_in, form)
+    except TooManyCredentials:  # another browser of the user has added some meanwhile
+        return _not_allowed(_TOO_MANY)
+
+
+def _not_allowed(reason: str) -> Ignored:
+    kind, details = EventType.CUSTOM_REQUIRED_ACTION, {Detail.REASON: reason}
+    return Ignored(AccountChanges((AccountChange(kind, details, EventError.NOT_ALLOWED),)))
 
 
 def _passed_over(sign_in: SignIn) -> frozenset[str]:

@@ -14,7 +14,7 @@ from gateway.authentication.new_accounts.new_users import (
     default_role_ids,
     store_new_users,
 )
-from gateway.authentication.unique_names import require_free_names
+from gateway.authentication.unique_names import NameTaken, require_free_names
 from gateway.domain.authentication import MessageKey
 from gateway.domain.events import EventError
 from gateway.domain.limits.rate_limits import REGISTRATIONS, caller_of
@@ -45,17 +45,38 @@ class Registrations:
         """Store the account; raises NameTaken and StoreUnavailable.
 
         With `name_first` a name that is taken comes before an address: whether the address is
-        taken as well must not decide about the answer.
+        taken as well must not decide about the answer, nor about its time.
         """
+        if name_first:
+            return await self._store_alike(realm, draft)
         async with self._database.write() as stores:
-            if name_first and draft.user.username != draft.user.email:
-                names = [name for name in (draft.user.username, draft.user.email) if name]
-                await stores.users.lock_names(realm.id, names)
-                await require_free_names(stores, realm, replace(draft.user, email=None))
             await require_free_names(stores, realm, draft.user)
-            new = await _new_user(stores, realm, draft)
-            await store_new_users(stores, [new])
-        return Account(new.user, new.credentials, new.user.id)
+            return await _stored(stores, realm, draft)
+
+    async def _store_alike(self, realm: Realm, draft: NewAccount) -> Account:
+        """Store the account; for an address that is taken do the same work (attacks: D11)."""
+        user = draft.user
+        async with self._database.write() as stores:
+            if user.username != user.email:
+                names = [name for name in (user.username, user.email) if name]
+                await stores.users.lock_names(realm.id, names)
+                await require_free_names(stores, realm, replace(user, email=None))
+            try:
+                await require_free_names(stores, realm, user)
+            except NameTaken as taken:
+                refusal = taken
+            else:
+                return await _stored(stores, realm, draft)
+            unnamed = replace(user, username=user.id, email=None)
+            await _stored(stores, realm, replace(draft, user=unnamed))
+            await stores.users.remove(realm.id, user.id)
+        raise refusal
+
+
+async def _stored(stores: Stores, realm: Realm, draft: NewAccount) -> Account:
+    new = await _new_user(stores, realm, draft)
+    await store_new_users(stores, [new])
+    return Account(new.user, new.credentials, new.user.id)
 
 
 async def _new_user(stores: Stores, realm: Realm, draft: NewAccount) -> NewUser:

@@ -79,7 +79,7 @@ class ConfigureOtp:
         if working is None:
             return await self._refused(sign_in, form, MessageKey.INVALID_CODE)
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            await update.stores.users.set_credential(sign_in.realm.id, working)
+            await update.add_credential(working)
             await update.replace(update.user, performed=CONFIGURE_TOTP)
         sign_in.note(_NOTE, None)
         return Performed(credential_changes(_KINDS, OTP, form))

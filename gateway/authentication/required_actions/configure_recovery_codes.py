@@ -74,7 +74,7 @@ class ConfigureRecoveryCodes:
                     await users.remove_credential(realm_id, former)
             made = new_credential(user_id, codes, others, generated_at)
             made = replace(made, label=label[:_LONGEST_LABEL] or None)
-            await users.set_credential(realm_id, made)
+            await update.add_credential(made)
             await update.replace(update.user, performed=CONFIGURE_RECOVERY_CODES)
 
 

@@ -16,7 +16,7 @@ from gateway.authentication.engine.account_changes import (
     AccountChange,
     AccountChanges,
 )
-from gateway.authentication.engine.levels import NO_LEVEL
+from gateway.authentication.engine.requested_levels import proven_level
 from gateway.authentication.engine.required_action import Asked, Ignored, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.one_time_password import OTP
@@ -76,7 +76,7 @@ def _find(sign_in: SignIn, held: Sequence[Credential]) -> Credential | Ignored:
     given = sign_in.context.requested.action_parameter
     if not given:
         return _ignored(EventError.MISSING_CREDENTIAL_ID, {})
-    level = NO_LEVEL if sign_in.level is None else sign_in.level
+    level = proven_level(sign_in)
     try:
         return find_removable(sign_in.context.realm.sign_in, held, given, level)
     except CredentialNotFound:

@@ -72,7 +72,7 @@ class RegisterKey:
 
     async def _store(self, sign_in: SignIn, made: NewKey) -> None:
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            await update.stores.users.set_credential(sign_in.realm.id, made.credential)
+            await update.add_credential(made.credential)
             await update.replace(update.user, performed=self.alias)
 
     def _refused(

@@ -13,7 +13,9 @@ from gateway.domain.mail.message import (
     MailServer,
     TokenRequest,
     ascii_address,
+    can_send_mails,
     mail_server,
+    mail_time,
     user_mail,
     with_link,
 )

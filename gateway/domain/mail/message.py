@@ -5,11 +5,12 @@ Keycloak: 8.1
 
 import re
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import uuid4
 
+from gateway.domain.address_domains import ascii_domain
 from gateway.domain.errors import RealmgateError
 from gateway.domain.locale_selection import LocaleWishes, select_locale
 from gateway.domain.realm import Realm, Smtp
@@ -38,6 +39,7 @@ class MailKind(StrEnum):
     EXECUTE_ACTIONS = "executeActions"
     REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
+    EMAIL_CHANGED = "emailChanged"
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
     EVENT_REMOVE_TOTP = "eventRemoveTotp"
@@ -70,7 +72,7 @@ CAUSED_BY_STRANGERS: Final = frozenset(
     }
 )
 """Mails about what a stranger can do with the name or the address of a user."""
-NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS
+NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS | {MailKind.EMAIL_CHANGED}
 """Mails that no user has asked for."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")
@@ -180,6 +182,20 @@ def with_link(mail: Mail, link: str, lifespan: timedelta, *arguments: str) -> Ma
     return replace(mail, link=link, arguments=(str(lifespan // _SECOND), *arguments))
 
 
+def mail_time(instant: datetime) -> str:
+    """Return an instant as the texts of mails show it: in UTC."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def can_send_mails(realm: Realm) -> bool:
+    """Tell whether the realm has a usable mail server."""
+    try:
+        mail_server(realm.smtp)
+    except MailNotSent:
+        return False
+    return True
+
+
 def mail_server(smtp: Smtp) -> MailServer:
     """Return the server that `smtpServer` describes; raises MailNotSent where it is unusable."""
     settings = smtp.settings
@@ -249,8 +265,8 @@ def ascii_address(address: str) -> str:
     if parts is None or len(address) > _LONGEST_ADDRESS:
         raise MailNotSent("an address is not valid or needs SMTPUTF8", is_final=True)
     try:
-        domain = parts.group(2).encode("idna").decode("ascii")
-    except UnicodeError as error:
+        domain = ascii_domain(parts.group(2))
+    except ValueError as error:
         raise MailNotSent("the domain of an address is not valid", is_final=True) from error
     if not _DOMAIN.fullmatch(domain):
         raise MailNotSent("the domain of an address is not valid", is_final=True)

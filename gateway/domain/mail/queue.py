@@ -9,7 +9,6 @@ from typing import Final
 
 from gateway.domain.deliveries import RetrySchedule
 from gateway.domain.mail.message import (
-    ABOUT_EVENTS,
     CAUSED_BY_STRANGERS,
     NOTIFICATIONS,
     Mail,
@@ -53,7 +52,7 @@ class MailLimit:
 _LIMITS: Final = (
     MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
     MailLimit(
-        ABOUT_EVENTS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
+        NOTIFICATIONS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
     ),
     MailLimit(frozenset(MailKind) - NOTIFICATIONS, MOST_OF_USER, MOST_WAITING),
 )

@@ -12,10 +12,10 @@ from urllib.parse import unquote
 from gateway.domain.errors import InvalidToken
 from gateway.domain.forward_auth import Credential, Identity, Reason, Site
 from gateway.domain.ports.directory import RealmEntry
-from gateway.forward_auth.refusal import INVALID_TOKEN, CredentialRefused
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.refusal import CredentialRefused
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
@@ -147,4 +147,4 @@ def _claimed_issuer(token: str) -> str:
 
 
 def _invalid(explanation: str, reason: Reason = Reason.INVALID_TOKEN) -> CredentialRefused:
-    return CredentialRefused(reason, f"the token is refused: {explanation}", INVALID_TOKEN)
+    return CredentialRefused(reason, f"the token is refused: {explanation}")

@@ -8,10 +8,10 @@ registered for. Spec: RFC 8705 §2.1; attacks: A6 to A10
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
-from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.refusal import CredentialRefused
 from gateway.protocol.client_authentication.tls_client_auth import (
     TlsClientAuth,
     require_registered_certificate,

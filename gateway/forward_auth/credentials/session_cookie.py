@@ -12,10 +12,10 @@ from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.sessions import UserSession
-from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.refusal import CredentialRefused
 from gateway.protocol.sessions import Sessions, is_part_over
 
 REFRESH_INTERVAL: Final = timedelta(minutes=1)

@@ -8,6 +8,8 @@ from gateway.http.admin.operations import MANAGE_REALM, REALM, Body, Operation, 
 from gateway.http.admin.requests import created, document, done, entity
 
 _SITE: Final = "SiteRepresentation"
+_LARGEST: Final = 256 * 1024
+"""Bytes: a thousand rules of usual size."""
 
 
 def forward_auth_operations(use_cases: ForwardAuthUseCases) -> tuple[Operation, ...]:
@@ -25,7 +27,7 @@ def forward_auth_operations(use_cases: ForwardAuthUseCases) -> tuple[Operation, 
             "",
             "Create a protected site",
             lambda r: created(r, sites.create(r.acting, r.body)),
-            body=Body(_SITE),
+            body=Body(_SITE, largest=_LARGEST),
         ),
         rows.get(
             one,
@@ -38,7 +40,7 @@ def forward_auth_operations(use_cases: ForwardAuthUseCases) -> tuple[Operation, 
             one,
             "Replace a protected site",
             lambda r: done(sites.replace(r.acting, r.path["site"], r.body)),
-            body=Body(_SITE),
+            body=Body(_SITE, largest=_LARGEST),
             versioned=True,
         ),
         rows.delete(

@@ -32,8 +32,10 @@ class VerifyEmailLink:
         require_same_address(visit, _STALE)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
-        address = visit.token.email or ""
-        return Confirmation(_CONFIRM, visit.client.client, (address,), locale=visit.user.locale)
+        """Name the account as well: who owns the address may not have registered it."""
+        realm, user = visit.request.realm.realm, visit.user
+        named = (visit.token.email or "", user.username, realm.display_name or realm.name)
+        return Confirmation(_CONFIRM, visit.client.client, named, locale=user.locale)
 
     async def act(self, visit: LinkVisit) -> Outcome:
         """Verify the address; the sign-in of this browser that waits for it goes on."""

@@ -19,6 +19,7 @@ from gateway.representations.refusals import (
 from gateway.representations.shapes import Shape, Text, Verbatim
 
 LONGEST_PATH: Final = 1000
+_LONGEST_HOST: Final = 255
 _NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _METHOD: Final = re.compile("[A-Z][A-Z0-9_-]{0,31}")
 _DOMAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*")
@@ -71,8 +72,8 @@ class Host(Verbatim):
     """A host of a site, with its port where that is not the one of https."""
 
     def read(self, value: Any, path: str) -> str:
-        if not isinstance(value, str):
-            raise refused_text(path, value, "a host name or an address")
+        if not isinstance(value, str) or len(value) > _LONGEST_HOST:
+            raise refused_text(path, value, f"a host name of at most {_LONGEST_HOST} characters")
         try:
             return canonical_host(value)
         except AmbiguousTarget as refusal:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import Credential, Rule
-from gateway.domain.forward_auth.certificate_names import CertificateName
+from gateway.domain.forward_auth import CertificateName, Credential, Rule
 from gateway.representations.field_table import FieldTable, Given, Setting
 from gateway.representations.forward_auth.fields import (
     CLIENT_ROLE,
@@ -38,7 +37,7 @@ def _requirement(name: str, attribute: str, item: Shape) -> Setting:
     return Setting(name, attribute, Members(item), omit_empty=True, group="requirements")
 
 
-_FIELDS: Final = FieldTable(
+RULE_FIELDS: Final = FieldTable(
     (
         Setting("name", "name", NAME),
         Setting("paths", "paths", Members(Path())),
@@ -93,11 +92,11 @@ def missing_fields(given: Given, names: tuple[str, ...], path: str) -> Iterator[
 
 def _read_rule(document: Any, path: str) -> Rule:
     errors: list[FieldError] = []
-    given = collect_fields(_FIELDS, document, path, "rule", errors)
+    given = collect_fields(RULE_FIELDS, document, path, "rule", errors)
     errors.extend(missing_fields(given, _ALWAYS, path))
-    updates = _FIELDS.read_settings(given, errors)
+    updates = RULE_FIELDS.read_settings(given, errors)
     raise_all(errors)
-    rule = _FIELDS.updated(_NEW, updates)
+    rule = RULE_FIELDS.updated(_NEW, updates)
     raise_all(_contradictions(rule, given))
     return rule
 
@@ -115,7 +114,7 @@ def _contradictions(rule: Rule, given: Given) -> Iterator[FieldError]:
 
 
 def _render_rule(rule: Rule) -> dict[str, Any]:
-    written = _FIELDS.answer(rule, {})
+    written = RULE_FIELDS.answer(rule, {})
     if rule.anonymous or rule.accepts == _NEW.accepts:
         del written["accepts"]
     return written

@@ -26,6 +26,8 @@ _LARGEST_FILE: Final = 4 * 1024 * 1024
 """In bytes."""
 _SITES: Final = "sites"
 _MOST_SITES: Final = 10_000
+_DEEPEST: Final = 8
+"""Levels of nesting; a valid file has six."""
 
 
 def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
@@ -33,7 +35,7 @@ def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
     with located(source):
         errors: list[FieldError] = []
         document = _as_json(_parse(content), "", errors)
-        check_json(document, "")
+        attempt(errors, None, check_json, document, "")
         for name in document.keys() - {_SITES}:
             errors.extend(UnknownField("", name, "the file", (_SITES,)).errors)
         sites = attempt(errors, (), _read_sites, document.get(_SITES, []))
@@ -75,12 +77,22 @@ def _read_sites(value: Any) -> tuple[Site, ...]:
     return tuple(parse_each(value, parse_site, _SITES))
 
 
-def _as_json(value: Any, path: str, errors: list[FieldError]) -> Any:
+def _as_json(value: Any, path: str, errors: list[FieldError], depth: int = 0) -> Any:
     """Return the value with text in place of what JSON does not have, which is noted."""
+    if isinstance(value, dict | list) and depth == _DEEPEST:
+        # Dotted keys nest without brackets, deeper than functions may call each other.
+        errors.append(FieldError(path, "deeper nesting", f"at most {_DEEPEST} levels of nesting"))
+        return None
     if isinstance(value, dict):
-        return {name: _as_json(member, join(path, name), errors) for name, member in value.items()}
+        return {
+            name: _as_json(member, join(path, name), errors, depth + 1)
+            for name, member in value.items()
+        }
     if isinstance(value, list):
-        return [_as_json(item, f"{path}[{place}]", errors) for place, item in enumerate(value)]
+        return [
+            _as_json(item, f"{path}[{place}]", errors, depth + 1)
+            for place, item in enumerate(value)
+        ]
     if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     errors.append(FieldError(path, str(value), "text, a whole number, true or false"))

@@ -41,8 +41,8 @@ _OWN_FIELDS: Final = (
     Setting("cookieDomain", "cookie_domain", COOKIE_DOMAIN),
     Setting("rules", "rules", RuleList()),
 )
-_OF_REALM: Final = FieldTable(_OWN_FIELDS)
-_OF_FILE: Final = FieldTable((*_OWN_FIELDS[:2], _REALMS, *_OWN_FIELDS[2:]))
+SITE_FIELDS: Final = FieldTable(_OWN_FIELDS)
+_FILE_SITE_FIELDS: Final = FieldTable((*_OWN_FIELDS[:2], _REALMS, *_OWN_FIELDS[2:]))
 
 
 def parse_site(document: Any, path: str = "", *, realm: str | None = None) -> Site:
@@ -50,7 +50,7 @@ def parse_site(document: Any, path: str = "", *, realm: str | None = None) -> Si
 
     Raises InvalidInput with every wrong field.
     """
-    table = _OF_FILE if realm is None else _OF_REALM
+    table = _FILE_SITE_FIELDS if realm is None else SITE_FIELDS
     errors: list[FieldError] = []
     given = collect_fields(table, document, path, "site", errors)
     required = ("name", "hosts", "realms") if realm is None else ("name", "hosts")
@@ -83,12 +83,12 @@ def shared_names(sites: Iterable[Site], path: str) -> Iterator[FieldError]:
 
 def render_site(site: Site) -> dict[str, Any]:
     """Return the JSON object of a site of a realm."""
-    return _OF_REALM.answer(site, {})
+    return SITE_FIELDS.answer(site, {})
 
 
 def render_file_site(site: Site) -> dict[str, Any]:
     """Return the JSON object of a site of the rules file."""
-    return _OF_FILE.answer(site, {})
+    return _FILE_SITE_FIELDS.answer(site, {})
 
 
 def _contradictions(site: Site, path: str) -> Iterator[FieldError]:

@@ -15,7 +15,7 @@ def unreachable_rules(rules: Sequence[Rule]) -> Iterator[tuple[int, Rule]]:
     """Yield the place of each rule that never decides, and the first rule that decides instead."""
     decided: dict[str, _Decided] = {}
     for place, rule in enumerate(rules):
-        methods = _methods(rule)
+        methods = rule.decided_methods
         earlier = [_first_decider(decided, pattern, methods) for pattern in rule.paths]
         known = [found for found in earlier if found is not None]
         if earlier and len(known) == len(earlier):
@@ -60,12 +60,6 @@ def _covering(pattern: PathPattern) -> Iterator[str]:
     while path:
         path = path.rpartition("/")[0]
         yield f"{path}{_BELOW}"
-
-
-def _methods(rule: Rule) -> frozenset[str] | None:
-    if rule.methods is None or "GET" not in rule.methods:
-        return rule.methods
-    return rule.methods | {"HEAD"}
 
 
 def _united(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:

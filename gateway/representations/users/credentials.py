@@ -15,7 +15,7 @@ from gateway.domain.limits.password_hashing import (
     stored_hash_parameters,
 )
 from gateway.domain.secrets import Secret
-from gateway.domain.users import Credential
+from gateway.domain.users import MOST_CREDENTIALS, Credential
 from gateway.representations.field_table import parse_fields
 from gateway.representations.json_input import is_plain_text
 from gateway.representations.masking import MASK
@@ -62,7 +62,6 @@ _OPTIONAL: Final[Mapping[str, Shape]] = {
     "id": Text(1, 255),
 }
 _HASHED = frozenset({PASSWORD, "password-history"})
-_MOST = 100
 _LONGEST_DATA = 100_000
 _LONGEST_LABEL = 255
 
@@ -82,8 +81,8 @@ def parse_credentials(
 
     What a hashed credential leaves out is taken from `standard`. Raises InvalidInput.
     """
-    if not isinstance(value, list) or len(value) > _MOST:
-        raise refused(path, None, f"a list of at most {_MOST} credentials")
+    if not isinstance(value, list) or len(value) > MOST_CREDENTIALS:
+        raise refused(path, None, f"a list of at most {MOST_CREDENTIALS} credentials")
     read = parse_each(value, _read, path, owner, standard)
     return tuple(credential for credential in read if credential is not None)
 

@@ -42,6 +42,8 @@ class _Connector:
                 server_settings={
                     "application_name": "realmgate",
                     "synchronous_commit": "on",
+                    # Compiling a query takes longer than each of ours, whatever it estimates.
+                    "jit": "off",
                     "default_transaction_read_only": "on" if self.read_only else "off",
                     "statement_timeout": milliseconds,
                     "lock_timeout": milliseconds,

@@ -279,10 +279,11 @@ logout_notices = Table(
     Column("client", Name, primary_key=True, comment="internal id"),
     Column("user_id", Name, nullable=False),
     Column("created_at", Instant, nullable=False),
-    Column("due_at", Instant, nullable=False, index=True, comment="when it is sent next"),
+    Column("due_at", Instant, nullable=False, comment="when it is sent next"),
     Column("attempts", Integer, nullable=False, comment="begun so far"),
     _reference("client", "clients"),
     Index(None, "realm_id", "client"),
+    Index(None, "realm_id", "attempts", "due_at"),
 )
 
 mails = Table(
@@ -294,14 +295,13 @@ mails = Table(
     Column("kind", Name, nullable=False),
     Column("content", Text, nullable=False, comment="sealed; empty once it is over"),
     Column("created_at", Instant, nullable=False),
-    Column("due_at", Instant, index=True, comment="when it is sent next; null once it is over"),
+    Column("due_at", Instant, comment="when it is sent next; null once it is over"),
     Column("attempts", Integer, nullable=False, comment="begun so far"),
     Column("sent_at", Instant),
     Column("failed_at", Instant, comment="when it was given up"),
     Column("reason", Text, comment="why the last attempt failed"),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
-    Index(None, "realm_id", "due_at", "kind"),
 )
 
 webhook_deliveries = Table(
@@ -311,7 +311,7 @@ webhook_deliveries = Table(
     Column("id", Name, primary_key=True, comment="of the event"),
     Column("body", Text, nullable=False, comment="JSON"),
     Column("created_at", Instant, nullable=False),
-    Column("due_at", Instant, index=True, comment="when it is sent next; null once it is over"),
+    Column("due_at", Instant, comment="when it is sent next; null once it is over"),
     Column("attempts", Integer, nullable=False, comment="begun so far"),
     Column("failed_at", Instant, comment="when it was given up"),
     Column("reason", Text, comment="why the last attempt failed"),

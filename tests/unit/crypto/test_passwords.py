@@ -165,6 +165,7 @@ def test_accents_composed_otherwise_are_the_same_password() -> None:
 
 
 def test_longer_than_1024_characters_is_refused_and_never_computed() -> None:
+    """attacks: D12."""
     stored = keycloak("pbkdf2-sha256", 1, pbkdf2("sha256", "x" * 1025, 32, 1))
     assert not verify_password(Secret("x" * 1025), *stored)
     with pytest.raises(InvalidInput, match="1025 characters given, at most 1024"):

@@ -1,5 +1,7 @@
 """The rule that decides: the first one that matches, at a cost that more rules do not raise."""
 
+import cProfile
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,11 +66,33 @@ def test_a_rule_for_get_is_one_for_head() -> None:
     assert _found((_rule("head", "/a", methods=frozenset({"HEAD"})),), "/a", "GET") is None
 
 
+def test_a_rule_without_methods_decides_nothing() -> None:
+    rules = (_rule("none", "/a", methods=frozenset()), _rule("rest", "/*"))
+    assert _found(rules, "/a") == "rest"
+
+
 def test_an_unknown_host_has_no_site() -> None:
     table = SiteTable([Site("a", ("a.test", "b.test:8443"), ("staff",), (_rule("r", "/*"),))])
     assert table.site("b.test:8443") is table.site("a.test") is not None
     assert table.site("b.test") is None
     assert table.rule(Target("GET", "https", "b.test", "/")) is None
+
+
+def test_a_thousand_rules_cost_what_ten_do() -> None:
+    """Counted in function calls, which do not depend on the machine."""
+
+    def calls(count: int) -> int:
+        rules = (
+            *(_rule(str(n), f"/s/{n}", "/*", methods=frozenset({f"M{n}"})) for n in range(count)),
+        )
+        table = SiteTable([Site("a", ("a.test",), ("staff",), (*rules, _rule("last", "/*")))])
+        profile = cProfile.Profile()
+        found = profile.runcall(table.rule, Target("GET", "https", "a.test", "/s/7"))
+        assert found is not None
+        assert found.name == "last"
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert calls(1000) == calls(10)
 
 
 _SEGMENTS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3)

@@ -166,6 +166,7 @@ async def test_texts_of_the_realm_come_first_and_no_markup_reaches_a_mail(
     ],
 )
 async def test_an_address_names_one_recipient_or_none(received: MailServer, recipient: str) -> None:
+    """attacks: E7."""
     mail = replace(_MAIL, recipient=recipient)
     assert (await _failure(_sender(), _smtp(received), mail)).is_final
     assert received.recipients == []
@@ -200,6 +201,7 @@ async def test_a_password_is_given_over_starttls_alone(starttls: MailServer, pki
 async def test_a_server_with_an_unknown_certificate_gets_no_mail_and_no_password(
     starttls: MailServer,
 ) -> None:
+    """attacks: E7."""
     before = len(starttls.users)
     settings = {"auth": "true", "user": USER, "password": PASSWORD, "starttls": "true"}
     failure = await _failure(_sender(), _smtp(starttls, **settings))
@@ -229,6 +231,18 @@ async def test_private_addresses_are_refused_unless_the_operator_allows_them(
     failure = await _failure(_sender(AddressPolicy()), _smtp(received))
     assert "no address that is allowed" in str(failure)
     assert received.recipients == []
+
+
+async def test_a_server_that_answers_slowly_gets_the_time_of_one_mail_in_total(
+    received: MailServer,
+) -> None:
+    """attacks: E8. Each answer comes in time, the last one does not."""
+    received.pause = 0.07
+    try:
+        failure = await _failure(_sender(time=timedelta(milliseconds=500)), _smtp(received))
+    finally:
+        received.pause = 0.0
+    assert "in time" in str(failure)
 
 
 async def test_only_a_refusal_of_the_mail_itself_is_final(received: MailServer) -> None:

@@ -33,11 +33,10 @@ SAMPLE: Final = 10_000
 
 _ALONG_INDEXES: Final = """
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-    set_config('enable_sort', 'off', true), set_config('jit', 'off', true)
+    set_config('enable_sort', 'off', true)
 """
 """PostgreSQL estimates how many rows match several filters. With a wrong estimate it would scan the
-table, so the transaction may only use an index in its order. Where it must sort all the same, it
-expects high costs, and must not compile the query for them."""
+table, so the transaction may only use an index in its order."""
 _SORTED: Final = "SELECT set_config('enable_sort', 'on', true)"
 
 

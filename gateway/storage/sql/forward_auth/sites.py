@@ -1,22 +1,26 @@
 """Protected sites: one JSON document each, and a row for each host, which only one site has."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import and_, delete, or_, select
+from sqlalchemy import Text, and_, delete, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import Site
+from gateway.domain.limits.caches import cached
 from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.forward_auth import parse_site, render_site
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import realms, site_hosts, sites
 from gateway.storage.sql.transaction import Transaction, insert_into
 
+_PARSED_BYTES: Final = 16 * 1024 * 1024
+_TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
 _WITH_REALM: Final = select(
-    sites.c.realm_id, sites.c.name, sites.c.document, realms.c.name.label("realm")
+    sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
 ).join(realms)
 
 
@@ -77,7 +81,13 @@ class SqlSites:
 
 
 def _read(row: Any) -> Site:
-    return parse_site(row.document, realm=row.realm)
+    return _parsed(row.document, row.realm)
+
+
+# Every change of a realm reads its sites again, which are mostly the same.
+@cached(_PARSED_BYTES)
+def _parsed(text: str, realm: str) -> Site:
+    return parse_site(json.loads(text), realm=realm)
 
 
 def _read_or_report(row: Any) -> Site | None:

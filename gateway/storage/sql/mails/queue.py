@@ -22,14 +22,13 @@ from gateway.domain.mail import (
     limit_of,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.storage.sql.delivery_rows import DeliveryRows
+from gateway.storage.sql.delivery_rows import DeliveryRows, RowKinds
 from gateway.storage.sql.schema import change_log, mails
 from gateway.storage.sql.transaction import Transaction
 
 _OVER = {"due_at": None, "content": ""}
-_IS_KNOWN = mails.c.kind.in_([kind.value for kind in MailKind])
+KINDS = RowKinds(mails.c.kind, claimed=frozenset(MailKind), less_urgent=NOTIFICATIONS)
 """A newer gateway sends what this one does not know."""
-_IS_NOTIFICATION = mails.c.kind.in_([kind.value for kind in NOTIFICATIONS])
 _UNREADABLE = "the encryption key does not open it"
 
 
@@ -38,7 +37,7 @@ class SqlMails:
 
     def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
         self._transaction = transaction
-        self._rows = DeliveryRows(transaction, mails, _IS_KNOWN, less_urgent=_IS_NOTIFICATION)
+        self._rows = DeliveryRows(transaction, mails, KINDS)
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:

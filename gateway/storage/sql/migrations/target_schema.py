@@ -4,9 +4,18 @@ For such an option SQLAlchemy loads the dialect of its database, 3 MB for Postgr
 needs the tables only, and no dialect but its own.
 """
 
-from sqlalchemy import Index
+from typing import Any
 
-from gateway.storage.sql.schema import admin_events, groups, metadata, roles
+from sqlalchemy import Column, Index
+
+from gateway.storage.sql.schema import (
+    admin_events,
+    groups,
+    mails,
+    metadata,
+    roles,
+    webhook_deliveries,
+)
 
 Index(
     "uq_roles_of_realm",
@@ -29,5 +38,17 @@ Index(
     *(admin_events.c[name] for name in ("realm_id", "resource_path", "time", "id")),
     postgresql_ops={"resource_path": "text_pattern_ops"},
 )
+
+
+def _index_of_values(*columns: Column[Any]) -> Index:
+    """Return an index of the rows that have a value in the last of the columns."""
+    has_value = columns[-1].is_not(None)
+    return Index(None, *columns, sqlite_where=has_value, postgresql_where=has_value)
+
+
+_index_of_values(*(mails.c[name] for name in ("realm_id", "kind", "attempts", "due_at")))
+_index_of_values(*(webhook_deliveries.c[name] for name in ("realm_id", "attempts", "due_at")))
+for _over in (mails.c.sent_at, mails.c.failed_at, webhook_deliveries.c.failed_at):
+    _index_of_values(_over)
 
 target_metadata = metadata

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, literal, or_, select
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.users import UserQuery
+from gateway.domain.users import UserQuery, canonical_name
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.schema import user_attributes, users
 from gateway.storage.sql.text_search import escape, is_like
@@ -65,7 +65,7 @@ def _requirements(realm_id: str, query: UserQuery) -> Iterator[Requirement]:
     texts = (query.username, query.email, query.first_name, query.last_name)
     for name, text in zip(_SEARCHED, texts, strict=True):
         if text:
-            yield _equals(realm_id, name, text.lower()) if query.exact else _contains(name, text)
+            yield _equals(realm_id, name, text) if query.exact else _contains(name, text)
     yield from _flags(query)
     for name, value in query.attributes.items():
         yield _has_attribute(realm_id, name, value)
@@ -118,10 +118,12 @@ def _contains(name: str, text: str) -> Requirement:
 def _equals(realm_id: str, name: str, text: str) -> Requirement:
     column = users.c[name]
     if name not in ("username", "email"):
-        return Requirement(lambda columns: columns[name] == text, tuple(terms_at_start(text)))
+        lower = text.lower()
+        return Requirement(lambda columns: columns[name] == lower, tuple(terms_at_start(lower)))
+    kept = canonical_name(text)
     return Requirement(
-        lambda columns: columns[name] == text,
-        usernames=select(users.c.username).where(users.c.realm_id == realm_id, column == text),
+        lambda columns: columns[name] == kept,
+        usernames=select(users.c.username).where(users.c.realm_id == realm_id, column == kept),
         few=True,
     )
 
