@@ -12,6 +12,7 @@ pytest_plugins: list[str] = [
     "tests.support.made_realms",
     "tests.support.scoped_realm",
     "tests.support.nginx",
+    "tests.support.protected_sites",
     "tests.support.signing_keys",
     "tests.support.postgres",
     "tests.support.redis_server",

@@ -19,6 +19,7 @@ from gateway.bootstrap.accounts import (
 )
 from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
+from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
 from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
@@ -28,6 +29,7 @@ from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
+from gateway.http.admin.forward_auth import forward_auth_operations
 from gateway.http.admin.groups import group_operations
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.realms import realm_operations
@@ -76,6 +78,7 @@ def admin_operations(
         *registration_operations(registration_use_cases(services, tokens)),
         *component_operations(every_component, key_metadata(services)),
         *flow_operations(flows),
+        *forward_auth_operations(forward_auth_use_cases(services)),
         *event_operations(event_use_cases(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),

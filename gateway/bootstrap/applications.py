@@ -21,6 +21,7 @@ from gateway.bootstrap.account_console import account_handlers, account_use_case
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
+from gateway.bootstrap.forward_auth.decisions import service_tokens, site_decisions
 from gateway.bootstrap.health import health_checks, read_gauges
 from gateway.bootstrap.pages import sign_in_pages
 from gateway.bootstrap.protocol import (
@@ -80,6 +81,8 @@ def build_applications(
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
     certificates = read_client_certificates(settings)
+    if services.rules_file is not None:
+        services.rules_file.load()
     log: FilteringBoundLogger = structlog.get_logger()
     metrics = PrometheusMetrics(GRANTS)
     context = _realm_context(settings, services, certificates, metrics, log)
@@ -93,6 +96,8 @@ def build_applications(
         metrics=metrics,
         tracer=find_tracer(settings),
         log=log,
+        decisions=site_decisions(services, context.certificates, context.issuer),
+        service_tokens=service_tokens(services, context),
     )
     management = build_management_application(
         lifecycle,

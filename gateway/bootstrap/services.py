@@ -25,6 +25,7 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
+from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
@@ -44,6 +45,7 @@ from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeSt
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
+from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.secrets import Secret
@@ -57,6 +59,7 @@ from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
+from gateway.storage.current_sites import CurrentSites
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.realm_texts import RealmTextCache
@@ -71,6 +74,8 @@ from gateway.storage.redis.private_server import PrivateRedis
 from gateway.storage.redis.pushed_requests import RedisPushedRequests
 from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
+from gateway.storage.redis.site_sessions import RedisSiteSessions
+from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
@@ -103,6 +108,7 @@ class Services:
     one_time_marks: OneTimeMarks
     pushed_requests: PushedRequestStore
     rate_limiter: RateLimiter
+    site_sessions: SiteSessions
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
@@ -110,6 +116,9 @@ class Services:
     events: EventJournal
     listeners: EventListeners
     mail: MailSender
+    rules_file: RulesFile | None
+    """None where the settings name none."""
+    sites: CurrentSites
 
 
 def preload(settings: Settings) -> None:
@@ -124,6 +133,12 @@ def preload(settings: Settings) -> None:
 def redis_url(settings: Settings) -> Secret:
     """Return the configured server's URL, or that of the private one."""
     return settings.redis_url or PrivateRedis(settings.state_dir).url
+
+
+def rules_file(settings: Settings) -> RulesFile | None:
+    """Return the rules file of the settings, which is not read yet."""
+    path = settings.guard_file
+    return None if path is None else RulesFile(WatchedFile(path), str(path))
 
 
 def open_http_client(settings: Settings) -> GuardedHttpClient:
@@ -162,6 +177,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         http_client = open_http_client(settings)
         documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
+        file = rules_file(settings)
         texts = RealmTextCache(database, clock, invalidation, settings.cache_age)
         yield Services(
             clock=clock,
@@ -185,6 +201,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             one_time_marks=RedisOneTimeMarks(redis),
             pushed_requests=RedisPushedRequests(redis),
             rate_limiter=RedisRateLimiter(redis),
+            site_sessions=RedisSiteSessions(redis),
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
@@ -192,4 +209,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             events=events,
             listeners=listeners,
             mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
+            rules_file=file,
+            sites=CurrentSites(
+                database, clock, invalidation, follower.read, file, settings.cache_age
+            ),
         )

@@ -30,6 +30,10 @@ COMMANDS = {
         "List events that wait for webhooks, and send them again.",
     ),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
+    "guard": (
+        "gateway.cli.guard:guard",
+        "List, change, check and explain the sites that are protected.",
+    ),
     "certs": ("gateway.cli.certs:certs", "Issue, show and revoke certificates for development."),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
     "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Acting,
     )
     from gateway.admin.clients import ClientUseCases
+    from gateway.admin.forward_auth import SiteAdministration
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.keys import RealmKeys
     from gateway.admin.mail import UserMails
@@ -112,6 +113,14 @@ class LocalOperator:
         from gateway.bootstrap.accounts import session_use_cases
 
         return session_use_cases(self.services)
+
+    @property
+    def sites(self) -> "SiteAdministration":
+        from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
+
+        if self.services.rules_file is not None:
+            self.services.rules_file.load()
+        return forward_auth_use_cases(self.services).sites
 
     @property
     def users(self) -> "UserUseCases":

@@ -10,8 +10,11 @@ from structlog.typing import FilteringBoundLogger
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.forward_auth.decisions import Decisions
+from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
+from gateway.http.forward_auth.endpoint import DecisionEndpoint
 from gateway.http.lifespan import complete_lifespan
 from gateway.http.middleware.edge import EdgeMiddleware
 from gateway.http.middleware.paths import PlainPath, PrintablePath
@@ -29,13 +32,16 @@ def build_http_application(
     metrics: Metrics,
     tracer: Tracer,
     log: FilteringBoundLogger,
+    decisions: Decisions,
+    service_tokens: ServiceTokens,
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
     printable = PrintablePath(PlainPath(router), _unmatched)
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
-    return RequestLog(UnreadBody(with_headers), log, metrics, tracer)
+    with_decisions = DecisionEndpoint(with_headers, edge, decisions, service_tokens, log)
+    return RequestLog(UnreadBody(with_decisions), log, metrics, tracer)
 
 
 async def _unmatched(scope: Scope, receive: Receive, send: Send) -> None:

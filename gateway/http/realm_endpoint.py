@@ -48,11 +48,11 @@ class RealmContext:
 
     def issuer(self, realm_name: str) -> str:
         """Return the realm's issuer, from the configured URL."""
-        return _realm_url(self.public_url, realm_name)
+        return realm_url(self.public_url, realm_name)
 
     def mtls_issuer(self, realm_name: str) -> str | None:
         """Return the realm's address on the listener for client certificates."""
-        return _realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
+        return realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
 
     def request(
         self,
@@ -80,7 +80,8 @@ class RealmContext:
         )
 
 
-def _realm_url(base: str, realm_name: str) -> str:
+def realm_url(base: str, realm_name: str) -> str:
+    """Return the address of a realm below a public URL of the gateway."""
     return f"{base}/realms/{quote(realm_name, safe='')}"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
 from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
+from gateway.representations.forward_auth import RULE_FIELDS, SITE_FIELDS, Members, RuleList
 from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.shapes import (
@@ -33,6 +34,7 @@ _TABLES: Final[Mapping[str, FieldTable]] = {
     "ClientScopeRepresentation": CLIENT_SCOPE_TABLE,
     "ProtocolMapperRepresentation": MAPPER_TABLE,
     "RealmRepresentation": REALM_TABLE,
+    "SiteRepresentation": SITE_FIELDS,
     "UserRepresentation": USER_TABLE,
 }
 
@@ -62,6 +64,12 @@ def _text(shape: Text) -> Schema:
     return {"type": "string", "minLength": shape.least, "maxLength": shape.most}
 
 
+def _members(shape: Members) -> Schema:
+    # Their texts have rules of their own; a choice has words.
+    item = _of_shape(shape.item) or {"type": "string"}
+    return {"type": "array", "items": item, "minItems": 1, "maxItems": shape.most}
+
+
 def _map(_: Any) -> Schema:
     return {"type": "object", "additionalProperties": {"type": "string"}}
 
@@ -76,6 +84,8 @@ _SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     TextList: lambda shape: {"type": "array", "items": _of_shape(shape.item)},
     TextMap: _map,
     ClientAttributes: _map,
+    Members: _members,
+    RuleList: lambda _: {"type": "array", "items": _of_table(RULE_FIELDS)},
     VerbatimList: lambda _: {"type": "array"},
     VerbatimObject: lambda _: {"type": "object"},
 }

@@ -82,6 +82,8 @@ class Settings:
     """PEM bundle of the authorities whose client certificates are trusted."""
     client_crl_file: ExistingFile | None = None
     """PEM revocation lists of these authorities; required with the bundle."""
+    guard_file: ExistingFile | None = None
+    """TOML file with sites that forward authentication protects, beside those of realms."""
     fetch_networks: Networks = ()
     """Private addresses or networks that URLs of clients may lead to, beside public addresses."""
     fetch_ca_file: ExistingFile | None = None

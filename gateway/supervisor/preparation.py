@@ -36,6 +36,8 @@ async def _prepare(settings: Settings) -> None:
     log = structlog.get_logger()
     async with open_services(settings) as services:
         read_client_certificates(settings)
+        if services.rules_file is not None:
+            services.rules_file.load()
         find_tracer(settings)
         check_themes(settings.themes)
         load_mail_themes(settings.themes)

@@ -7,6 +7,7 @@ for a moment; then the worker stops listening and finishes what is running.
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -15,9 +16,10 @@ import uvloop
 
 from gateway.bootstrap.applications import build_applications
 from gateway.bootstrap.mail_delivery import mail_delivery, webhook_deliveries
-from gateway.bootstrap.services import open_services
+from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
+from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
@@ -64,8 +66,10 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
                     services.clock,
                 )
             ),
+            group.create_task(return_free_memory()),
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
+            *_watching(services, group),
             group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
             group.create_task(run_deliveries(mail_delivery(services), MAILS)),
             group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
@@ -79,6 +83,11 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         ended.set()
         for task in endless:
             task.cancel()
+
+
+def _watching(services: Services, group: asyncio.TaskGroup) -> Iterator[asyncio.Task[None]]:
+    if services.rules_file is not None:
+        yield group.create_task(services.rules_file.watch())
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

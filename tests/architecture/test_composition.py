@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = ("gateway.accounts", "gateway.admin", "gateway.authentication", "gateway.protocol")
+RULES = (
+    "gateway.accounts",
+    "gateway.admin",
+    "gateway.authentication",
+    "gateway.forward_auth",
+    "gateway.protocol",
+)
 CALLERS = ("gateway/http", "gateway/cli", "gateway/supervisor")
 
 

@@ -31,6 +31,7 @@ from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.forward_auth.dialects import DIALECTS
 from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
@@ -312,6 +313,15 @@ REGISTRIES = {
         LOOKUPS,
         {"nginx": _CERTIFICATE},
         frozenset({"lookup"}),
+    ),
+    "forward-auth dialects": Registry(
+        "gateway.http.forward_auth.dialects",
+        {dialect.name: dialect for dialect in DIALECTS},
+        dict.fromkeys(
+            ("nginx", "traefik", "caddy", "haproxy", "envoy"),
+            "tests/http/test_decision_endpoint.py::test_every_dialect_gets_the_same_decisions",
+        ),
+        frozenset({"dialect", "forwarded"}),
     ),
 }
 

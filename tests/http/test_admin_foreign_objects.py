@@ -101,6 +101,7 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
                 "group_id": realm.get("group-by-path/crew")["id"],
                 "role_id": realm.get(f"roles/role-of-{name}")["id"],
                 "role_name": f"role-of-{name}",
+                "site": _site(realm),
                 "session_id": realm.sign_in("alice")["session_state"],
                 "user_id": user,
             },
@@ -110,6 +111,11 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
 def _initial_access(realm: AdministeredRealm) -> str:
     made = realm.ask("POST", "clients-initial-access", {"count": 1})
     return str(made.json()["id"])
+
+
+def _site(realm: AdministeredRealm) -> str:
+    name = f"site-of-{realm.name}"
+    return realm.change("POST", "guard/sites", {"name": name, "hosts": [f"{name}.example.test"]})
 
 
 def _of_scopes(realm: AdministeredRealm) -> dict[str, str]:

@@ -24,6 +24,7 @@ from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.clients import render_client
 from gateway.representations.component_files import render_components
 from gateway.representations.flows import actions_in, configs_in, flows_in
+from gateway.representations.forward_auth import render_site
 from gateway.representations.groups import render_groups
 from gateway.representations.keys import key_component
 from gateway.representations.realms import default_role as render_default_role
@@ -71,6 +72,7 @@ class RealmDocument:
             "clients": await self.clients(),
             **await self.components(),
             **await self.sign_in(),
+            **await self.sites(),
         }
 
     def settings(self) -> dict[str, Any]:
@@ -177,6 +179,11 @@ class RealmDocument:
         )
         stored_only = written if whole or flows or configs or actions else {}
         return stored_only | ({"localizationTexts": texts} if whole or texts else {})
+
+    async def sites(self) -> dict[str, Any]:
+        """Return the protected sites of the realm, where it has any."""
+        found = await self._stores.sites.list(self._realm.id)
+        return {"guardSites": [render_site(site) for site in found]} if found else {}
 
     async def users(
         self, *, service_accounts_only: bool = False

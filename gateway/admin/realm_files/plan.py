@@ -23,6 +23,7 @@ from gateway.admin.clients import (
     read_clients,
 )
 from gateway.admin.flows import check_overrides, store_sign_in
+from gateway.admin.forward_auth import read_sites, store_sites
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ensure_keys, signing_algorithms
 from gateway.admin.realm_files.component_import import store_keys, store_policies
@@ -41,6 +42,7 @@ from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
+from gateway.domain.forward_auth import Site
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.passwords import PasswordMaker
@@ -104,6 +106,7 @@ class RealmPlan:
     profile: StoredProfile | None
     sign_in: SignInInput
     components: ComponentsInput
+    sites: tuple[Site, ...]
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -179,6 +182,7 @@ class RealmPlanner:
         new = plan.before is None
         new_keys = await store_keys(stores, realm, plan.components, self.keys, self.clock, new=new)
         new_keys |= await ensure_keys(stores, realm, algorithms, self.keys, self.clock)
+        new_sites = await store_sites(stores, realm, plan.sites)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
@@ -197,7 +201,7 @@ class RealmPlanner:
         users = await self._users(stores, plan, indexes)
         beyond_clients = (
             realm != plan.before
-            or any((new_keys, new_sign_in, new_scopes, roles.changed, groups.changed))
+            or any((new_keys, new_sites, new_sign_in, new_scopes, roles.changed, groups.changed))
             or users > 0
         )
         topics: tuple[str, ...] = (realm_topic(realm.id),)
@@ -287,6 +291,7 @@ def _read_parts(
         profile=attempt(errors, None, parse_profile_component, document, path),
         sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
         components=attempt(errors, ComponentsInput(), parse_components, document, path),
+        sites=attempt(errors, (), read_sites, document, realm.name, path),
     )
 
 

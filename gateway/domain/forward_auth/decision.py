@@ -24,8 +24,6 @@ class Reason(StrEnum):
     """The token is bound to another certificate than the caller's."""
     TOKEN_NOT_BOUND = "token_not_bound"  # noqa: S105 - a reason
     UNTRUSTED_CERTIFICATE = "untrusted_certificate"
-    UNKNOWN_CERTIFICATE = "unknown_certificate"
-    """No user and no client of the realm has it."""
     REALM_NOT_ALLOWED = "realm_not_allowed"
     """The credential is of a realm that the site does not name."""
     MISSING_REALM_ROLE = "missing_realm_role"

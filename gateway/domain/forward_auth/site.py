@@ -35,7 +35,7 @@ class PathPattern:
     text: str
 
     def __post_init__(self) -> None:
-        path = self.path or "/"
+        path = "/" if self.text == _BELOW else self.path
         if len(self.text) > LONGEST_URI:
             raise ValueError(f"a path of at most {LONGEST_URI} characters")
         if "*" in path or (self.covers_below and self.path.endswith("/")):
@@ -90,11 +90,12 @@ class Rule:
     accepts: frozenset[Credential] = EVERY_CREDENTIAL
     bound_only: bool = False
 
-    def matches_method(self, method: str) -> bool:
-        """Tell whether the rule decides requests of this method."""
-        if self.methods is None or method in self.methods:
-            return True
-        return method == "HEAD" and "GET" in self.methods
+    @property
+    def decided_methods(self) -> frozenset[str] | None:
+        """The methods of the requests that it decides, None for every method."""
+        if self.methods is None or "GET" not in self.methods:
+            return self.methods
+        return self.methods | {"HEAD"}
 
 
 @dataclass(frozen=True, slots=True)

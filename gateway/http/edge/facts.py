@@ -40,11 +40,12 @@ class EdgeRefusal(Exception):
 class EdgeFacts:
     """What the proxy reports about one request, or the connection itself without a proxy.
 
-    `secure` is TLS between client and proxy. `forged_certificate`: a certificate header was ignored
-    because the peer is not our proxy. `ignored`: why headers of a proxy were ignored, None where
-    there were none.
+    `from_proxy` says that the peer is our proxy, `secure` is TLS between client and proxy.
+    `forged_certificate`: a certificate header was ignored because the peer is not our proxy.
+    `ignored`: why headers of a proxy were ignored, None where there were none.
     """
 
+    from_proxy: bool
     remote_address: str
     secure: bool
     certificate: CertificateEvidence | None
@@ -79,6 +80,7 @@ class Edge:
         if headers.ambiguous is not None:
             raise EdgeRefusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
         return EdgeFacts(
+            from_proxy=True,
             remote_address=_forwarded_for(headers, client),
             secure=headers.values.get(FORWARDED_PROTO) == b"https",
             certificate=self._certificate(headers),
@@ -94,6 +96,7 @@ class Edge:
         if not self._proxy_headers.isdisjoint(headers.values):
             ignored = self._trust.reason_for_distrust(client, headers.values.get(PROXY_SECRET))
         return EdgeFacts(
+            from_proxy=False,
             remote_address=client[0] if client else _NOWHERE,
             secure=scope["scheme"] == "https",
             certificate=None,

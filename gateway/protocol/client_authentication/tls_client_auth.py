@@ -33,17 +33,22 @@ class TlsClientAuth(ClientAuthenticationMethod):
         certificate = request.certificate
         if certificate is None:
             raise _refused("no client certificate was presented")
-        leaf = certificate.leaf
         request.event.details |= certificate_details(certificate)
-        if not certificate.identifies:
-            raise _refused(f"the client certificate is not trusted: {certificate.reason}")
-        registered = client.certificate_authentication
-        if not registered.subject:
-            raise _refused("no certificate subject is registered for the client")
-        if not _subject_matches(leaf.subject, registered.subject, regex=registered.is_pattern):
-            raise _refused("the certificate's subject is not the one registered for the client")
-        if registered.authority and not _leads_to(certificate, registered.authority):
-            raise _refused("no authority of the certificate is the one registered for the client")
+        require_registered_certificate(client, certificate)
+
+
+def require_registered_certificate(client: Client, certificate: ClientCertificate) -> None:
+    """Raise ClientAuthenticationFailed for a certificate that does not authenticate the client."""
+    if not certificate.identifies:
+        raise _refused(f"the client certificate is not trusted: {certificate.reason}")
+    registered = client.certificate_authentication
+    if not registered.subject:
+        raise _refused("no certificate subject is registered for the client")
+    subject = certificate.leaf.subject
+    if not _subject_matches(subject, registered.subject, regex=registered.is_pattern):
+        raise _refused("the certificate's subject is not the one registered for the client")
+    if registered.authority and not _leads_to(certificate, registered.authority):
+        raise _refused("no authority of the certificate is the one registered for the client")
 
 
 def _leads_to(certificate: ClientCertificate, expected: str) -> bool:

@@ -159,6 +159,13 @@ _PROFILE: Final = _fields(
     ),
     groups=_fields("name displayHeader displayDescription", annotations=_named()),
 )
+_SITE: Final = _fields(
+    "name hosts client audience cookieDomain",
+    rules=_fields(
+        "name paths methods anonymous realmRoles clientRoles scopes groups clients certificates"
+        " accepts boundOnly"
+    ),
+)
 _COMPONENT: Final = _fields(
     "id name providerId providerType parentId subType",
     config=_named(
@@ -207,6 +214,7 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
     ),
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
+    ResourceType.CUSTOM: _SITE,
     **{
         resource: node
         for node, resources in (

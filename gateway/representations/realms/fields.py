@@ -248,7 +248,13 @@ IMPORTED: Final = frozenset(
     {
         *("authenticationFlows", "authenticatorConfig", "clientScopeMappings", "clientScopes"),
         *("clients", "defaultDefaultClientScopes", "defaultGroups"),
-        *("defaultOptionalClientScopes", "groups", "localizationTexts", "requiredActions"),
+        *(
+            "defaultOptionalClientScopes",
+            "groups",
+            "guardSites",
+            "localizationTexts",
+            "requiredActions",
+        ),
         *("roles", "scopeMappings", "users"),
     }
 )
@@ -277,7 +283,7 @@ RESOURCES: Final[Mapping[str, Shape]] = {
         (
             *("authenticationFlows", "authenticatorConfig", "clientScopes", "clients"),
             *("defaultDefaultClientScopes", "defaultOptionalClientScopes", "groups"),
-            *("requiredActions", "scopeMappings", "users"),
+            *("guardSites", "requiredActions", "scopeMappings", "users"),
         ),
         VerbatimList(),
     ),

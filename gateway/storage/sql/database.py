@@ -19,6 +19,7 @@ from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.consents import SqlConsents
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
+from gateway.storage.sql.forward_auth import SqlSites
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
 from gateway.storage.sql.limits import Engines, Limits
@@ -113,6 +114,7 @@ class SqlDatabase:
             webhooks=SqlWebhooks(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
+            sites=SqlSites(transaction),
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),

@@ -24,6 +24,7 @@ from gateway.domain.ports.storage.role_catalogue import (
     RoleRepository,
     RoleScopeRepository,
 )
+from gateway.domain.ports.storage.sites import SiteRepository
 from gateway.domain.ports.storage.tokens import (
     OfflineSessionRepository,
     RefreshTokenRepository,
@@ -59,6 +60,7 @@ class Stores:
     admin_events: AdminEventRepository
     user_events: UserEventRepository
     revocations: RevocationRepository
+    sites: SiteRepository
     change_log: ChangeLog
 
 

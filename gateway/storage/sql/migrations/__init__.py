@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0013"
+HEAD = "0014"
 """The schema this version of the program works with."""

@@ -1,0 +1,87 @@
+"""Listing, creating, changing and removing the protected sites of a realm.
+
+A host belongs to one site: of one realm, or of the rules file, which administrators do not change.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from gateway.admin.access import Acting, InvalidRequest, existing
+from gateway.admin.changes import Change, Changes
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.forward_auth import Site
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.representations.forward_auth import MOST_SITES, parse_site, render_site
+
+_NOT_FOUND: Final = "Site not found"
+
+
+class SiteAdministration:
+    """The use cases. All raise StoreUnavailable; `file_sites` returns those of the rules file."""
+
+    def __init__(
+        self, database: Database, changes: Changes, file_sites: Callable[[], Sequence[Site]]
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._file_sites = file_sites
+
+    async def list(self, realm: Realm) -> list[dict[str, Any]]:
+        """Return the sites of the realm by name."""
+        async with self._database.read() as stores:
+            return [render_site(site) for site in await stores.sites.list(realm.id)]
+
+    async def one(self, realm: Realm, name: str) -> dict[str, Any]:
+        """Return the site; raises NotFound."""
+        async with self._database.read() as stores:
+            return render_site(existing(await stores.sites.find(realm.id, name), _NOT_FOUND))
+
+    async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
+        """Add a site and return its name; raises InvalidInput, InvalidRequest, AlreadyExists."""
+        async with self._changes.begin(acting, alone=True) as change:
+            site = parse_site(document, realm=change.realm.name)
+            names = {known.name for known in await change.stores.sites.list(change.realm.id)}
+            if site.name in names:
+                raise AlreadyExists(f"Site {site.name} already exists")
+            if len(names) >= MOST_SITES:
+                raise InvalidRequest(f"A realm has at most {MOST_SITES} sites")
+            await self._store(change, site, OperationType.CREATE)
+        return site.name
+
+    async def replace(self, acting: Acting, name: str, document: Mapping[str, Any]) -> None:
+        """Replace a site, which keeps its name.
+
+        Raises NotFound, InvalidInput, InvalidRequest, AlreadyExists and PreconditionFailed.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            before = existing(await change.stores.sites.find(change.realm.id, name), _NOT_FOUND)
+            change.require_match(render_site(before))
+            site = parse_site({"name": name, **document}, realm=change.realm.name)
+            if site.name != name:
+                raise InvalidRequest("The name of a site cannot be changed")
+            await self._store(change, site, OperationType.UPDATE)
+
+    async def remove(self, acting: Acting, name: str) -> None:
+        """Remove a site: its hosts are refused then. Raises NotFound and PreconditionFailed."""
+        async with self._changes.begin(acting, alone=True) as change:
+            site = existing(await change.stores.sites.find(change.realm.id, name), _NOT_FOUND)
+            change.require_match(render_site(site))
+            await change.stores.sites.remove(change.realm.id, name)
+            _record(change, OperationType.DELETE, site)
+
+    async def _store(self, change: Change, site: Site, operation: OperationType) -> None:
+        reserved = {host for known in self._file_sites() for host in known.hosts}
+        for host in site.hosts:
+            if host in reserved:
+                raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
+        await change.stores.sites.put(change.realm.id, site)
+        _record(change, operation, site)
+
+
+def _record(change: Change, operation: OperationType, site: Site) -> None:
+    path = f"guard/sites/{site.name}"
+    change.record(operation, ResourceType.CUSTOM, path, render_site(site))
+    change.invalidate(realm_topic(change.realm.id))

@@ -1,0 +1,1 @@
+"""Builds forward authentication: its sites and its decisions."""

@@ -1,0 +1,47 @@
+"""Builds what decides about requests to protected sites."""
+
+from collections.abc import Callable
+
+from gateway.bootstrap.services import Services
+from gateway.certificates import CertificateTrust
+from gateway.forward_auth.credentials.bearer_token import BearerTokens
+from gateway.forward_auth.credentials.client_certificate import ClientCertificates
+from gateway.forward_auth.credentials.session_cookie import SessionCookies
+from gateway.forward_auth.decisions import Decisions
+from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.service_tokens import ServiceTokens
+from gateway.http.realm_endpoint import RealmContext
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import AccessTokens
+
+
+def site_decisions(
+    services: Services, certificates: CertificateTrust, issuer: Callable[[str], str]
+) -> Decisions:
+    """Return the decisions about every protected site; `issuer` is that of a realm's name."""
+    sessions = Sessions(services.online_sessions, services.database)
+    accounts = live_accounts(services, certificates)
+    tokens = AccessTokens(services.directory, services.database, sessions)
+    return Decisions(
+        services.sites,
+        BearerTokens(accounts, tokens, issuer),
+        SessionCookies(accounts, services.site_sessions, sessions),
+        ClientCertificates(accounts),
+        services.clock,
+    )
+
+
+def live_accounts(services: Services, certificates: CertificateTrust) -> LiveAccounts:
+    """Return what finds realms and users as they are now."""
+    return LiveAccounts(
+        services.directory,
+        services.revocations,
+        services.login_failures,
+        certificates,
+        services.clock,
+    )
+
+
+def service_tokens(services: Services, context: RealmContext) -> ServiceTokens:
+    """Return what signs tokens for protected services."""
+    return ServiceTokens(services.directory, context.issuer, services.clock)

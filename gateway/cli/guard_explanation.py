@@ -1,0 +1,196 @@
+"""`realmgate guard explain`: the site and the rule that decide about a request, and why.
+
+The command evaluates the request as a gateway would, with the same settings and stores. It asserts
+nothing to a service. Exit codes: 0 allowed, 1 refused, 2 usage or bad input, 3 unreachable.
+"""
+
+import re
+import ssl
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from gateway.cli.administration import LocalOperator, administer, echo_document, output_option
+from gateway.cli.installation import installed_settings
+from gateway.cli.output import show_rows
+from gateway.cli.secret_input import read_secret
+
+if TYPE_CHECKING:
+    from gateway.bootstrap.forward_auth.explanations import Explanations
+    from gateway.domain.certificates import CertificateEvidence
+    from gateway.domain.forward_auth import Decision, Identity, OriginalRequest, Site
+    from gateway.domain.ports.certificates import CertificateParser
+
+_URL: Final = re.compile(r"(?P<scheme>https?)://(?P<host>[^/?#]+)(?P<uri>.*)", re.DOTALL)
+_PEM: Final = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_LARGEST: Final = 1024 * 1024
+_STATUSES: Final = {"Allowed": 200, "Unauthenticated": 401, "Forbidden": 403}
+_LOCAL: Final = "127.0.0.1"
+
+
+@click.command(short_help="Explain the decision about a request.")
+@click.argument("method")
+@click.argument("url")
+@click.option(
+    "--token",
+    metavar="FILE",
+    type=click.File(encoding="utf-8"),
+    help="File with the bearer token, - for standard input.",
+)
+@click.option(
+    "--cert",
+    metavar="FILE",
+    type=click.File(encoding="ascii"),
+    help="PEM file with the caller's certificate, as if the proxy had verified it.",
+)
+@click.option("--user", metavar="NAME", help="Evaluate the rules with the roles this user has now.")
+@click.option("--realm", metavar="NAME", help="Realm of the user, if not the site's first one.")
+@output_option
+@click.pass_context
+def explain(
+    context: click.Context,
+    /,
+    method: str,
+    url: str,
+    *,
+    token: Any,
+    cert: Any,
+    user: str | None,
+    realm: str | None,
+    output: str,
+) -> None:
+    """Explain which site and rule decide about the request METHOD URL, and why."""
+    if user is not None and (token is not None or cert is not None):
+        raise click.UsageError("Give either --user, or --token and --cert.")
+    if realm is not None and user is None:
+        raise click.UsageError("--realm is the realm of --user.")
+    original = _original(method, url)
+    bearer = None if token is None else read_secret(token, "Token", "--token").strip()
+    pem = None if cert is None else _certificates(cert)
+
+    async def work(operator: LocalOperator) -> dict[str, Any]:
+        from gateway.bootstrap.forward_auth.explanations import explanations
+
+        services = operator.services
+        made = explanations(installed_settings(), services)
+        if user is not None:
+            decision = await made.users.explain(original, user, realm)
+        else:
+            decision = await _decide(made, original, bearer, pem)
+        of_file = () if services.rules_file is None else services.rules_file.sites
+        return _document(decision, of_file)
+
+    document = administer(work)
+    if output == "json":
+        echo_document(document)
+    else:
+        show_rows(_lines(document))
+    context.exit(0 if document["decision"] == "allowed" else 1)
+
+
+def _original(method: str, url: str) -> "OriginalRequest":
+    from gateway.domain.forward_auth import OriginalRequest
+
+    match = _URL.fullmatch(url)
+    if match is None:
+        raise click.BadParameter("an http or https URL is expected", param_hint="URL")
+    uri = match["uri"]
+    # A client sends at least a slash; anything else stays as it was given.
+    return OriginalRequest(
+        method, match["scheme"], match["host"], uri if uri.startswith("/") else f"/{uri}"
+    )
+
+
+def _certificates(file: Any) -> list[bytes]:
+    try:
+        found = [ssl.PEM_cert_to_DER_cert(each) for each in _PEM.findall(file.read(_LARGEST))]
+    except ValueError:  # no ASCII, or no base64
+        found = []
+    if not found:
+        raise click.BadParameter("it contains no PEM certificate", param_hint="--cert")
+    return found
+
+
+async def _decide(
+    made: "Explanations",
+    original: "OriginalRequest",
+    bearer: str | None,
+    certificates: list[bytes] | None,
+) -> "Decision":
+    from gateway.forward_auth.evidence import Evidence
+
+    evidence = Evidence(
+        remote_address=_LOCAL,
+        secure=original.scheme == "https",
+        authorization=None if bearer is None else f"Bearer {bearer}",
+        certificate=certificates and _presented(made.certificates, certificates),
+    )
+    return await made.decisions.decide(original, evidence)
+
+
+def _presented(parser: "CertificateParser", certificates: list[bytes]) -> "CertificateEvidence":
+    from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
+    from gateway.domain.ports.certificates import MalformedCertificate
+
+    leaf, *chain = certificates
+    try:
+        parsed = parser.parse(leaf)
+    except MalformedCertificate as error:
+        raise click.BadParameter(str(error), param_hint="--cert") from error
+    return CertificateEvidence(parsed, ProxyVerdict.VERIFIED, "command line", chain=tuple(chain))
+
+
+def _document(decision: "Decision", of_file: tuple["Site", ...]) -> dict[str, Any]:
+    from gateway.domain.forward_auth import Allowed
+
+    kind, site = type(decision).__name__, decision.site
+    refusal = None if isinstance(decision, Allowed) else decision
+    identity = getattr(decision, "identity", None)
+    return {
+        "decision": kind.lower(),
+        "status": _STATUSES[kind],
+        "site": None if site is None else site.name,
+        "source": None if site is None else ("rules file" if site in of_file else "realm"),
+        "realms": [] if site is None else list(site.realms),
+        "rule": None if decision.rule is None else decision.rule.name,
+        "reason": None if refusal is None else refusal.reason.value,
+        "explanation": decision.explanation,
+        "caller": None if identity is None else _caller(identity),
+    }
+
+
+def _caller(identity: "Identity") -> dict[str, Any]:
+    return {
+        "realm": identity.realm,
+        "credential": identity.kind.value,
+        "subject": identity.subject,
+        "username": identity.username,
+        "client": identity.client_id,
+        "realmRoles": sorted(identity.realm_roles),
+        "clientRoles": sorted(identity.client_roles),
+        "groups": list(identity.groups),
+        "scopes": sorted(identity.scopes),
+        "thumbprint": identity.thumbprint,
+    }
+
+
+def _lines(document: dict[str, Any]) -> list[tuple[str, str]]:
+    found = [("decision", f"{document['decision']} ({document['status']})")]
+    if document["site"] is not None:
+        found.append(("site", f"{document['site']} ({document['source']})"))
+    found += [(name, document[name]) for name in ("rule", "reason") if document[name] is not None]
+    found.append(("why", document["explanation"]))
+    caller = document["caller"]
+    if caller is not None:
+        name = caller["username"] or caller["subject"]
+        found.append(("caller", f"{name} of {caller['realm']}, by {caller['credential']}"))
+        found += [(label, ", ".join(caller[member])) for label, member in _RIGHTS if caller[member]]
+    return found
+
+
+_RIGHTS: Final = (
+    ("realm roles", "realmRoles"),
+    ("client roles", "clientRoles"),
+    ("groups", "groups"),
+    ("scopes", "scopes"),
+)

@@ -1,0 +1,32 @@
+"""Protected sites of realms."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from gateway.domain.forward_auth import Site
+
+
+class SiteRepository(Protocol):
+    """The sites that realms have themselves, by name; a host belongs to one site of one realm."""
+
+    async def all(self) -> Mapping[str, tuple[Site, ...]]:
+        """Return the sites of every realm that has any, by the realm's id.
+
+        Left out is a site that this version cannot read, which a later one may have stored: its
+        hosts are then unknown, so that all requests for them are refused.
+        """
+
+    async def list(self, realm_id: str) -> tuple[Site, ...]:
+        """Return the sites of a realm by name, without those that this version cannot read."""
+
+    async def find(self, realm_id: str, name: str) -> Site | None:
+        """Return the site; raises InvalidInput where this version cannot read it."""
+
+    async def put(self, realm_id: str, site: Site) -> None:
+        """Store the site under its name, replacing the one there.
+
+        Raises AlreadyExists where a host belongs to another site.
+        """
+
+    async def remove(self, realm_id: str, name: str) -> bool:
+        """Remove the site; return whether it existed."""

@@ -1,0 +1,1 @@
+"""Decisions about requests to protected sites: rules over plain values, without a framework."""

@@ -1,0 +1,1 @@
+"""The credentials of callers, a file each: from evidence to an identity, or a refusal."""

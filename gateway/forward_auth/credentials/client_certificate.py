@@ -1,0 +1,108 @@
+"""Client certificates without a token: the names of a certificate that a realm trusts.
+
+Without a client in the rule the identity is the certificate itself: it has names and no roles. A
+rule that names clients gets the service account of the client that the certificate's subject is
+registered for. Spec: RFC 8705 §2.1; attacks: A6 to A10
+"""
+
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
+from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.forward_auth.credentials.rights import current_rights
+from gateway.forward_auth.evidence import Evidence
+from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.refusal import CredentialRefused
+from gateway.protocol.client_authentication.tls_client_auth import (
+    TlsClientAuth,
+    require_registered_certificate,
+)
+from gateway.protocol.errors import ClientAuthenticationFailed
+
+
+class ClientCertificates:
+    """Identifies the holder of a certificate."""
+
+    def __init__(self, accounts: LiveAccounts) -> None:
+        self._accounts = accounts
+
+    async def identify(self, site: Site, rule: Rule, evidence: Evidence) -> Identity:
+        """Return the identity in the first of the site's realms that trusts the certificate.
+
+        Raises CredentialRefused or StoreUnavailable.
+        """
+        refusal = CredentialRefused(Reason.UNTRUSTED_CERTIFICATE, "no realm of the site exists")
+        for name in site.realms:
+            realm = await self._accounts.realm(name)
+            if realm is None:
+                continue
+            try:
+                self._accounts.require_open(realm.realm, evidence)
+                certificate = self._trusted(realm, evidence)
+            except CredentialRefused as error:
+                refusal = error
+                continue
+            return await self._identity(realm, rule, certificate)
+        raise refusal
+
+    def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
+        certificate = self._accounts.certificate(evidence, realm.realm)
+        if certificate is None or not certificate.identifies:
+            why = "there is none" if certificate is None else certificate.reason
+            raise CredentialRefused(
+                Reason.UNTRUSTED_CERTIFICATE,
+                f"the realm {realm.realm.name} does not trust the certificate: {why}",
+            )
+        return certificate
+
+    async def _identity(
+        self, realm: RealmEntry, rule: Rule, certificate: ClientCertificate
+    ) -> Identity:
+        for client_id in rule.requirements.clients:
+            entry = await self._accounts.directory.client(realm.realm.id, client_id)
+            if entry is not None and _is_registered(entry, certificate):
+                return _client_identity(realm, entry, certificate)
+        return Identity(
+            realm=realm.realm.name,
+            kind=Credential.CERTIFICATE,
+            subject=certificate.leaf.subject.rfc4514(),
+            username="",
+            thumbprint=certificate.thumbprint,
+            certificate=certificate,
+        )
+
+
+def _is_registered(entry: ClientEntry, certificate: ClientCertificate) -> bool:
+    client = entry.client
+    if not client.enabled or client.client_authenticator_type != TlsClientAuth.authenticator:
+        return False
+    try:
+        require_registered_certificate(client, certificate)
+    except ClientAuthenticationFailed:
+        return False
+    return True
+
+
+def _client_identity(
+    realm: RealmEntry, entry: ClientEntry, certificate: ClientCertificate
+) -> Identity:
+    """Return the identity of the client's service account, without roles where it has none."""
+    account, client = entry.service_account, entry.client
+    active = account if account is not None and account.enabled else None
+    if not client.service_accounts_enabled:
+        active = None
+    rights = None
+    if active is not None:
+        names = client.default_client_scopes
+        rights = current_rights(realm, entry, UserEntry(active, entry.roles), names)
+    return Identity(
+        realm=realm.realm.name,
+        kind=Credential.CERTIFICATE,
+        subject=client.id if active is None else active.id,
+        username="" if active is None else active.username,
+        realm_roles=rights.realm_roles if rights else frozenset(),
+        client_roles=rights.client_roles if rights else frozenset(),
+        scopes=rights.scopes if rights else frozenset(),
+        client_id=client.client_id,
+        thumbprint=certificate.thumbprint,
+        certificate=certificate,
+    )

@@ -1,0 +1,100 @@
+"""Whether an identity has what a rule requires: one of each kind that the rule names."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from gateway.domain.forward_auth import (
+    Allowed,
+    CertificateName,
+    Credential,
+    Decision,
+    Forbidden,
+    Identity,
+    Reason,
+    Requirements,
+    Rule,
+    Site,
+    Unauthenticated,
+)
+from gateway.domain.limits.caches import cached
+
+INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
+INSUFFICIENT_SCOPE: Final = "insufficient_scope"
+"""Error codes of RFC 6750 §3.1."""
+_name = cached(512 * 1024)(CertificateName.parse)
+
+
+def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
+    """Return the decision about a known caller; the rule is not anonymous."""
+    if identity.kind not in rule.accepts:
+        return Unauthenticated(
+            Reason.CREDENTIAL_NOT_ACCEPTED,
+            f"the rule {rule.name} does not accept the credential {identity.kind}",
+            site,
+            rule,
+            may_sign_in=Credential.SESSION in rule.accepts and site.client is not None,
+            error=INVALID_TOKEN if identity.kind is Credential.BEARER else None,
+        )
+    if rule.bound_only and identity.kind is Credential.BEARER and identity.thumbprint is None:
+        reason = Reason.TOKEN_NOT_BOUND
+        text = f"the rule {rule.name} requires a token that is bound to a certificate"
+        return Unauthenticated(reason, text, site, rule, error=INVALID_TOKEN)
+    missing = _missing(rule.requirements, identity)
+    if missing is None:
+        text = f"the rule {rule.name} allows {identity.username or identity.subject}"
+        return Allowed(site, rule, identity, text)
+    reason, names = missing
+    error = INSUFFICIENT_SCOPE if identity.kind is Credential.BEARER else None
+    text = f"the rule {rule.name} requires one of: {', '.join(names)}"
+    return Forbidden(reason, text, site, rule, identity, error)
+
+
+def _missing(
+    requirements: Requirements, identity: Identity
+) -> tuple[Reason, tuple[str, ...]] | None:
+    """Return the first kind of requirement that the identity does not meet, with its names."""
+    for reason, names, has in _kinds(requirements):
+        if names and not has(names, identity):
+            return reason, names
+    return None
+
+
+def _kinds(
+    required: Requirements,
+) -> Iterable[tuple[Reason, tuple[str, ...], Callable[[tuple[str, ...], Identity], bool]]]:
+    return (
+        (Reason.CLIENT_NOT_ALLOWED, required.clients, _has_client),
+        (Reason.CERTIFICATE_NOT_ALLOWED, required.certificates, _has_certificate),
+        (Reason.MISSING_SCOPE, required.scopes, _has_scope),
+        (Reason.MISSING_REALM_ROLE, required.realm_roles, _has_realm_role),
+        (Reason.MISSING_CLIENT_ROLE, required.client_roles, _has_client_role),
+        (Reason.MISSING_GROUP, required.groups, _has_group),
+    )
+
+
+def _has_client(names: tuple[str, ...], identity: Identity) -> bool:
+    return identity.client_id in names
+
+
+def _has_scope(names: tuple[str, ...], identity: Identity) -> bool:
+    return not identity.scopes.isdisjoint(names)
+
+
+def _has_realm_role(names: tuple[str, ...], identity: Identity) -> bool:
+    return not identity.realm_roles.isdisjoint(names)
+
+
+def _has_client_role(names: tuple[str, ...], identity: Identity) -> bool:
+    return not identity.client_roles.isdisjoint(names)
+
+
+def _has_group(paths: tuple[str, ...], identity: Identity) -> bool:
+    """Tell whether the caller is in one of the groups or below it."""
+    return any(
+        group == path or group.startswith(f"{path}/") for path in paths for group in identity.groups
+    )
+
+
+def _has_certificate(names: tuple[str, ...], identity: Identity) -> bool:
+    certificate = identity.certificate
+    return certificate is not None and any(_name(name).matches(certificate.leaf) for name in names)

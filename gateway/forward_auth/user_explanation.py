@@ -1,0 +1,107 @@
+"""What the rules say about a user who has shown no credential: for operators, never for callers.
+
+The user is taken as signed in at the site now, or as the bearer of a token where the rule accepts
+no sessions, with the default scopes of the site's client.
+"""
+
+from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.forward_auth import (
+    Credential,
+    Decision,
+    Identity,
+    OriginalRequest,
+    Reason,
+    Rule,
+    Site,
+    Unauthenticated,
+)
+from gateway.domain.ports.directory import RealmEntry, UserEntry
+from gateway.domain.ports.storage import Database
+from gateway.forward_auth.credentials.rights import Rights, current_rights
+from gateway.forward_auth.decisions import find_rule
+from gateway.forward_auth.live_accounts import LiveAccounts
+from gateway.forward_auth.requirements import judge
+from gateway.forward_auth.site_table import Sites
+
+
+class UserExplanations:
+    """Decisions as they would be for a user."""
+
+    def __init__(self, sites: Sites, accounts: LiveAccounts, database: Database) -> None:
+        self._sites = sites
+        self._accounts = accounts
+        self._database = database
+
+    async def explain(
+        self, original: OriginalRequest, username: str, realm_name: str | None
+    ) -> Decision:
+        """Return the decision about a user of the realm, by default of the site's first one.
+
+        Raises InvalidInput for an unknown realm or user, and StoreUnavailable.
+        """
+        found = find_rule(await self._sites.table(), original)
+        if not isinstance(found, tuple):
+            return found
+        site, rule = found
+        realm = await self._realm(site, realm_name or site.realms[0])
+        user = await self._user(realm, username)
+        refusal = await self._refusal(realm, user)
+        if refusal is not None:
+            may_sign_in = site.client is not None and Credential.SESSION in rule.accepts
+            return Unauthenticated(
+                Reason.INVALID_SESSION, refusal, site, rule, may_sign_in=may_sign_in
+            )
+        return judge(site, rule, await self._identity(site, rule, realm, user))
+
+    async def _realm(self, site: Site, name: str) -> RealmEntry:
+        realm = await self._accounts.realm(name)
+        if realm is None or name not in site.realms:
+            raise _unknown("--realm", name, f"one of the realms {', '.join(site.realms)}")
+        return realm
+
+    async def _user(self, realm: RealmEntry, username: str) -> UserEntry:
+        async with self._database.read() as stores:
+            found = await stores.users.find_by_username(realm.realm.id, username)
+        user = found and await self._accounts.directory.user(realm.realm.id, found.id)
+        if user is None:
+            raise _unknown("--user", username, f"the name of a user of {realm.realm.name}")
+        return user
+
+    async def _refusal(self, realm: RealmEntry, user: UserEntry) -> str | None:
+        if not realm.realm.enabled:
+            return f"the realm {realm.realm.name} is disabled"
+        if not user.user.enabled:
+            return f"the user {user.user.username} is disabled"
+        if await self._accounts.is_locked(realm.realm, user.user):
+            return f"the user {user.user.username} is locked out"
+        return None
+
+    async def _identity(
+        self, site: Site, rule: Rule, realm: RealmEntry, user: UserEntry
+    ) -> Identity:
+        rights = await self._rights(site, realm, user)
+        is_session = Credential.SESSION in rule.accepts
+        return Identity(
+            realm=realm.realm.name,
+            kind=Credential.SESSION if is_session else Credential.BEARER,
+            subject=user.user.id,
+            username=user.user.username,
+            email=user.user.email,
+            email_verified=user.user.email_verified,
+            groups=user.groups,
+            realm_roles=rights.realm_roles,
+            client_roles=rights.client_roles,
+            client_id=site.client,
+            scopes=rights.scopes,
+        )
+
+    async def _rights(self, site: Site, realm: RealmEntry, user: UserEntry) -> Rights:
+        client = site.client and await self._accounts.directory.client(realm.realm.id, site.client)
+        if client:
+            return current_rights(realm, client, user, client.client.default_client_scopes)
+        clients = (f"{owner}/{role}" for owner, roles in user.roles.clients for role in roles)
+        return Rights(frozenset(user.roles.realm), frozenset(clients), frozenset())
+
+
+def _unknown(option: str, given: str, allowed: str) -> InvalidInput:
+    return InvalidInput((FieldError(option, repr(given), allowed),))

@@ -1,0 +1,1 @@
+"""The endpoint that proxies ask whether a request to a protected site may pass."""

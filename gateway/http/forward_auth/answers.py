@@ -1,0 +1,112 @@
+"""Decisions as responses: 200, 401 or 403, headers and no body.
+
+An answer with a body costs nginx its connection to the gateway. Spec: RFC 6750 §3
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import quote
+
+from gateway.domain.forward_auth import (
+    Forbidden,
+    OriginalRequest,
+    Reason,
+    Unauthenticated,
+)
+from gateway.http.forward_auth.original_headers import (
+    ACCEPT,
+    FETCH_MODE,
+    REQUESTED_WITH,
+    OriginalHeaders,
+)
+from gateway.http.replies import Headers, Reply
+
+REASON: Final = b"x-realmgate-reason"
+SIGN_IN: Final = b"x-realmgate-sign-in"
+SIGN_IN_PATH: Final = "/.realmgate/sign-in"
+_NO_STORE: Final = (b"cache-control", b"no-store")
+_CHALLENGE: Final = b"www-authenticate"
+_LONGEST: Final = 400
+"""Characters of a realm's name or of scopes in a challenge."""
+_REFUSED: Final = "The token is not valid"
+_DESCRIPTIONS: Final[Mapping[Reason, str]] = {
+    Reason.CREDENTIAL_NOT_ACCEPTED: "Bearer tokens are not accepted here",
+    Reason.CERTIFICATE_MISMATCH: "The token is bound to another certificate",
+    Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate",
+    Reason.REALM_NOT_ALLOWED: "The token is of another realm",
+    Reason.HTTPS_REQUIRED: "HTTPS is required",
+    Reason.MISSING_REALM_ROLE: "A required role is missing",
+    Reason.MISSING_CLIENT_ROLE: "A required role is missing",
+    Reason.MISSING_SCOPE: "A required scope is missing",
+    Reason.MISSING_GROUP: "A required group is missing",
+    Reason.CLIENT_NOT_ALLOWED: "The client is not allowed",
+    Reason.CERTIFICATE_NOT_ALLOWED: "The certificate is not allowed",
+}
+"""What a caller reads; why a token is not valid is for the log."""
+
+
+def refusal(
+    decision: Unauthenticated | Forbidden,
+    original: OriginalRequest,
+    headers: OriginalHeaders,
+    *,
+    redirects: bool,
+) -> Reply:
+    """Return the answer; with `redirects` a browser that may sign in is sent there."""
+    if isinstance(decision, Forbidden):
+        return forbidden(decision)
+    reason = (REASON, decision.reason.value.encode())
+    added: Headers = (reason, _NO_STORE, (_CHALLENGE, _challenge(decision)))
+    if decision.may_sign_in and _is_navigation(original, headers):
+        url = _sign_in_url(original)
+        added += ((SIGN_IN, url),)
+        if redirects:
+            return Reply(HTTPStatus.FOUND, (*added, (b"location", url)))
+    return Reply(HTTPStatus.UNAUTHORIZED, added)
+
+
+def forbidden(decision: Forbidden) -> Reply:
+    """Return the answer; with a challenge where another token would help."""
+    added: Headers = ((REASON, decision.reason.value.encode()), _NO_STORE)
+    if decision.error is not None:
+        added += ((_CHALLENGE, _challenge(decision)),)
+    return Reply(HTTPStatus.FORBIDDEN, added)
+
+
+def _challenge(decision: Unauthenticated | Forbidden) -> bytes:
+    realm = decision.site.realms[0] if decision.site is not None else ""
+    parts = [f'realm="{_quoted(realm)}"']
+    if decision.error is not None:
+        parts += [
+            f'error="{decision.error}"',
+            f'error_description="{_DESCRIPTIONS.get(decision.reason, _REFUSED)}"',
+        ]
+        if decision.reason is Reason.MISSING_SCOPE and decision.rule is not None:
+            parts.append(f'scope="{_quoted(" ".join(decision.rule.requirements.scopes))}"')
+    return f"Bearer {', '.join(parts)}".encode("ascii")
+
+
+def _quoted(text: str) -> str:
+    """Return the text in the characters of RFC 6750 §3, others as `?`."""
+    return "".join(
+        character if " " <= character <= "~" and character not in '"\\' else "?"
+        for character in text[:_LONGEST]
+    )
+
+
+def _is_navigation(original: OriginalRequest, headers: OriginalHeaders) -> bool:
+    """Tell whether a browser shows the response to its user."""
+    if original.method not in {"GET", "HEAD"}:
+        return False
+    mode = headers.text(FETCH_MODE)
+    if mode is not None:
+        return mode == "navigate"
+    accepts = headers.text(ACCEPT) or ""
+    return "text/html" in accepts and headers.text(REQUESTED_WITH) is None
+
+
+def _sign_in_url(original: OriginalRequest) -> bytes:
+    origin = f"{original.scheme}://{original.host}"
+    wanted = quote(f"{origin}{original.uri}", safe="")
+    return f"{origin}{SIGN_IN_PATH}?rd={wanted}".encode("ascii")

@@ -1,0 +1,27 @@
+"""How one kind of proxy asks: where it puts the caller's request, and what it does with answers."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from starlette.types import Scope
+
+from gateway.domain.forward_auth import OriginalRequest
+from gateway.http.forward_auth.original_headers import OriginalHeaders
+
+
+class Dialect(ABC):
+    """One kind of proxy; `name` is the last segment of its URL."""
+
+    name: ClassVar[str]
+    redirects: ClassVar[bool] = False
+    """The proxy returns our refusals to the browser, so a sign-in begins by a redirect."""
+    takes_paths: ClassVar[bool] = False
+    """The caller's path follows the URL."""
+
+    @staticmethod
+    @abstractmethod
+    def original(scope: Scope, headers: OriginalHeaders, scheme: str, path: str) -> OriginalRequest:
+        """Return the caller's request; raises AmbiguousTarget where the proxy does not send it.
+
+        `path` is what follows the URL, as sent.
+        """

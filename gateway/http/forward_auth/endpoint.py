@@ -1,0 +1,144 @@
+"""The decision endpoint, `/.realmgate/guard/{dialect}`, in front of all other URLs.
+
+It answers trusted proxies alone, by headers without a body. Whatever cannot be parsed is 403, an
+unavailable store is 503: no failure lets a request pass. attacks: B1, B4, B5, B7
+"""
+
+from http import HTTPStatus
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.typing import FilteringBoundLogger
+
+from gateway.domain.forward_auth import (
+    Allowed,
+    AmbiguousTarget,
+    Forbidden,
+    OriginalRequest,
+    Reason,
+)
+from gateway.forward_auth.decisions import Decisions
+from gateway.forward_auth.evidence import Evidence
+from gateway.forward_auth.identity_headers import TOKEN, identity_headers
+from gateway.forward_auth.service_tokens import ServiceTokens
+from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
+from gateway.http.errors import answered
+from gateway.http.exchange import Exchange, exchange_of
+from gateway.http.forward_auth.answers import forbidden, refusal
+from gateway.http.forward_auth.dialects import DIALECTS, Dialect
+from gateway.http.forward_auth.original_headers import AUTHORIZATION, COOKIE, OriginalHeaders
+from gateway.http.forward_auth.session_cookies import session_cookies
+from gateway.http.replies import Headers, Reply, send_reply
+
+PREFIX: Final = "/.realmgate/guard/"
+_ROUTE: Final = "/.realmgate/guard/{dialect}"
+_DIALECTS: Final = {dialect.name: dialect for dialect in DIALECTS}
+_NOT_FOUND: Final = Reply(HTTPStatus.NOT_FOUND)
+
+
+class DecisionEndpoint:
+    """Answers decision requests, and passes every other request on."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        edge: Edge,
+        decisions: Decisions,
+        tokens: ServiceTokens,
+        log: FilteringBoundLogger,
+    ) -> None:
+        self._app = app
+        self._edge = edge
+        self._decisions = decisions
+        self._tokens = tokens
+        self._log = log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(PREFIX):
+            await self._app(scope, receive, send)
+            return
+        exchange = exchange_of(scope)
+        try:
+            facts = self._edge.facts(scope)
+        except EdgeRefusal as error:
+            exchange.route = _ROUTE
+            await send_reply(_refused(str(error), exchange), send)
+            return
+        if not facts.from_proxy:
+            await self._app(scope, receive, send)  # for other peers the URL does not exist
+            return
+        exchange.route = _ROUTE
+        answer = self._answer(scope, facts, exchange)
+        await send_reply(await answered(answer, exchange, self._log, _without_body), send)
+
+    async def _answer(self, scope: Scope, facts: EdgeFacts, exchange: Exchange) -> Reply:
+        exchange.edge = facts
+        if facts.request_id is not None:
+            exchange.request_id = facts.request_id
+        dialect, path = _dialect(scope)
+        if dialect is None:
+            return _NOT_FOUND
+        try:
+            headers = OriginalHeaders(scope["headers"])
+            scheme = "https" if facts.secure else "http"
+            original = dialect.original(scope, headers, scheme, path)
+        except AmbiguousTarget as error:
+            return _refused(str(error), exchange)
+        return await self._decided(dialect, original, headers, facts, exchange)
+
+    async def _decided(
+        self,
+        dialect: type[Dialect],
+        original: OriginalRequest,
+        headers: OriginalHeaders,
+        facts: EdgeFacts,
+        exchange: Exchange,
+    ) -> Reply:
+        evidence = Evidence(
+            facts.remote_address,
+            facts.secure,
+            headers.text(AUTHORIZATION),
+            session_cookies(headers.text(COOKIE)),
+            facts.certificate,
+        )
+        decision = await self._decisions.decide(original, evidence)
+        if not isinstance(decision, Allowed):
+            exchange.log.reason = decision.explanation
+            return refusal(decision, original, headers, redirects=dialect.redirects)
+        identity = decision.identity
+        if identity is None:
+            return Reply(HTTPStatus.OK)
+        exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
+        exchange.log.user = identity.subject
+        sent = identity_headers(identity)
+        if decision.site.audience is not None:
+            token = await self._tokens.token(identity, decision.site.audience)
+            sent = (*sent, (TOKEN, token))
+        return Reply(HTTPStatus.OK, _encoded(sent))
+
+
+def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
+    """Return the dialect of the URL, and what follows it as sent."""
+    sent = (scope.get("raw_path") or b"").decode("latin-1").partition("?")[0]
+    if not sent.startswith(PREFIX):
+        return None, ""
+    name, slash, rest = sent.removeprefix(PREFIX).partition("/")
+    dialect = _DIALECTS.get(name)
+    if dialect is None or bool(slash) is not dialect.takes_paths:
+        return None, ""
+    return dialect, f"{slash}{rest}"
+
+
+def _encoded(headers: tuple[tuple[str, str], ...]) -> Headers:
+    return tuple((name.lower().encode(), value.encode("ascii")) for name, value in headers)
+
+
+def _refused(explanation: str, exchange: Exchange) -> Reply:
+    exchange.log.reason = explanation
+    return forbidden(Forbidden(Reason.AMBIGUOUS_REQUEST, explanation))
+
+
+async def _without_body(error: Exception, reply: Reply, exchange: Exchange) -> Reply:  # noqa: ARG001
+    """Return the status of a failure and when to try again."""
+    kept = tuple(header for header in reply.headers if header[0] == b"retry-after")
+    return Reply(max(reply.status, HTTPStatus.FORBIDDEN), kept)

@@ -1,0 +1,63 @@
+"""The headers of a decision request, read in one pass: each at most once, in one spelling.
+
+A header that comes twice, or with `_` for `-`, could be read differently by the proxy, by us and by
+the service: the request is refused. attacks: A4, B1, B4
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from gateway.domain.forward_auth import AmbiguousTarget
+
+AUTHORIZATION: Final = b"authorization"
+COOKIE: Final = b"cookie"
+ACCEPT: Final = b"accept"
+FETCH_MODE: Final = b"sec-fetch-mode"
+REQUESTED_WITH: Final = b"x-requested-with"
+FORWARDED_HOST: Final = b"x-forwarded-host"
+FORWARDED_METHOD: Final = b"x-forwarded-method"
+FORWARDED_URI: Final = b"x-forwarded-uri"
+ORIGINAL_REQUEST: Final = b"x-original-request"
+HOST: Final = b"host"
+_METHOD_OVERRIDES: Final = frozenset(
+    {b"x-http-method-override", b"x-http-method", b"x-method-override"}
+)
+_READ: Final = frozenset(
+    {
+        *(AUTHORIZATION, COOKIE, FETCH_MODE, REQUESTED_WITH, HOST),
+        *(FORWARDED_HOST, FORWARDED_METHOD, FORWARDED_URI, ORIGINAL_REQUEST),
+    }
+)
+
+
+class OriginalHeaders:
+    """The headers of one decision request; raises AmbiguousTarget."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        values: dict[bytes, bytes] = {}
+        for sent, value in headers:
+            name = sent.replace(b"_", b"-") if b"_" in sent else sent
+            if name in _METHOD_OVERRIDES:
+                raise AmbiguousTarget("a header overrides the method")
+            if name in _READ:
+                if name in values or name is not sent:
+                    text = name.decode("ascii")
+                    raise AmbiguousTarget(f"the header {text} is repeated or misspelled")
+                values[name] = value
+            elif name == ACCEPT:
+                values.setdefault(name, value)
+        self._values = values
+
+    def text(self, name: bytes) -> str | None:
+        """Return the value, None without the header."""
+        value = self._values.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    def required(self, name: bytes) -> str:
+        """Return the value of a header that the proxy sends; raises AmbiguousTarget."""
+        value = self.text(name)
+        if value is None:
+            raise AmbiguousTarget(f"the proxy does not send the header {name.decode('ascii')}")
+        return value

@@ -1,0 +1,13 @@
+"""JSON and TOML of protected sites and their rules."""
+
+from gateway.representations.forward_auth.fields import Members
+from gateway.representations.forward_auth.rules import RULE_FIELDS, RuleList
+from gateway.representations.forward_auth.rules_file import parse_rules_file, parse_toml
+from gateway.representations.forward_auth.sites import (
+    MOST_SITES,
+    SITE_FIELDS,
+    parse_realm_sites,
+    parse_site,
+    render_file_site,
+    render_site,
+)

@@ -1,0 +1,139 @@
+"""The shapes of single fields of sites and rules: what each accepts, its error text."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.forward_auth import AmbiguousTarget, PathPattern, canonical_host
+from gateway.representations.client_scopes import is_scope_name
+from gateway.representations.refusals import (
+    parse_each,
+    raise_all,
+    refused,
+    refused_items,
+    refused_text,
+    repeated_names,
+)
+from gateway.representations.shapes import Shape, Text, Verbatim
+
+LONGEST_PATH: Final = 1000
+_LONGEST_HOST: Final = 255
+_NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_METHOD: Final = re.compile("[A-Z][A-Z0-9_-]{0,31}")
+_DOMAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A list of one to `most` different texts; `collect` makes the domain's collection of them."""
+
+    item: Shape
+    most: int = 100
+    collect: Callable[[list[Any]], Collection[Any]] = tuple
+
+    def read(self, value: Any, path: str) -> Collection[Any]:
+        if not isinstance(value, list) or not 0 < len(value) <= self.most:
+            raise refused_items(path, value, list, f"a list of 1 to {self.most}")
+        items = parse_each(value, self.item.read, path)
+        texts = (str(self.item.write(item)) for item in items)
+        raise_all(repeated_names(texts, path, "each of them once"))
+        return self.collect(items)
+
+    def write(self, value: Collection[Any] | None) -> list[Any] | None:
+        if value is None:
+            return None
+        written = [self.item.write(item) for item in value]
+        return written if isinstance(value, tuple) else sorted(written)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching(Verbatim):
+    """Text that matches a pattern as a whole."""
+
+    pattern: re.Pattern[str]
+    allowed: str
+
+    def read(self, value: Any, path: str) -> str:
+        if not isinstance(value, str) or self.pattern.fullmatch(value) is None:
+            raise refused_text(path, value, self.allowed)
+        return value
+
+
+NAME: Final = Matching(
+    _NAME, "1 to 64 letters, digits, dots, hyphens and underscores, a letter or digit first"
+)
+METHOD: Final = Matching(_METHOD, "a method in capitals, such as GET")
+COOKIE_DOMAIN: Final = Matching(_DOMAIN, "a domain of two labels or more, such as example.org")
+
+
+class Host(Verbatim):
+    """A host of a site, with its port where that is not the one of https."""
+
+    def read(self, value: Any, path: str) -> str:
+        if not isinstance(value, str) or len(value) > _LONGEST_HOST:
+            raise refused_text(path, value, f"a host name of at most {_LONGEST_HOST} characters")
+        try:
+            return canonical_host(value)
+        except AmbiguousTarget as refusal:
+            sentence = f"{value!a}: {refusal}"
+            error = FieldError(path, "a wrong host", "a host name", sentence=sentence)
+            raise_all((error,))
+            raise
+
+
+class Path:
+    """A path, or a path and all below it; decoded, as rules compare it."""
+
+    def read(self, value: Any, path: str) -> PathPattern:
+        allowed = f"a path such as /admin or /admin/* of at most {LONGEST_PATH} characters"
+        if not isinstance(value, str) or not 0 < len(value) <= LONGEST_PATH:
+            raise refused_text(path, value, allowed)
+        try:
+            return PathPattern(value)
+        except ValueError as refusal:
+            raise refused(path, value, f"{allowed} ({refusal})") from refusal
+
+    def write(self, value: PathPattern) -> str:
+        return value.text
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Text):
+    """Text of 1 to 255 characters that `check` accepts; it raises ValueError for others."""
+
+    least: int = 1
+    most: int = 255
+    check: Callable[[str], object] = str
+    allowed: str = ""
+
+    def read(self, value: Any, path: str) -> str:
+        text = Text.read(self, value, path)
+        try:
+            self.check(text)
+        except ValueError as refusal:
+            raise refused(path, value, self.allowed or str(refusal)) from refusal
+        return text
+
+
+def _check_client_role(text: str) -> None:
+    client, _, role = text.rpartition("/")
+    if not client or not role:
+        raise ValueError("no client or no role")
+
+
+def _check_scope(text: str) -> None:
+    if not is_scope_name(text):
+        raise ValueError("no name of a scope")
+
+
+def _check_group(text: str) -> None:
+    if not text.startswith("/") or not all(text.split("/")[1:]):
+        raise ValueError("no path of a group")
+
+
+PLAIN_NAME: Final = Checked()
+CLIENT_ROLE: Final = Checked(check=_check_client_role, allowed="client/role")
+SCOPE: Final = Checked(check=_check_scope, allowed="the name of a scope")
+GROUP: Final = Checked(check=_check_group, allowed="the path of a group, such as /staff/juniors")

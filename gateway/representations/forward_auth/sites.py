@@ -1,0 +1,128 @@
+"""Protected sites: JSON or TOML to `Site` and back.
+
+A site of a realm names no realms: its own is the only one. Names are camelCase or snake_case.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.domain.errors import FieldError
+from gateway.domain.forward_auth import Credential, Site
+from gateway.representations.field_table import FieldTable, Setting
+from gateway.representations.forward_auth.fields import (
+    COOKIE_DOMAIN,
+    NAME,
+    PLAIN_NAME,
+    Host,
+    Members,
+)
+from gateway.representations.forward_auth.rules import RuleList, collect_fields, missing_fields
+from gateway.representations.forward_auth.unreachable_rules import unreachable_rules
+from gateway.representations.names import UrlName, VisibleName
+from gateway.representations.refusals import (
+    describe,
+    join,
+    parse_each,
+    raise_all,
+    refused_items,
+    repeated_names,
+)
+
+MOST_SITES: Final = 100
+"""Sites of one realm."""
+_NEW: Final = Site(name="", hosts=(), realms=(), rules=())
+_REALMS: Final = Setting("realms", "realms", Members(UrlName()))
+_OWN_FIELDS: Final = (
+    Setting("name", "name", NAME),
+    Setting("hosts", "hosts", Members(Host())),
+    Setting("client", "client", PLAIN_NAME),
+    Setting("audience", "audience", VisibleName()),
+    Setting("cookieDomain", "cookie_domain", COOKIE_DOMAIN),
+    Setting("rules", "rules", RuleList()),
+)
+SITE_FIELDS: Final = FieldTable(_OWN_FIELDS)
+_FILE_SITE_FIELDS: Final = FieldTable((*_OWN_FIELDS[:2], _REALMS, *_OWN_FIELDS[2:]))
+
+
+def parse_site(document: Any, path: str = "", *, realm: str | None = None) -> Site:
+    """Return the site, of the realm of that name, or of the rules file for None.
+
+    Raises InvalidInput with every wrong field.
+    """
+    table = _FILE_SITE_FIELDS if realm is None else SITE_FIELDS
+    errors: list[FieldError] = []
+    given = collect_fields(table, document, path, "site", errors)
+    required = ("name", "hosts", "realms") if realm is None else ("name", "hosts")
+    errors.extend(missing_fields(given, required, path))
+    updates = table.read_settings(given, errors)
+    raise_all(errors)
+    site = table.updated(_NEW, updates)
+    if realm is not None:
+        site = replace(site, realms=(realm,))
+    raise_all(_contradictions(site, path))
+    return site
+
+
+def parse_realm_sites(value: Any, path: str, realm: str) -> tuple[Site, ...]:
+    """Return the sites of a realm file; raises InvalidInput with every wrong field."""
+    if not isinstance(value, list) or len(value) > MOST_SITES:
+        raise refused_items(path, value, list, f"a list of at most {MOST_SITES} sites")
+    sites = tuple(parse_each(value, lambda item, at: parse_site(item, at, realm=realm), path))
+    raise_all(shared_names(sites, path))
+    return sites
+
+
+def shared_names(sites: Iterable[Site], path: str) -> Iterator[FieldError]:
+    """Yield the names of sites and hosts that more than one site has."""
+    listed = tuple(sites)
+    yield from repeated_names((site.name for site in listed), path, "a name of its own a site")
+    hosts = (host for site in listed for host in site.hosts)
+    yield from repeated_names(hosts, path, "each host in one site")
+
+
+def render_site(site: Site) -> dict[str, Any]:
+    """Return the JSON object of a site of a realm."""
+    return SITE_FIELDS.answer(site, {})
+
+
+def render_file_site(site: Site) -> dict[str, Any]:
+    """Return the JSON object of a site of the rules file."""
+    return _FILE_SITE_FIELDS.answer(site, {})
+
+
+def _contradictions(site: Site, path: str) -> Iterator[FieldError]:
+    at = join(path, "rules")
+    names = (rule.name for rule in site.rules)
+    yield from repeated_names(names, at, "a name of its own a rule")
+    yield from _unreachable(site, at)
+    if site.client is None:
+        yield from _without_sign_in(site, at)
+    if site.cookie_domain is not None:
+        yield from _outside_domain(site, site.cookie_domain, join(path, "cookieDomain"))
+
+
+def _unreachable(site: Site, at: str) -> Iterator[FieldError]:
+    for place, earlier in unreachable_rules(site.rules):
+        sentence = (
+            f"no request reaches it, since {earlier.name} stands before it and matches all that it"
+            " does: put it first"
+        )
+        yield FieldError(f"{at}[{place}]", "a rule", "a rule that decides", sentence=sentence)
+
+
+def _without_sign_in(site: Site, at: str) -> Iterator[FieldError]:
+    for place, rule in enumerate(site.rules):
+        if rule.accepts == {Credential.SESSION} and not rule.anonymous:
+            sentence = "it accepts sessions alone, and a site without a client has none"
+            yield FieldError(f"{at}[{place}].accepts", "session", "more", sentence=sentence)
+
+
+def _outside_domain(site: Site, domain: str, at: str) -> Iterator[FieldError]:
+    for host in site.hosts:
+        name = host.partition(":")[0]
+        if name != domain and not name.endswith(f".{domain}"):
+            yield FieldError(at, describe(domain), f"a domain that contains {host}")
+    if site.client is None:
+        sentence = "without a client the site has no sessions, so no cookie"
+        yield FieldError(at, describe(domain), "nothing", sentence=sentence)

@@ -1,0 +1,178 @@
+"""The sites that this worker protects now: those of the rules file and those of all realms.
+
+The table stays the same object until a site changes. A change of a realm drops its sites by
+message, or by the change log, which is read at most `CHANGES_AGE` before an answer; all are loaded
+again after a lost connection, and by age. While the database is unavailable the table is used for
+up to an hour, unless a realm is known to have changed.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.forward_auth import Site
+from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
+from gateway.domain.ports.storage import Database
+from gateway.forward_auth.site_table import SiteTable
+from gateway.storage.rules_file import RulesFile
+
+CHANGES_AGE: Final = timedelta(milliseconds=500)
+_UNCONNECTED_AGE: Final = timedelta(seconds=5)
+"""While no messages of other gateways arrive."""
+_OUTAGE_AGE: Final = timedelta(hours=1)
+_OUTAGE_PAUSE: Final = timedelta(seconds=1)
+"""How long the table is used without a query after the database failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    of_realms: Mapping[str, tuple[Site, ...]]
+    """By the realm's id."""
+    of_file: tuple[Site, ...]
+    sites: tuple[Site, ...]
+    table: SiteTable
+    loaded_at: datetime
+    version: int
+    """The changes that it has, see `CurrentSites`."""
+
+
+class CurrentSites:
+    """The table of sites; belongs to one event loop. `age` is that of cached realms."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        invalidation: Invalidation,
+        read_changes: Callable[[], Awaitable[None]],
+        file: RulesFile | None,
+        age: timedelta,
+    ) -> None:
+        """Take `read_changes`, which delivers changes whose messages were lost."""
+        self._database = database
+        self._clock = clock
+        self._invalidation = invalidation
+        self._read_changes = read_changes
+        self._file = file
+        self._age = age
+        self._loaded: _Loaded | None = None
+        self._version = 0
+        """The number of messages so far."""
+        self._changed: dict[str, int] = {}
+        """Ids of realms whose loaded sites are outdated, with the version of the last change."""
+        self._missed = 0
+        """The version since which messages may have been lost."""
+        self._outage_at: datetime | None = None
+        self._current_at: datetime | None = None
+        """When the change log was read last."""
+        self._loading = asyncio.Lock()
+        invalidation.subscribe(self._invalidate)
+
+    async def table(self) -> SiteTable:
+        """Return the sites by host; raises StoreUnavailable."""
+        now = self._clock.now()
+        current_at = self._current_at
+        if current_at is None or not current_at <= now < current_at + CHANGES_AGE:
+            self._current_at = now
+            # Without the database `_usable` decides whether what is loaded may be used.
+            with suppress(StoreUnavailable):
+                await self._read_changes()
+        found = self._usable(now)
+        if found is None:
+            async with self._loading:
+                found = self._usable(now) or await self._load(now)
+        return found
+
+    def _usable(self, now: datetime) -> SiteTable | None:
+        """Return the table that may be used without a query, None where one is needed."""
+        loaded = self._loaded
+        if loaded is None or self._changed or loaded.of_file is not self._of_file():
+            return None
+        if self._is_young(loaded, now):
+            return loaded.table
+        return loaded.table if self._is_paused(now) and _survives_outage(loaded, now) else None
+
+    def _is_young(self, loaded: _Loaded, now: datetime) -> bool:
+        if loaded.version < self._missed:
+            return False
+        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
+        return loaded.loaded_at <= now < loaded.loaded_at + age
+
+    def _is_paused(self, now: datetime) -> bool:
+        outage = self._outage_at
+        return outage is not None and outage <= now < outage + _OUTAGE_PAUSE
+
+    def _of_file(self) -> tuple[Site, ...]:
+        return () if self._file is None else self._file.sites
+
+    async def _load(self, now: datetime) -> SiteTable:
+        before = self._loaded
+        # What changes from now on may not be in what is read.
+        version = self._version
+        try:
+            of_realms, loaded_at = await self._read(before, now)
+        except StoreUnavailable:
+            if not self._is_paused(now):
+                self._outage_at = now
+            if before is None or self._changed or not _survives_outage(before, now):
+                raise
+            of_realms, loaded_at, version = before.of_realms, before.loaded_at, before.version
+        of_file = self._of_file()
+        sites = _combined(of_realms, of_file)
+        if before is not None and before.sites == sites:
+            table = before.table
+        else:
+            # A hundred thousand rules take a part of a second: other requests go on meanwhile.
+            table = await asyncio.to_thread(SiteTable, sites)
+        self._loaded = _Loaded(of_realms, of_file, sites, table, loaded_at, version)
+        self._changed = {name: last for name, last in self._changed.items() if last > version}
+        return table
+
+    async def _read(
+        self, before: _Loaded | None, now: datetime
+    ) -> tuple[Mapping[str, tuple[Site, ...]], datetime]:
+        """Return the sites of realms by id, and when the oldest of them were read."""
+        is_young = before is not None and self._is_young(before, now)
+        if before is not None and is_young and not self._changed:
+            return before.of_realms, before.loaded_at
+        if self._is_paused(now):
+            raise StoreUnavailable("sql")
+        async with self._database.read() as stores:
+            if before is None or not is_young:
+                return await stores.sites.all(), now
+            new = {realm_id: await stores.sites.list(realm_id) for realm_id in tuple(self._changed)}
+        return {**before.of_realms, **new}, before.loaded_at
+
+    def _invalidate(self, topic: str | None) -> None:
+        self._version += 1
+        if topic is None:
+            self._missed = self._version
+        elif topic.startswith(REALM_TOPIC):
+            self._changed[topic.removeprefix(REALM_TOPIC)] = self._version
+
+
+def _survives_outage(loaded: _Loaded, now: datetime) -> bool:
+    return loaded.loaded_at <= now < loaded.loaded_at + _OUTAGE_AGE
+
+
+def _combined(
+    of_realms: Mapping[str, tuple[Site, ...]], of_file: tuple[Site, ...]
+) -> tuple[Site, ...]:
+    """Return all sites; a host of the rules file is not that of a realm's site."""
+    reserved = {host for site in of_file for host in site.hosts}
+    every = (site for of_realm in of_realms.values() for site in of_realm)
+    return (*of_file, *_without_hosts(every, reserved))
+
+
+def _without_hosts(sites: Iterable[Site], reserved: Collection[str]) -> Iterator[Site]:
+    for site in sites:
+        hosts = tuple(host for host in site.hosts if host not in reserved)
+        if hosts == site.hosts:
+            yield site
+        elif hosts:
+            yield replace(site, hosts=hosts)

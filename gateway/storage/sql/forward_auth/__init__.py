@@ -1,0 +1,3 @@
+"""Protected sites on SQL."""
+
+from gateway.storage.sql.forward_auth.sites import SqlSites

@@ -1,0 +1,100 @@
+"""Protected sites: one JSON document each, and a row for each host, which only one site has."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Text, and_, delete, or_, select, type_coerce
+
+from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.forward_auth import Site
+from gateway.domain.limits.caches import cached
+from gateway.domain.limits.event_loop import in_slices
+from gateway.representations.forward_auth import parse_site, render_site
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import realms, site_hosts, sites
+from gateway.storage.sql.transaction import Transaction, insert_into
+
+_PARSED_BYTES: Final = 16 * 1024 * 1024
+_TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
+_WITH_REALM: Final = select(
+    sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
+).join(realms)
+
+
+class SqlSites:
+    """SiteRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def all(self) -> Mapping[str, tuple[Site, ...]]:
+        found: defaultdict[str, list[Site]] = defaultdict(list)
+        rows = await self._transaction.execute(_WITH_REALM.order_by(realms.c.name, sites.c.name))
+        async for row in in_slices(rows):
+            site = _read_or_report(row)
+            if site is not None:
+                found[row.realm_id].append(site)
+        return {realm_id: tuple(of_realm) for realm_id, of_realm in found.items()}
+
+    async def list(self, realm_id: str) -> tuple[Site, ...]:
+        of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
+        found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
+        return tuple(site for site in found if site is not None)
+
+    async def find(self, realm_id: str, name: str) -> Site | None:
+        if not is_name(name):
+            return None
+        one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.first(one, _read)
+
+    async def put(self, realm_id: str, site: Site) -> None:
+        await self._require_free_hosts(realm_id, site)
+        document = render_site(site)
+        values = {"realm_id": realm_id, "name": site.name, "document": document}
+        await self._transaction.execute(
+            insert_into(sites, self._transaction.dialect)
+            .values(values)
+            .on_conflict_do_update(index_elements=["realm_id", "name"], set_={"document": document})
+        )
+        own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
+        await self._transaction.execute(delete(site_hosts).where(own))
+        rows = [{"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts]
+        await self._transaction.insert(
+            site_hosts, rows, taken="A host of the site belongs to another site"
+        )
+
+    async def remove(self, realm_id: str, name: str) -> bool:
+        if not is_name(name):
+            return False
+        one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.count_changed(one) > 0
+
+    async def _require_free_hosts(self, realm_id: str, site: Site) -> None:
+        others = or_(site_hosts.c.realm_id != realm_id, site_hosts.c.site != site.name)
+        taken = select(site_hosts.c.host).where(site_hosts.c.host.in_(site.hosts), others)
+        found = (await self._transaction.execute(taken.order_by(site_hosts.c.host))).first()
+        if found is not None:
+            raise AlreadyExists(f"Host {found.host} belongs to another site")
+
+
+def _read(row: Any) -> Site:
+    return _parsed(row.document, row.realm)
+
+
+# Every change of a realm reads its sites again, which are mostly the same.
+@cached(_PARSED_BYTES)
+def _parsed(text: str, realm: str) -> Site:
+    return parse_site(json.loads(text), realm=realm)
+
+
+def _read_or_report(row: Any) -> Site | None:
+    try:
+        return _read(row)
+    except InvalidInput as refusal:
+        structlog.get_logger().error(
+            "site cannot be read", realm=row.realm, site=row.name, reason=str(refusal)
+        )
+        return None

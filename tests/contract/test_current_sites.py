@@ -1,0 +1,277 @@
+"""The sites that a worker protects: read again once they change, kept in outages."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.forward_auth import PathPattern, Rule, Site
+from gateway.domain.ports.invalidation import realm_topic, user_topic
+from gateway.domain.ports.storage import Stores
+from gateway.storage.current_sites import CurrentSites
+from gateway.storage.rules_file import RulesFile
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, realm, store_realms
+
+AGE = timedelta(seconds=60)
+RULES = (Rule("all", (PathPattern("/*"),)),)
+WIKI = Site("wiki", ("wiki.example.org",), ("demo",), RULES)
+SHOP = Site("shop", ("shop.example.org",), ("other",), RULES)
+
+
+class _Channel:
+    """Invalidation that the test sends."""
+
+    def __init__(self) -> None:
+        self.connected = True
+        self.send: Callable[[str | None], None] = lambda _topic: None
+
+    async def publish(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            self.send(topic)
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        self.send = listener
+
+
+@dataclass
+class _Switched:
+    """A database that can be cut off, or made to wait; counts its transactions."""
+
+    database: SqlDatabase
+    is_down: bool = False
+    reads: int = 0
+    may_read: asyncio.Event = field(default_factory=asyncio.Event)
+    has_snapshot: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Stores]:
+        self.reads += 1
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        async with self.database.read() as stores:
+            await stores.realms.list()  # the snapshot is taken here
+            self.has_snapshot.set()
+            await self.may_read.wait()
+            yield stores
+
+
+@dataclass
+class _Log:
+    """The change log: topics whose messages were lost. Counts how often it is read."""
+
+    channel: _Channel
+    topics: list[str] = field(default_factory=list)
+    is_down: bool = False
+    reads: int = 0
+
+    async def read(self) -> None:
+        self.reads += 1
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        while self.topics:
+            self.channel.send(self.topics.pop())
+
+
+class _File:
+    """A rules file in memory."""
+
+    path = None
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def read(self) -> bytes:
+        return self.content
+
+    def read_if_changed(self) -> bytes:
+        return self.content
+
+
+@dataclass(frozen=True)
+class _Setup:
+    database: SqlDatabase
+    switched: _Switched
+    clock: SetClock
+    channel: _Channel
+    log: _Log
+    current: CurrentSites
+
+    async def put(self, owner: str, site: Site) -> None:
+        async with self.database.write() as stores:
+            await stores.sites.put(f"{owner}-id", site)
+
+    async def hosts(self) -> set[str]:
+        return {host for site in (await self.current.table()).sites for host in site.hosts}
+
+
+def _set_up(database: SqlDatabase, file: RulesFile | None = None) -> _Setup:
+    switched, clock, channel = _Switched(database), SetClock(NOW), _Channel()
+    switched.may_read.set()
+    any_database: Any = switched
+    log = _Log(channel)
+    current = CurrentSites(any_database, clock, channel, log.read, file, AGE)
+    return _Setup(database, switched, clock, channel, log, current)
+
+
+@pytest.fixture
+async def setup(database: SqlDatabase) -> _Setup:
+    await store_realms(database, "demo", "other")
+    made = _set_up(database)
+    await made.put("demo", WIKI)
+    return made
+
+
+async def test_the_table_is_read_once_and_stays_the_same_object(setup: _Setup) -> None:
+    table = await setup.current.table()
+    assert table.site("wiki.example.org") == WIKI
+    assert await setup.current.table() is table
+    assert setup.switched.reads == 1
+    setup.clock.advance(AGE)
+    assert await setup.current.table() is table
+    assert setup.switched.reads == 2
+
+
+async def test_a_change_of_a_realm_counts_at_once_and_one_of_a_user_costs_nothing(
+    setup: _Setup,
+) -> None:
+    assert await setup.hosts() == {"wiki.example.org"}
+    await setup.put("other", SHOP)
+    setup.channel.send(user_topic("other-id", "alice"))
+    assert await setup.hosts() == {"wiki.example.org"}
+    assert setup.switched.reads == 1
+    setup.channel.send(realm_topic("other-id"))
+    assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+
+
+async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup: _Setup) -> None:
+    assert await setup.hosts() == {"wiki.example.org"}
+    await setup.put("other", SHOP)
+    setup.log.topics.append(realm_topic("other-id"))
+    assert await setup.hosts() == {"wiki.example.org"}
+    assert setup.log.reads == 1, "the change log is read twice a second at most"
+    setup.clock.advance(timedelta(milliseconds=500))
+    assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+
+
+async def test_a_removed_realm_has_no_sites(setup: _Setup) -> None:
+    assert await setup.hosts()
+    async with setup.database.write() as stores:
+        await stores.realms.remove("demo-id")
+    setup.channel.send(realm_topic("demo-id"))
+    assert await setup.hosts() == set()
+
+
+async def test_a_renamed_realm_is_named_by_its_sites(setup: _Setup) -> None:
+    await setup.current.table()
+    async with setup.database.write() as stores:
+        await stores.realms.replace(replace(realm("demo"), name="renamed"))
+    setup.channel.send(realm_topic("demo-id"))
+    found = (await setup.current.table()).site("wiki.example.org")
+    assert found is not None
+    assert found.realms == ("renamed",)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+async def test_a_change_without_a_message_counts_after_a_lost_connection_and_by_age(
+    setup: _Setup, *, lost: bool
+) -> None:
+    await setup.current.table()
+    await setup.put("other", SHOP)
+    if lost:
+        setup.channel.send(None)
+    else:
+        setup.channel.connected = False
+        setup.clock.advance(timedelta(seconds=5))
+    assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+
+
+async def test_nobody_gets_the_table_from_before_a_change_while_it_is_read_again(
+    setup: _Setup,
+) -> None:
+    await setup.current.table()
+    setup.channel.send(realm_topic("other-id"))
+    setup.switched.may_read.clear()
+    setup.switched.has_snapshot.clear()
+    first = asyncio.create_task(setup.hosts())
+    await setup.switched.has_snapshot.wait()
+    second = asyncio.create_task(setup.hosts())
+    await asyncio.sleep(0)
+    # This change comes after the snapshot of the transaction in progress.
+    await setup.put("other", SHOP)
+    setup.channel.send(realm_topic("other-id"))
+    setup.switched.may_read.set()
+    await first
+    assert await second == {"wiki.example.org", "shop.example.org"}
+    assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+
+
+async def test_without_the_database_the_sites_stay_for_an_hour(setup: _Setup) -> None:
+    await setup.current.table()
+    setup.switched.is_down = setup.log.is_down = True
+    setup.clock.advance(AGE)
+    assert await setup.hosts() == {"wiki.example.org"}
+    reads = setup.switched.reads
+    assert await setup.hosts() == {"wiki.example.org"}
+    assert setup.switched.reads == reads, "the next query waits a second"
+    setup.clock.advance(timedelta(hours=1))
+    with pytest.raises(StoreUnavailable):
+        await setup.current.table()
+
+
+async def test_sites_that_are_known_to_have_changed_are_not_used_without_the_database(
+    setup: _Setup,
+) -> None:
+    await setup.current.table()
+    setup.switched.is_down = True
+    setup.channel.send(realm_topic("demo-id"))
+    for _ in range(3):
+        with pytest.raises(StoreUnavailable):
+            await setup.current.table()
+    assert setup.switched.reads == 2, "the next query waits a second"
+    setup.switched.is_down = False
+    setup.clock.advance(timedelta(seconds=1))
+    assert await setup.hosts() == {"wiki.example.org"}
+
+
+async def test_without_the_database_nothing_is_known_at_first(setup: _Setup) -> None:
+    setup.switched.is_down = True
+    with pytest.raises(StoreUnavailable):
+        await setup.current.table()
+
+
+def _toml(*hosts: str) -> bytes:
+    listed = ", ".join(f'"{host}"' for host in hosts)
+    return f'[[sites]]\nname = "ours"\nhosts = [{listed}]\nrealms = ["demo"]\n'.encode()
+
+
+async def test_a_host_of_the_rules_file_is_not_that_of_a_realms_site(setup: _Setup) -> None:
+    content: Any = _File(_toml("wiki.example.org"))
+    file = RulesFile(content, "rules.toml")
+    file.load()
+    made = _set_up(setup.database, file)
+    await made.put("demo", replace(WIKI, hosts=("wiki.example.org", "docs.example.org")))
+    table = await made.current.table()
+    sites = {host: table.site(host) for host in ("wiki.example.org", "docs.example.org")}
+    assert {host: site and site.name for host, site in sites.items()} == {
+        "wiki.example.org": "ours",
+        "docs.example.org": "wiki",
+    }
+
+
+async def test_a_new_version_of_the_file_counts_without_the_database(setup: _Setup) -> None:
+    content: Any = _File(_toml("a.example.org"))
+    file = RulesFile(content, "rules.toml")
+    file.load()
+    made = _set_up(setup.database, file)
+    assert await made.hosts() == {"a.example.org", "wiki.example.org"}
+    made.switched.is_down = True
+    content.content = _toml("b.example.org")
+    await file.refresh()
+    assert await made.hosts() == {"b.example.org", "wiki.example.org"}

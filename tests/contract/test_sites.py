@@ -1,0 +1,101 @@
+"""Protected sites on both databases: a host belongs to one site of one realm."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import update
+from structlog.testing import capture_logs
+
+from gateway.domain.errors import AlreadyExists
+from gateway.domain.forward_auth import PathPattern, Rule, Site
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.schema import sites as rows
+from tests.support.stored_values import realm, store_realms
+
+WIKI = Site(
+    name="wiki",
+    hosts=("wiki.example.org", "docs.example.org"),
+    realms=("demo",),
+    rules=(Rule("all", (PathPattern("/*"),), methods=frozenset({"GET"})),),
+    client="wiki",
+)
+
+
+@pytest.fixture
+async def stored(database: SqlDatabase) -> SqlDatabase:
+    await store_realms(database, "demo", "other")
+    async with database.write() as stores:
+        await stores.sites.put("demo-id", WIKI)
+    return database
+
+
+async def test_a_stored_site_is_found_by_name_in_its_realm_alone(stored: SqlDatabase) -> None:
+    async with stored.read() as stores:
+        assert await stores.sites.find("demo-id", "wiki") == WIKI
+        assert await stores.sites.find("other-id", "wiki") is None
+        assert await stores.sites.find("demo-id", "Wiki") is None
+        assert await stores.sites.find("demo-id", "w\0" + "x" * 300) is None
+
+
+async def test_sites_are_listed_by_name_and_by_realm(stored: SqlDatabase) -> None:
+    first = replace(WIKI, name="api", hosts=("api.example.org",))
+    of_other = replace(first, name="shop", hosts=("shop.example.org",), realms=("other",))
+    async with stored.write() as stores:
+        await stores.sites.put("demo-id", first)
+        await stores.sites.put("other-id", of_other)
+        assert await stores.sites.list("demo-id") == (first, WIKI)
+        assert await stores.sites.list("unknown-id") == ()
+        assert await stores.sites.all() == {"demo-id": (first, WIKI), "other-id": (of_other,)}
+
+
+async def test_a_site_is_replaced_with_its_hosts(stored: SqlDatabase) -> None:
+    moved = replace(WIKI, hosts=("docs.example.org", "new.example.org"))
+    taking = replace(WIKI, name="second", hosts=("wiki.example.org",))
+    async with stored.write() as stores:
+        await stores.sites.put("demo-id", moved)
+        await stores.sites.put("demo-id", taking)
+        assert await stores.sites.list("demo-id") == (taking, moved)
+
+
+@pytest.mark.parametrize(("owner", "name"), [("demo", "second"), ("other", "wiki")])
+async def test_a_host_of_another_site_is_refused_and_nothing_changes(
+    stored: SqlDatabase, owner: str, name: str
+) -> None:
+    taking = replace(WIKI, name=name, realms=(owner,), hosts=("a.org", "docs.example.org"))
+    with pytest.raises(AlreadyExists, match=r"^Host docs\.example\.org belongs to another site$"):
+        async with stored.write() as stores:
+            await stores.sites.put(f"{owner}-id", taking)
+    async with stored.read() as stores:
+        assert await stores.sites.all() == {"demo-id": (WIKI,)}
+
+
+async def test_a_removed_site_frees_its_hosts(stored: SqlDatabase) -> None:
+    async with stored.write() as stores:
+        assert await stores.sites.remove("demo-id", "wiki")
+        assert not await stores.sites.remove("demo-id", "wiki")
+        await stores.sites.put("other-id", replace(WIKI, realms=("other",)))
+
+
+async def test_a_removed_realm_frees_the_hosts_of_its_sites(stored: SqlDatabase) -> None:
+    async with stored.write() as stores:
+        await stores.realms.remove("demo-id")
+        await stores.sites.put("other-id", replace(WIKI, realms=("other",)))
+
+
+async def test_a_renamed_realm_keeps_its_sites_under_its_new_name(stored: SqlDatabase) -> None:
+    async with stored.write() as stores:
+        await stores.realms.replace(replace(realm("demo"), name="renamed"))
+        assert await stores.sites.list("demo-id") == (replace(WIKI, realms=("renamed",)),)
+
+
+async def test_a_site_that_this_version_cannot_read_is_left_out_and_reported(
+    stored: SqlDatabase,
+) -> None:
+    async with stored.write() as stores:
+        later = update(rows).values(document={"name": "wiki", "hosts": ["a"], "later": 1})
+        await stores.transaction.execute(later)
+    async with stored.read() as stores:
+        with capture_logs() as logs:
+            assert await stores.sites.all() == {}
+            assert await stores.sites.list("demo-id") == ()
+    assert [(log["event"], log["site"]) for log in logs] == [("site cannot be read", "wiki")] * 2

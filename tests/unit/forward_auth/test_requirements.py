@@ -1,0 +1,77 @@
+"""What a rule requires: one of each kind that it names, all kinds together."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.domain.forward_auth import (
+    Allowed,
+    Credential,
+    Forbidden,
+    PathPattern,
+    Reason,
+    Requirements,
+    Rule,
+    Site,
+    Unauthenticated,
+)
+from gateway.forward_auth.requirements import judge
+from tests.support.site_identities import ADA
+
+SITE = Site("app", ("app.test",), ("staff",), ())
+RULE = Rule("rule", (PathPattern("/*"),))
+CALLER = replace(ADA, groups=("/teams/red/a",), scopes=frozenset({"email"}))
+KINDS = {
+    "realm_roles": ("admin", Reason.MISSING_REALM_ROLE),
+    "client_roles": ("portal/reader", Reason.MISSING_CLIENT_ROLE),
+    "scopes": ("email", Reason.MISSING_SCOPE),
+    "groups": ("/teams/red", Reason.MISSING_GROUP),
+    "clients": ("portal", Reason.CLIENT_NOT_ALLOWED),
+}
+
+
+def _requiring(**kinds: tuple[str, ...]) -> Rule:
+    return replace(RULE, requirements=Requirements(**kinds))
+
+
+@pytest.mark.parametrize(("kind", "owned", "reason"), [(k, *v) for k, v in KINDS.items()])
+def test_one_of_a_kind_is_enough_and_none_is_not(kind: str, owned: str, reason: Reason) -> None:
+    assert isinstance(judge(SITE, _requiring(**{kind: ("other", owned)}), CALLER), Allowed)
+    refused = judge(SITE, _requiring(**{kind: ("other",)}), CALLER)
+    assert isinstance(refused, Forbidden)
+    assert (refused.reason, refused.error) == (reason, "insufficient_scope")
+
+
+def test_all_kinds_are_needed() -> None:
+    every = {kind: (owned,) for kind, (owned, _) in KINDS.items()}
+    assert isinstance(judge(SITE, _requiring(**every), CALLER), Allowed)
+    for kind in KINDS:
+        assert isinstance(judge(SITE, _requiring(**{**every, kind: ("other",)}), CALLER), Forbidden)
+
+
+@pytest.mark.parametrize("group", ["/teams/red/a/b", "/teams/re", "/teams/red/", "/Teams/red", "a"])
+def test_a_group_covers_its_subgroups_and_nothing_else(group: str) -> None:
+    assert isinstance(judge(SITE, _requiring(groups=(group,)), CALLER), Forbidden)
+    assert isinstance(judge(SITE, _requiring(groups=("/teams",)), CALLER), Allowed)
+
+
+def test_a_certificate_name_needs_a_trusted_certificate() -> None:
+    refused = judge(SITE, _requiring(certificates=("subject:CN=device-1",)), CALLER)
+    assert isinstance(refused, Forbidden)
+    assert refused.reason is Reason.CERTIFICATE_NOT_ALLOWED
+
+
+def test_a_credential_of_another_kind_is_not_accepted() -> None:
+    rule = replace(RULE, accepts=frozenset({Credential.SESSION}))
+    refused = judge(replace(SITE, client="portal"), rule, CALLER)
+    assert isinstance(refused, Unauthenticated)
+    assert (refused.reason, refused.may_sign_in) == (Reason.CREDENTIAL_NOT_ACCEPTED, True)
+
+
+def test_a_rule_of_bound_tokens_is_one_of_tokens_alone() -> None:
+    rule = replace(RULE, bound_only=True)
+    refused = judge(SITE, rule, CALLER)
+    assert isinstance(refused, Unauthenticated)
+    assert refused.reason is Reason.TOKEN_NOT_BOUND
+    assert isinstance(judge(SITE, rule, replace(CALLER, thumbprint="x")), Allowed)
+    assert isinstance(judge(SITE, rule, replace(CALLER, kind=Credential.SESSION)), Allowed)
