@@ -1,4 +1,4 @@
-"""Checks of an installation: files, programs, stores and certificates, without a running gateway."""
+"""Checks an installation without a running gateway: files, programs, stores, certificates."""
 
 import asyncio
 import os
@@ -144,6 +144,15 @@ def _of_password(password: "ExpiringPassword") -> str:
     )
 
 
+def _rules_file(settings: "Settings") -> str:
+    from gateway.representations.forward_auth import parse_rules_file
+
+    if settings.guard_file is None:
+        return "There is no rules file; realms may have sites of their own."
+    sites = parse_rules_file(settings.guard_file.read_bytes(), str(settings.guard_file))
+    return f"{settings.guard_file} is valid: {counted(len(sites), 'site')}."
+
+
 def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
@@ -168,6 +177,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis-version", partial(_program, "redis-server", "--version")),
     ("redis", _redis),
     ("database", _database),
+    ("rules-file", _rules_file),
     ("client-certificates", _certificates),
 )
 """Names and checks, in the order of the report."""

@@ -11,6 +11,7 @@ from gateway.cli.doctor.nginx.files import read_configuration
 from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
 from gateway.cli.doctor.nginx.scopes import Configuration
 from gateway.cli.doctor.nginx.syntax import SyntaxProblem
+from gateway.cli.output import counted
 from gateway.http.edge.certificate_lookup import NginxLookup
 from gateway.settings import TcpAddress
 
@@ -49,12 +50,15 @@ def gateway_facts(settings: "Settings") -> GatewayFacts:
 
 
 def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
-    """Yield what each check found."""
+    """Yield what each check found, and first how much was examined."""
+    servers = counted(len(proxy.configuration.servers), "server")
+    locations = counted(len(tuple(proxy.configuration.locations)), "location")
+    text = f"nginx: {servers} with {locations} examined by {len(CHECKS)} checks."
+    yield Examination(_READ, Outcome.OK, text)
     for check in CHECKS:
         findings = tuple(check.find(proxy))
         outcome = Outcome.WRONG if findings else Outcome.OK
-        text = "" if findings else f"nginx: nothing found by {check.name}."
-        yield Examination(check.name, outcome, text, findings, check.sources)
+        yield Examination(check.name, outcome, "", findings, check.sources)
 
 
 def without_configuration(settings: "Settings") -> Examination:

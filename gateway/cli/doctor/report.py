@@ -14,7 +14,8 @@ def text_lines(examination: Examination) -> Iterator[str]:
     """Yield the lines of one examination; names that come from files are escaped."""
     match examination.outcome:
         case Outcome.OK:
-            yield f"ok    {visible(examination.text)}"
+            if examination.text:
+                yield f"ok    {visible(examination.text)}"
         case Outcome.NOT_DONE:
             yield f"-     {examination.name} was not done: {visible(examination.text)}"
         case Outcome.WRONG:

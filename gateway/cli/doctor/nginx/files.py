@@ -89,7 +89,9 @@ def read_dump(text: str) -> tuple[Directive, ...]:
     names, texts = parts[1::2], parts[2::2]
     if not names:
         raise SyntaxProblem(Place("nginx -T", 1), "this is no output of nginx -T")
-    files = _Dumped({name: body.removeprefix("\n") for name, body in zip(names, texts, strict=True)})
+    files = _Dumped(
+        {name: body.removeprefix("\n") for name, body in zip(names, texts, strict=True)}
+    )
     return _parsed(files, names[0], str(PurePosixPath(names[0]).parent), 0)
 
 
@@ -97,9 +99,7 @@ def _parsed(files: _Files, name: str, folder: str, depth: int) -> tuple[Directiv
     return parse(files.text(name), name, partial(_included, files, folder, depth + 1))
 
 
-def _included(
-    files: _Files, folder: str, depth: int, include: Directive
-) -> tuple[Directive, ...]:
+def _included(files: _Files, folder: str, depth: int, include: Directive) -> tuple[Directive, ...]:
     if len(include.arguments) != 1:
         raise SyntaxProblem(include.place, "include takes one name")
     if depth > MOST_INCLUDED:

@@ -68,12 +68,13 @@ class Scope:
             yield from scope.inwards()
 
     def headers(self, directive: str = "proxy_set_header") -> dict[str, Directive]:
-        """Return the headers in force by lower-case name; the last of two is kept."""
-        return {
-            line.arguments[0].lower(): line
-            for line in self.in_force(directive)
-            if len(line.arguments) > 1
-        }
+        """Return the headers in force by lower-case name.
+
+        Of several lines nginx sends all values that are not empty; the last one is returned.
+        """
+        lines = [line for line in self.in_force(directive) if len(line.arguments) > 1]
+        lines.sort(key=lambda line: bool(line.arguments[1]))
+        return {line.arguments[0].lower(): line for line in lines}
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,10 +231,12 @@ class Configuration:
             return Address(scheme, frozenset({f"unix:{match['socket']}"}), path, unix=True)
         upstream = self.upstreams.get(match["host"])
         if upstream is None:
-            host = _with_port(match["host"], scheme)
-            return Address(scheme, frozenset({host}), path, unix=False)
+            hosts = frozenset({match["host"], _with_port(match["host"], scheme)})
+            return Address(scheme, hosts, path, unix=False)
         hosts = frozenset(
-            _with_port(line.arguments[0], scheme) for line in upstream.own("server") if line.arguments
+            _with_port(line.arguments[0], scheme)
+            for line in upstream.own("server")
+            if line.arguments
         )
         unix = all(host.startswith("unix:") for host in hosts)
         return Address(scheme, hosts | {match["host"]}, path, unix=unix)
@@ -246,7 +249,7 @@ def _socket(listen: str) -> str:
     if listen.isdigit():
         return f"*:{listen}"
     if re.search(r":\d+\Z", listen):
-        return listen.replace("0.0.0.0:", "*:")  # noqa: S104 - a name, nothing listens here
+        return listen.replace("0.0.0.0:", "*:")
     return f"{listen}:80"
 
 

@@ -21,16 +21,14 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
     name = proxy.gateway.certificate_header
     for location in proxy.to_gateway:
         header = location.scope.headers().get(name)
-        if header is None:
-            other = _other_header(location.scope)
-            if other is not None:
-                problem = (
-                    f"{location} sends the certificate in {other}, the gateway reads it from"
-                    f" {name}: a caller's own {name} passes"
-                )
-                remedy = f"send {NginxLookup.variable} in {name}, or set REALMGATE_CERTIFICATE_HEADER"
-                yield Finding(problem, remedy, location.place)
-                continue
+        other = _other_header(location.scope)
+        if other is not None and (header is None or not header.arguments[1]):
+            problem = (
+                f"{location} sends the certificate in {other}, the gateway reads it from {name}"
+            )
+            remedy = f"send {NginxLookup.variable} in {name}, or set REALMGATE_CERTIFICATE_HEADER"
+            yield Finding(problem, remedy, location.place)
+        elif header is None:
             lost = where_lost(location.scope, name)
             problem = f"{location} passes a caller's own {name} to the gateway{lost}"
             yield Finding(problem, _REMEDY, location.place)
@@ -41,9 +39,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
 
 def _other_header(scope: Scope) -> str | None:
     names = (
-        name
-        for name, line in scope.headers().items()
-        if line.arguments[1] == NginxLookup.variable
+        name for name, line in scope.headers().items() if line.arguments[1] == NginxLookup.variable
     )
     return next(names, None)
 

@@ -24,6 +24,4 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(problem, remedy, header.place)
 
 
-CHECK = NginxCheck(
-    "certificate-variable", ("https://github.com/18F/identity-pki/pull/11",), _find
-)
+CHECK = NginxCheck("certificate-variable", ("https://github.com/18F/identity-pki/pull/11",), _find)

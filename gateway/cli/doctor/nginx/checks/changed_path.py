@@ -38,8 +38,8 @@ def _of_slash(proxy: Proxy, location: Location) -> Iterator[Finding]:
     prefix = location.modifier in {"", "^~"} and not location.is_named
     if prefix and address.path.endswith("/") and not location.path.endswith("/"):
         yield Finding(
-            f"{location} with {handler.name} {handler.arguments[0]} passes {location.path}../x on as"
-            f" {address.path}../x",
+            f"{location} with {handler.name} {handler.arguments[0]} passes {location.path}../x on"
+            f" as {address.path}../x",
             f"location {location.path}/ or {handler.name} without a path",
             handler.place,
         )

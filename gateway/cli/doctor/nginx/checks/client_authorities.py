@@ -29,6 +29,4 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
                     )
 
 
-CHECK = NginxCheck(
-    "client-authorities", ("https://github.com/scitran/scitran/issues/10",), _find
-)
+CHECK = NginxCheck("client-authorities", ("https://github.com/scitran/scitran/issues/10",), _find)

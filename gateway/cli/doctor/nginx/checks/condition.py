@@ -19,9 +19,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
         if location not in examined or location.is_condition:
             continue
         for scope in location.scope.scopes:
-            unsafe = [
-                line for line in scope.directive.block or () if line.name not in _SAFE
-            ]
+            unsafe = [line for line in scope.directive.block or () if line.name not in _SAFE]
             if scope.directive.name == "if" and unsafe:
                 yield Finding(
                     f"{unsafe[0].name} in an if of {location} does not add to the location, it"

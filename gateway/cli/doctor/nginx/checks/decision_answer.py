@@ -1,4 +1,4 @@
-"""Only the gateway may say yes: nginx takes every answer from 200 to 299 as allowed. attacks: B1."""
+"""Only the gateway may say yes: nginx takes every answer from 200 to 299 as that. attacks: B1."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,9 @@ from gateway.cli.doctor.nginx.proxy import DECISIONS, NginxCheck, Proxy
 from gateway.cli.doctor.nginx.scopes import Location
 
 _ALLOWS: Final = re.compile(r"=(2\d\d)?\Z")
-_REMEDY: Final = "proxy_pass http://realmgate/.realmgate/guard/nginx; (include realmgate/guard-server.conf)"
+_REMEDY: Final = (
+    "proxy_pass http://realmgate/.realmgate/guard/nginx; (include realmgate/guard-server.conf)"
+)
 
 
 def _find(proxy: Proxy) -> Iterator[Finding]:

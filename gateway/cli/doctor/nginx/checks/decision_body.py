@@ -22,6 +22,4 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-CHECK = NginxCheck(
-    "decision-body", ("https://github.com/bitly/oauth2_proxy/issues/442",), _find
-)
+CHECK = NginxCheck("decision-body", ("https://github.com/bitly/oauth2_proxy/issues/442",), _find)

@@ -42,9 +42,9 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             age = _age(line)
             if age > MOST_AGE:
                 yield Finding(
-                    f"decisions are cached for {int(age.total_seconds())} s: a user who signed out"
-                    " or was disabled keeps access",
-                    f"at most {int(MOST_AGE.total_seconds())} s (include realmgate/guard-cache.conf)",
+                    f"decisions are cached for {age.total_seconds():g} s: a user who signed out or"
+                    " was disabled keeps access",
+                    f"at most {MOST_AGE.total_seconds():g} s (include realmgate/guard-cache.conf)",
                     line.place,
                 )
 

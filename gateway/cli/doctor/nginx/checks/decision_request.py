@@ -25,12 +25,13 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             if header is not None and header.arguments[1] in values:
                 continue
             lost = where_lost(location.scope, name)
-            sent = "" if header is None else f" but {header.arguments[1]}"
+            other = header is not None and header.arguments[1]
+            sent = f" but {other}" if other else ""
             yield Finding(
                 f"{location} does not send {values[0]} in {name}{sent}: the rules are evaluated on"
                 f" what the caller claims{lost}",
                 f"proxy_set_header {name} {values[0]}; (include realmgate/guard-server.conf)",
-                location.place if header is None else header.place,
+                header.place if header is not None and other else location.place,
             )
 
 

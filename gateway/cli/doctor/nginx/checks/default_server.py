@@ -57,6 +57,4 @@ def _returns_refusal(scope: Scope) -> bool:
     return any(line.arguments[:1] and line.arguments[0][0] == "4" for line in scope.own("return"))
 
 
-CHECK = NginxCheck(
-    "default-server", ("https://github.com/NixOS/nixpkgs/issues/392886",), _find
-)
+CHECK = NginxCheck("default-server", ("https://github.com/NixOS/nixpkgs/issues/392886",), _find)

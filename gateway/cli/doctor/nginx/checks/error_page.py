@@ -23,7 +23,9 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             problem = _problem(proxy, location, line)
             if problem is not None:
                 remedy = "include realmgate/guard-server.conf, without an error_page of your own"
-                yield Finding(f"error_page {' '.join(line.arguments)} {problem}", remedy, line.place)
+                yield Finding(
+                    f"error_page {' '.join(line.arguments)} {problem}", remedy, line.place
+                )
 
 
 def _problem(proxy: Proxy, location: Location, line: Directive) -> str | None:
@@ -46,8 +48,6 @@ def _page(location: Location, target: str) -> Location | None:
 
 CHECK = NginxCheck(
     "error-page",
-    (
-        "https://github.com/oauth2-proxy/oauth2-proxy/issues/2322",
-    ),
+    ("https://github.com/oauth2-proxy/oauth2-proxy/issues/2322",),
     _find,
 )

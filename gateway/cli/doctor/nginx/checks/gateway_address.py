@@ -21,7 +21,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
         remote = sorted(filter(_is_remote, address.hosts))
         if remote and location.handler is not None:
             yield Finding(
-                f"{location} sends passwords, tokens and the proxy secret to {remote[0]} without TLS",
+                f"{location} sends passwords and the proxy secret to {remote[0]} without TLS",
                 "proxy_pass https://… with proxy_ssl_verify on;, or a private network between both",
                 location.handler.place,
             )

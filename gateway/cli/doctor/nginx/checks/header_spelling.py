@@ -11,7 +11,10 @@ from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 
 def _find(proxy: Proxy) -> Iterator[Finding]:
     for server in proxy.sensitive:
-        for directive, safe in (("underscores_in_headers", "off"), ("ignore_invalid_headers", "on")):
+        for directive, safe in (
+            ("underscores_in_headers", "off"),
+            ("ignore_invalid_headers", "on"),
+        ):
             if server.scope.value(directive, safe) != safe:
                 line = server.scope.in_force(directive)[-1]
                 yield Finding(

@@ -40,8 +40,8 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             if secret is not None and line not in reported:
                 reported.add(line)
                 yield Finding(
-                    f"access_log {line.arguments[0]} has {secret.group()}, and so credentials, codes"
-                    " or tokens",
+                    f"access_log {line.arguments[0]} has {secret.group()}, and so credentials,"
+                    " codes or tokens",
                     f"access_log {line.arguments[0]} realmgate; (include realmgate/http.conf)",
                     line.place,
                 )

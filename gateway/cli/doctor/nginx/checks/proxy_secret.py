@@ -21,8 +21,8 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
         if header is None or not header.arguments[1]:
             lost = where_lost(location.scope, SECRET_HEADER)
             yield Finding(
-                f"{location} does not send the proxy secret, so the gateway ignores certificates and"
-                f" https{lost}",
+                f"{location} does not send the proxy secret, so the gateway ignores certificates"
+                f" and https{lost}",
                 _REMEDY,
                 location.place if header is None else header.place,
             )
@@ -31,6 +31,4 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(problem, _REMEDY, header.place)
 
 
-CHECK = NginxCheck(
-    "proxy-secret", ("https://github.com/keycloak/keycloak/issues/35861",), _find
-)
+CHECK = NginxCheck("proxy-secret", ("https://github.com/keycloak/keycloak/issues/35861",), _find)

@@ -1,4 +1,4 @@
-"""Regular expressions go before prefixes: `~ \\.css$` takes `/admin/x.css` from `/admin/`.
+"""Regular expressions go before prefixes: `~ [.]css$` takes `/admin/x.css` from `/admin/`.
 
 Source: https://nginx.org/en/docs/http/ngx_http_core_module.html#location
 """

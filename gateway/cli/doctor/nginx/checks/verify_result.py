@@ -27,6 +27,4 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             )
 
 
-CHECK = NginxCheck(
-    "verify-result", ("https://github.com/puppetlabs/puppetserver/pull/349",), _find
-)
+CHECK = NginxCheck("verify-result", ("https://github.com/puppetlabs/puppetserver/pull/349",), _find)
