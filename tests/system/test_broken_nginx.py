@@ -49,7 +49,7 @@ class Broken:
 def _broken(file: Path) -> Broken:
     text = file.read_text()
     (check,) = re.findall(r"^# check: (.+)$", text, re.MULTILINE)
-    (source,) = re.findall(r"^# source: (https://\S+)$", text, re.MULTILINE)
+    (source,) = re.findall(r"^# source: (.+)$", text, re.MULTILINE)
     lines = text.splitlines()
     (wrong,) = (number for number, line in enumerate(lines, 1) if line.endswith("# wrong"))
     also = re.search(r"# also: (\S+)$", text, re.MULTILINE)

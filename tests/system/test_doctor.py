@@ -65,7 +65,7 @@ def test_another_certificate_header_must_be_the_one_that_nginx_sends(
     render_nginx(replace(site, certificate_header="x-client-cert"), folder)
     code, said = examine(tmp_path, *configuration, **authorities, **header)
     assert (code, said.count("WRONG")) == (0, 0), said
-    assert re.search(r"^ok +nginx: 4 servers with 20 locations examined", said, re.MULTILINE)
+    assert re.search(r"^ok +nginx: 4 servers with \d+ locations examined", said, re.MULTILINE)
 
 
 def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.cli.doctor.nginx.syntax import Place
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A line of a file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ from functools import cached_property
 
 from gateway.cli.doctor.attacks.certificates import ClientCertificate, impostor_of
 from gateway.cli.doctor.attacks.edge import Edge, Headers
-from gateway.cli.doctor.findings import Finding
+from gateway.cli.doctor.findings import Finding, Place
 from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
 from gateway.cli.doctor.nginx.scopes import Location
-from gateway.cli.doctor.nginx.syntax import Place
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
 

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
-from gateway.cli.doctor.nginx.syntax import Directive, Place, SyntaxProblem, parse
+from gateway.cli.doctor.findings import Place
+from gateway.cli.doctor.nginx.syntax import Directive, SyntaxProblem, parse
 
 _HEADING: Final = re.compile(r"^# configuration file (/.+):$", re.MULTILINE)
 _PATTERN: Final = re.compile(r"[*?\[]")

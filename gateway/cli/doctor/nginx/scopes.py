@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from gateway.cli.doctor.nginx.syntax import Directive, Place
+from gateway.cli.doctor.findings import Place
+from gateway.cli.doctor.nginx.syntax import Directive
 
 HANDLERS: Final = (
     *("proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"),

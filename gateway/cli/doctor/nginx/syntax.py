@@ -10,22 +10,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
+from gateway.cli.doctor.findings import Place
+
 _BLANKS: Final = frozenset(" \t\r\n")
 _ESCAPED: Final = {"t": "\t", "r": "\r", "n": "\n"}
 _LUA_BLOCK: Final = "_by_lua_block"
 MOST_NESTED: Final = 64
 """Blocks in blocks."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """A line of a file."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
