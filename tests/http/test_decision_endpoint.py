@@ -91,7 +91,7 @@ def test_a_browser_is_sent_to_sign_in_where_its_proxy_shows_it_the_answer(
     assert found.headers.get("Location") == (
         found.headers["X-Realmgate-Sign-In"] if redirected else None
     )
-    post = _ask(protected, dialect, method="POST", headers={"Sec-Fetch-Mode": "navigate"})
+    post = _ask(protected, dialect, method="POST")
     assert post.status_code == 401
 
 
