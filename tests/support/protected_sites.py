@@ -327,6 +327,7 @@ def start_protected(
             [f"unix:{gateway.socket}"],
             source=protecting_source(folder, f"http://{service.address}", **(edge or {})),
             proxy_secret=PROXY_SECRET,
+            public_urls=("https://gateway.test",),
         ) as nginx,
         gateway.client(**{"X-Realmgate-Proxy-Secret": PROXY_SECRET}) as http,
     ):
