@@ -1,7 +1,8 @@
 """The decision endpoint, `/.realmgate/guard/{dialect}`, in front of all other URLs.
 
-It answers trusted proxies alone, by headers without a body. Whatever cannot be parsed is 403, an
-unavailable store is 503: no failure lets a request pass. attacks: B1, B4, B5, B7
+It answers trusted proxies alone, by headers without a body; only a page that the proxy returns to a
+browser has one. Whatever cannot be parsed is 403, an unavailable store is 503: no failure lets a
+request pass. attacks: B1, B4, B5, B7
 """
 
 from http import HTTPStatus
@@ -18,16 +19,17 @@ from gateway.domain.forward_auth import (
     Reason,
 )
 from gateway.forward_auth.decisions import Decisions
-from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.identity_headers import TOKEN, identity_headers
 from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.forward_auth.answers import forbidden, refusal
+from gateway.http.forward_auth.browser.refusals import RefusalPages
 from gateway.http.forward_auth.dialects import DIALECTS, Dialect
-from gateway.http.forward_auth.original_headers import AUTHORIZATION, COOKIE, OriginalHeaders
-from gateway.http.forward_auth.session_cookies import session_cookies
+from gateway.http.forward_auth.evidence import evidence_of
+from gateway.http.forward_auth.original_headers import OriginalHeaders
+from gateway.http.middleware.security_headers import on_every_response
 from gateway.http.replies import Headers, Reply, send_reply
 
 PREFIX: Final = "/.realmgate/guard/"
@@ -45,12 +47,15 @@ class DecisionEndpoint:
         edge: Edge,
         decisions: Decisions,
         tokens: ServiceTokens,
+        *,
+        pages: RefusalPages,
         log: FilteringBoundLogger,
     ) -> None:
         self._app = app
         self._edge = edge
         self._decisions = decisions
         self._tokens = tokens
+        self._pages = pages
         self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,17 +99,14 @@ class DecisionEndpoint:
         facts: EdgeFacts,
         exchange: Exchange,
     ) -> Reply:
-        evidence = Evidence(
-            facts.remote_address,
-            facts.secure,
-            headers.text(AUTHORIZATION),
-            session_cookies(headers.text(COOKIE)),
-            facts.certificate,
-        )
-        decision = await self._decisions.decide(original, evidence)
+        decision = await self._decisions.decide(original, evidence_of(facts, headers))
         if not isinstance(decision, Allowed):
             exchange.log.reason = decision.explanation
-            return refusal(decision, original, headers, redirects=dialect.redirects)
+            answer = refusal(decision, original, headers)
+            if not dialect.returns_refusals:
+                return answer
+            shown = await self._pages.present(answer, decision, original, headers, exchange)
+            return _with_security_headers(shown, exchange)
         identity = decision.identity
         if identity is None:
             return Reply(HTTPStatus.OK)
@@ -131,6 +133,14 @@ def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
 
 def _encoded(headers: tuple[tuple[str, str], ...]) -> Headers:
     return tuple((name.lower().encode(), value.encode("ascii")) for name, value in headers)
+
+
+def _with_security_headers(reply: Reply, exchange: Exchange) -> Reply:
+    """Return a page with the headers of its realm; other answers have none."""
+    if exchange.security_headers is None:
+        return reply
+    added = on_every_response(exchange.security_headers)
+    return Reply(reply.status, (*reply.headers, *added), reply.body)
 
 
 def _refused(explanation: str, exchange: Exchange) -> Reply:
