@@ -90,12 +90,9 @@ def certificate_zoo(tmp_path_factory: pytest.TempPathFactory) -> Zoo:
     return make_zoo(tmp_path_factory.mktemp("zoo"), datetime.now(UTC))
 
 
-def make_zoo(folder: Path, now: datetime, names: Sequence[str] = ()) -> Zoo:
-    """Make the zoo: the PKI in `folder`/certs, the animals in `folder`.
-
-    `names` are further names of the server's certificate.
-    """
-    create_pki(folder / "certs", now=now, names=names)
+def make_zoo(folder: Path, now: datetime) -> Zoo:
+    """Make the zoo: the PKI in `folder`/certs, the animals in `folder`."""
+    create_pki(folder / "certs", now=now)
     keeper = _Keeper(folder, read_authority(folder / "certs", ISSUING), now)
     keeper.issued_by_the_pki()
     keeper.issued_by_strangers()

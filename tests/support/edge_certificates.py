@@ -51,10 +51,10 @@ class EdgeCertificates:
         return self.folder / certificate
 
 
-def make_edge_certificates(folder: Path, *names: str) -> EdgeCertificates:
-    """Make the PKI and the zoo in `folder`; `names` are further ones of the server."""
+def make_edge_certificates(folder: Path) -> EdgeCertificates:
+    """Make the PKI and the zoo in `folder`."""
     now = datetime.now(UTC)
-    zoo = make_zoo(folder, now, names)
+    zoo = make_zoo(folder, now)
     issue_client(zoo.directory, "large", LARGE, now=now)
     return EdgeCertificates(zoo)
 
