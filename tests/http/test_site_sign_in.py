@@ -8,6 +8,7 @@ import pytest
 import redis
 
 from gateway.storage.redis.private_server import PrivateRedis
+from tests.support.open_redirects import REFUSED
 from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
 from tests.support.sign_in_browser import PUBLIC_URL, query_of, with_query
 from tests.support.site_browser import HOME, SESSION_COOKIE, SiteBrowser
@@ -199,6 +200,16 @@ def test_a_failed_sign_in_leads_to_a_new_one(browser: SiteBrowser) -> None:
 def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
     assert browser.open(f"{PUBLIC_URL}/.realmgate/sign-in").status == 404
     assert browser.open("https://devices.example.test/.realmgate/sign-in").status == 400
+
+
+def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Protected) -> None:
+    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
+    with protected.gateway.client(**headers) as http:
+        for path in ("sign-in", "sign-out"):
+            for wanted in REFUSED:
+                found = http.get(f"/.realmgate/{path}", params={"rd": wanted})
+                assert found.status_code == 400, (path, wanted)
+                assert {"location", "set-cookie"}.isdisjoint(found.headers), (path, wanted)
 
 
 def test_a_locked_out_user_is_refused_and_not_sent_back_and_forth(

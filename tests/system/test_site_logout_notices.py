@@ -43,7 +43,7 @@ def protected(
 ) -> Iterator[Protected]:
     """Run a site whose client wants notices, in a realm that stores events."""
     folder = tmp_path_factory.mktemp("site-notices")
-    with start_protected(folder, edge_certificates, **FETCHES_FROM_LOOPBACK) as running:
+    with start_protected(folder, edge_certificates, None, **FETCHES_FROM_LOOPBACK) as running:
         (client,) = _administer(running, "GET", "/clients?clientId=portal").json()
         client["attributes"]["backchannel.logout.url"] = receiver.url
         client["attributes"]["backchannel.logout.session.required"] = "true"
