@@ -124,25 +124,23 @@ def test_nothing_is_found_in_the_shipped_configuration(
     assert list(found(read_configuration(main), gateway)) == []
 
 
+@pytest.mark.parametrize("decisions", ["server", "cache"])
 @pytest.mark.parametrize("verification", ["required", "optional", "optional-no-ca"])
-def test_nothing_is_found_in_a_protected_site(folder: Path, verification: str) -> None:
-    main = folder / f"protected-{verification}.conf"
+def test_nothing_is_found_in_a_protected_site(
+    folder: Path, verification: str, decisions: str
+) -> None:
+    main = folder / f"protected-{verification}-{decisions}.conf"
     main.write_text(f"""
 events {{}}
 http {{
     include shared/http.conf;
-    server {{
-        include realmgate/site/listen-https.conf;
-        include realmgate/tls.conf;
-        include realmgate/client-certificate-{verification}.conf;
-        return 421;
-    }}
+    include realmgate/guard-cache-zone.conf;
     server {{
         include realmgate/site/listen-https.conf;
         server_name app.example.org;
         include realmgate/tls.conf;
         include realmgate/client-certificate-{verification}.conf;
-        include realmgate/guard-server.conf;
+        include realmgate/guard-{decisions}.conf;
 
         location / {{
             include realmgate/guard.conf;
@@ -150,8 +148,7 @@ http {{
         }}
         location /socket/ {{
             include realmgate/guard.conf;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection "upgrade";
+            proxy_read_timeout 1h;
             proxy_pass http://127.0.0.1:3000;
         }}
     }}

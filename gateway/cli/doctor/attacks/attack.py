@@ -9,7 +9,7 @@ from gateway.cli.doctor.attacks.certificates import ClientCertificate, impostor_
 from gateway.cli.doctor.attacks.edge import Edge, Headers
 from gateway.cli.doctor.findings import Finding, Place
 from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
-from gateway.cli.doctor.nginx.scopes import Location
+from gateway.cli.doctor.nginx.scopes import Location, Server
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
 
@@ -57,15 +57,23 @@ class Target:
     def locations(self) -> tuple[tuple[str, Location | None], ...]:
         """Return paths to attack: that of the URL, and one of each location of its listeners."""
         paths: dict[str, Location | None] = {self.edge.path: None}
-        if self.proxy is not None:
-            for server in self.proxy.configuration.servers:
-                ports = {socket.rpartition(":")[2] for socket, _, _ in server.sockets}
-                if str(self.edge.port) not in ports:
-                    continue
-                for location in server.locations:
-                    if not (location.is_pattern or location.is_internal or location.is_condition):
-                        paths.setdefault(location.path, location)
+        for server in self._servers():
+            for location in server.locations:
+                if not (location.is_pattern or location.is_internal or location.is_condition):
+                    paths.setdefault(location.path, location)
         return tuple(paths.items())
+
+    def _servers(self) -> list[Server]:
+        """Return the servers that name the host, or else all that listen on the port."""
+        if self.proxy is None:
+            return []
+        listening = [
+            server
+            for server in self.proxy.configuration.servers
+            if str(self.edge.port) in {each.rpartition(":")[2] for each, _, _ in server.sockets}
+        ]
+        named = [server for server in listening if self.edge.host in server.names]
+        return named or listening
 
     def place(self, location: Location | None) -> Place | None:
         """Return the line at fault."""

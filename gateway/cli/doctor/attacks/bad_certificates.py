@@ -13,11 +13,7 @@ def _run(target: Target) -> Iterator[Finding]:
     if not good.allowed:
         raise NotDone(f"{target.edge.url} answers {good} to the good certificate.")
     if target.edge.ask().allowed:
-        yield Finding(
-            f"{target.edge.url} is answered without a certificate",
-            "ssl_verify_client on; or a rule that names certificates",
-        )
-        return
+        raise NotDone(f"{target.edge.url} is answered without a certificate as well.")
     for bad in (target.impostor, *target.bad_certificates):
         if target.edge.ask(certificate=bad).allowed:
             yield Finding(
