@@ -24,7 +24,7 @@ _REQUESTS = {
             "X-Forwarded-Uri": "{uri}",
             "X-Forwarded-Host": "{host}",
         }
-        for name in ("traefik", "caddy", "haproxy")
+        for name in ("traefik", "caddy", "haproxy", "apache")
     },
 }
 
