@@ -79,6 +79,14 @@ class Applications:
     notices: NoticeDelivery
 
 
+@dataclass(frozen=True, slots=True)
+class _Appearance:
+    """What pages look like, and the texts that realms have changed."""
+
+    designs: Designs
+    texts: RealmTexts
+
+
 def build_applications(
     settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
 ) -> Applications:
@@ -94,7 +102,8 @@ def build_applications(
         services.database, services.clock, services.invalidation, settings.cache_age
     )
     at_sites = site_answers(services, context, site_pages(designs, texts))
-    routes, operations = _routes(services, context, metrics, designs, texts, at_sites)
+    appearance = _Appearance(designs, texts)
+    routes, operations = _routes(services, context, metrics, appearance, at_sites)
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -151,12 +160,11 @@ def _routes(
     services: Services,
     context: RealmContext,
     metrics: Metrics,
-    designs: Designs,
-    texts: RealmTexts,
+    appearance: _Appearance,
     at_sites: SiteAnswers,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
-    database = services.database
+    database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
@@ -185,7 +193,7 @@ def _routes(
     )
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
-    pages = own_pages(designs, texts, context.public_url)
+    pages = own_pages(designs, appearance.texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from gateway.storage.redis.private_server import PrivateRedis
-from tests.support.protected_sites import HOST, Protected
+from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
 from tests.support.sign_in_browser import PUBLIC_URL, query_of, with_query
 from tests.support.site_browser import HOME, SESSION_COOKIE, SiteBrowser
 from tests.support.wire import PASSWORD
@@ -189,6 +189,22 @@ def test_a_failed_sign_in_leads_to_a_new_one(browser: SiteBrowser) -> None:
 def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
     assert browser.open(f"{PUBLIC_URL}/.realmgate/sign-in").status == 404
     assert browser.open("https://devices.example.test/.realmgate/sign-in").status == 400
+
+
+def test_nobody_signs_in_without_tls(protected: Protected) -> None:
+    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
+    with protected.gateway.client(**headers, **{"X-Forwarded-Proto": "http"}) as http:
+        found = http.get("/.realmgate/sign-in")
+    assert found.status_code == 400
+    assert "HTTPS" in found.text
+    assert "set-cookie" not in found.headers
+
+
+@pytest.mark.parametrize("query", ["rd=https://evil.example/", "rd=//evil.example", "rd=/a&rd=/b"])
+def test_a_sign_in_leads_to_no_other_site(browser: SiteBrowser, query: str) -> None:
+    page = browser.open(f"{SIGN_IN}?{query}")
+    assert (page.status, page.id) == (400, "error")
+    assert {"location", "set-cookie"}.isdisjoint(page.response.headers)
 
 
 def test_another_peer_than_the_proxy_gets_nothing(protected: Protected) -> None:

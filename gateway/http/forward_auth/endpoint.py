@@ -15,9 +15,11 @@ from gateway.domain.forward_auth import (
     Allowed,
     AmbiguousTarget,
     Forbidden,
+    Identity,
     OriginalRequest,
     Reason,
 )
+from gateway.domain.limits.caches import cached
 from gateway.forward_auth.decisions import Decisions
 from gateway.forward_auth.identity_headers import TOKEN, identity_headers
 from gateway.forward_auth.service_tokens import ServiceTokens
@@ -35,6 +37,7 @@ from gateway.http.replies import Headers, Reply, send_reply
 PREFIX: Final = "/.realmgate/guard/"
 _ROUTE: Final = "/.realmgate/guard/{dialect}"
 _DIALECTS: Final = {dialect.name: dialect for dialect in DIALECTS}
+_TOKEN: Final = TOKEN.lower().encode("ascii")
 _NOT_FOUND: Final = Reply(HTTPStatus.NOT_FOUND)
 
 
@@ -112,11 +115,11 @@ class DecisionEndpoint:
             return Reply(HTTPStatus.OK)
         exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
         exchange.log.user = identity.subject
-        sent = identity_headers(identity)
+        sent = _identity_headers(identity)
         if decision.site.audience is not None:
             token = await self._tokens.token(identity, decision.site.audience)
-            sent = (*sent, (TOKEN, token))
-        return Reply(HTTPStatus.OK, _encoded(sent))
+            sent = (*sent, (_TOKEN, token.encode("ascii")))
+        return Reply(HTTPStatus.OK, sent)
 
 
 def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
@@ -131,8 +134,12 @@ def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
     return dialect, f"{slash}{rest}"
 
 
-def _encoded(headers: tuple[tuple[str, str], ...]) -> Headers:
-    return tuple((name.lower().encode(), value.encode("ascii")) for name, value in headers)
+@cached(4 * 1024 * 1024)
+def _identity_headers(identity: Identity) -> Headers:
+    return tuple(
+        (name.lower().encode("ascii"), value.encode("ascii"))
+        for name, value in identity_headers(identity)
+    )
 
 
 def _with_security_headers(reply: Reply, exchange: Exchange) -> Reply:
