@@ -4,6 +4,7 @@ The files of `nginx/realmgate/site/` hold what differs between machines and are 
 options; all others are copied unchanged. Nothing is searched and replaced in text.
 """
 
+import hashlib
 import itertools
 import os
 import re
@@ -28,6 +29,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _IN_A_WHEEL = _PACKAGE / "nginx_configuration"
 SHIPPED = _IN_A_WHEEL if _IN_A_WHEEL.is_dir() else _PACKAGE.parent / "nginx"
 SITE = Path("realmgate", "site")
+PRIVATE = frozenset({"proxy-secret.conf", "decision-salt.conf"})
 # sun_path holds 108 bytes including the closing NUL.
 LONGEST_SOCKET_PATH = 107
 HTTPS = 443
@@ -100,6 +102,9 @@ class NginxSite:
             "proxy-secret.conf": (
                 f'proxy_set_header X-Realmgate-Proxy-Secret "{self.proxy_secret}";\n'
             ),
+            "decision-salt.conf": (
+                f'map "" $realmgate_decision_salt {{ default "{self._decision_salt()}"; }}\n'
+            ),
             "user.conf": f"user {self.user};\n" if self.user else "",
         }
 
@@ -163,6 +168,15 @@ class NginxSite:
     def _listen(self, port: int, options: str) -> str:
         sockets = [f"{address}:{port}" for address in self.addresses] or [f"{port}"]
         return "".join(f"listen {socket}{options};\n" for socket in sockets)
+
+    def _decision_salt(self) -> str:
+        """Return text for the keys of cached decisions that callers cannot know.
+
+        nginx finds cached responses by MD5, for which two colliding requests could else be made.
+        """
+        if not self.proxy_secret:
+            return ""
+        return hashlib.sha256(b"cached decisions\0" + self.proxy_secret.encode()).hexdigest()
 
     def _certificate_header(self) -> str:
         """Send the certificate in its header, and drop each other spelling of that name.
@@ -258,7 +272,7 @@ def render_nginx(site: NginxSite, output: Path, source: Path = SHIPPED) -> Path:
         raise InvalidInput((FieldError("source", str(source), f"a folder with {main}"),))
     files |= {SITE / name: text.encode() for name, text in site.files().items()}
     for name, content in files.items():
-        _write(output / name, content, private=name.name == "proxy-secret.conf")
+        _write(output / name, content, private=name.name in PRIVATE)
     return output / main
 
 

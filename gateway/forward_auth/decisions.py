@@ -26,6 +26,7 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
     target_of,
+    without_port,
 )
 from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
 from gateway.domain.limits.caches import SizedCache
@@ -121,12 +122,26 @@ def find_rule(
     site = table.site(target.host)
     if site is None:
         return Forbidden(Reason.UNKNOWN_HOST, f"no site has the host {target.host}")
+    if original.server is not None and not _is_behind(original.server, site, target.host):
+        explanation = f"the proxy's server {original.server} is not for the site {site.name}"
+        return Forbidden(Reason.UNKNOWN_HOST, explanation)
     rule = table.rule(target)
     if rule is None:
         return Forbidden(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
     if rule.anonymous:
         return Allowed(site, rule, None, f"the rule {rule.name} lets every caller pass")
     return site, rule
+
+
+def _is_behind(server: str, site: Site, host: str) -> bool:
+    """Tell whether the proxy's server leads to the services of the site.
+
+    A caller may send the host of one site to the server of another, to be judged by other rules.
+    `*.example.org` is the server of every host below example.org. attacks: B4
+    """
+    if server.startswith("*."):
+        return without_port(host).endswith(server[1:])
+    return any(without_port(each) == server for each in site.hosts)
 
 
 def _deciding_credential(site: Site, rule: Rule, evidence: Evidence) -> Credential | None:

@@ -12,7 +12,11 @@ from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
 
 _PROXY = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-For": "203.0.113.9"}
 _REQUESTS = {
-    "nginx": {"X-Original-Request": "{method} {uri} HTTP/1.1", "X-Forwarded-Host": "{host}"},
+    "nginx": {
+        "X-Original-Request": "{method} {uri} HTTP/1.1",
+        "X-Forwarded-Host": "{host}",
+        "X-Realmgate-Server": "{host}",
+    },
     "envoy": {"Host": "{host}"},
     **{
         name: {

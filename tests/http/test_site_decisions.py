@@ -24,6 +24,7 @@ def _reason(protected: Protected, path: str, **how: str) -> tuple[int, str]:
         "X-Realmgate-Proxy-Secret": PROXY_SECRET,
         "X-Original-Request": f"{how.pop('method', 'GET')} {path} HTTP/1.1",
         "X-Forwarded-Host": HOST,
+        "X-Realmgate-Server": HOST,
         "X-Forwarded-Proto": "https",
         "X-Forwarded-For": "203.0.113.9",
     }
@@ -279,6 +280,7 @@ def test_a_browser_without_a_session_is_shown_where_to_sign_in(protected: Protec
         "X-Realmgate-Proxy-Secret": PROXY_SECRET,
         "X-Original-Request": f"GET {wanted} HTTP/1.1",
         "X-Forwarded-Host": HOST,
+        "X-Realmgate-Server": HOST,
         "X-Forwarded-Proto": "https",
     }
     with protected.gateway.client(**headers) as http:

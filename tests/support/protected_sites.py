@@ -6,7 +6,7 @@ The hosts are the TLS listeners of the nginx: each has the same service and the 
 import asyncio
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.cli.nginx import SHIPPED
 from gateway.domain.forward_auth import SiteSession
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.private_server import PrivateRedis
@@ -236,18 +235,32 @@ class Protected:
         return found
 
 
-def protecting_source(folder: Path, service: str) -> Path:
-    """Return the shipped files with a protected server beside each TLS listener."""
-    source = changed_source(folder, {})
-    text = (SHIPPED / "realmgate.conf").read_text()
-    servers = "".join(
+def protecting_source(
+    folder: Path,
+    service: str,
+    *,
+    servers: Sequence[str] = (HOST, DEVICE_HOST, OPEN_HOST),
+    as_default: bool = False,
+    cached: bool = False,
+    changes: Mapping[str, tuple[str, str]] | None = None,
+) -> Path:
+    """Return the shipped files with protected servers of these names at each TLS listener.
+
+    With `as_default` the first one gets the requests for unknown hosts. With `cached` nginx keeps
+    decisions. `changes` replace one text in each named file.
+    """
+    source = changed_source(folder, dict(changes or {}))
+    text = (source / "realmgate.conf").read_text()
+    asking = "guard-cache.conf" if cached else "guard-server.conf"
+    zone = "    include realmgate/guard-cache-zone.conf;\n" if cached else ""
+    added = "".join(
         f"""
     server {{
         include realmgate/site/listen-{listener}.conf;
-        server_name {HOST} {DEVICE_HOST} {OPEN_HOST};
+        server_name {name};
         include realmgate/tls.conf;
         include realmgate/client-certificate-{verification}.conf;
-        include realmgate/guard-server.conf;
+        include realmgate/{asking};
         location / {{
             include realmgate/guard.conf;
             proxy_set_header X-Uri-Of-Nginx $uri;
@@ -255,22 +268,30 @@ def protecting_source(folder: Path, service: str) -> Path:
         }}
     }}
 """
+        for name in servers
         for listener, verification in (
             ("https", "optional"),
             ("mtls", "required"),
             ("self-signed", "optional-no-ca"),
         )
     )
-    assert text.rstrip().endswith("}")
-    (source / "realmgate.conf").write_text(text.rstrip()[:-1] + servers + "}\n")
+    head, mark, tail = text.partition("    access_log logs/access.log realmgate;\n")
+    assert mark
+    assert tail.rstrip().endswith("}")
+    own = tail.rstrip()[:-1]
+    servers_text = added + own if as_default else own + added
+    (source / "realmgate.conf").write_text(f"{head}{mark}{zone}{servers_text}}}\n")
     return source
 
 
 @contextmanager
 def start_protected(
-    folder: Path, certificates: EdgeCertificates, **settings: Any
+    folder: Path,
+    certificates: EdgeCertificates,
+    edge: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> Iterator[Protected]:
-    """Run the three parts; `settings` are further ones of the gateway."""
+    """Run the three parts; `edge` are options of `protecting_source`, `settings` the gateway's."""
     make_prefix(folder)
     (folder / "rules.toml").write_text(_RULES)
     realms = [master(), _staff(), _devices(), _elsewhere()]
@@ -291,7 +312,7 @@ def start_protected(
             folder,
             certificates.folder,
             [f"unix:{gateway.socket}"],
-            source=protecting_source(folder, f"http://{service.address}"),
+            source=protecting_source(folder, f"http://{service.address}", **(edge or {})),
             proxy_secret=PROXY_SECRET,
         ) as nginx,
         gateway.client(**{"X-Realmgate-Proxy-Secret": PROXY_SECRET}) as http,

@@ -1,7 +1,7 @@
 """A plain HTTP/1.1 server on a unix socket that tells what nginx sent to it.
 
-It answers every request with JSON and keeps connections open. Below /fail/, or when told to fail,
-it breaks off after reading a request.
+It answers every request with JSON, or with the bytes that a test wrote for its target, and keeps
+connections open. Below /fail/, or when told to fail, it breaks off after reading a request.
 """
 
 import json
@@ -41,6 +41,8 @@ class RecordingUpstream:
     received: list[Received] = field(default_factory=list)
     connections: int = 0
     failing: bool = False
+    responses: dict[str, bytes] = field(default_factory=dict)
+    """Whole responses by request target; an empty one is none: the caller waits."""
 
     @property
     def address(self) -> str:
@@ -53,8 +55,9 @@ class RecordingUpstream:
         return self.received[-1]
 
     def forget(self) -> None:
-        """Start counting again."""
+        """Start counting again, and answer as usual."""
         self.received.clear()
+        self.responses.clear()
         self.connections = 0
 
 
@@ -97,6 +100,10 @@ class _Handler(socketserver.StreamRequestHandler):
         )
 
     def _answer(self, request: Received) -> None:
+        record = cast("_Server", self.server).record
+        if (written := record.responses.get(request.target)) is not None:
+            self.wfile.write(written)
+            return
         status = "503 Busy" if request.target == ERROR_OF_ITS_OWN else "200 OK"
         body = json.dumps({"target": request.target}).encode()
         self.wfile.write(

@@ -34,6 +34,7 @@ def test_the_site_files_written_are_the_site_files_shipped() -> None:
         "plain-http.conf",
         "proxy-secret.conf",
         "certificate-header.conf",
+        "decision-salt.conf",
     ],
 )
 def test_the_defaults_are_the_shipped_ones(name: str) -> None:
@@ -59,6 +60,18 @@ def test_everything_but_the_site_is_copied_unchanged(tmp_path: Path) -> None:
     for path in SHIPPED.rglob("*.conf"):
         if path.parent != SHIPPED_SITE:
             assert (tmp_path / path.relative_to(SHIPPED)).read_bytes() == path.read_bytes()
+
+
+def test_the_keys_of_cached_decisions_cannot_be_known_without_the_secret(tmp_path: Path) -> None:
+    """Callers who knew them could make two requests with the same MD5."""
+    salts = set()
+    for secret in ("0123456789abcdef", "0123456789abcdeg"):
+        render_nginx(replace(SITE, proxy_secret=secret), tmp_path)
+        salt = tmp_path / "realmgate/site/decision-salt.conf"
+        assert stat.S_IMODE(salt.stat().st_mode) == 0o600
+        assert secret not in salt.read_text()
+        salts.add(salt.read_text())
+    assert len(salts) == 2
 
 
 def test_the_secret_is_for_its_owner_alone_even_when_the_file_was_open(tmp_path: Path) -> None:
@@ -166,6 +179,6 @@ def check_parameters(site: NginxSite) -> None:
             assert line.count(b";") == 1
             assert line.count(b'"') in {0, 2, 4}
             assert not set(line) & {*range(0x20), ord("\\"), ord("'")}
-            known = line.count(b"$realmgate_public_") + line.count(b')$" "";')
+            known = line.count(b"$realmgate_public_") + line.count(b"$realmgate_decision_salt ") + line.count(b')$" "";')
             known += line.count(b"$ssl_client_escaped_cert;")
             assert line.count(b"$") == known

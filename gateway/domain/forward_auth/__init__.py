@@ -26,6 +26,7 @@ from gateway.domain.forward_auth.target import (
     canonical_host,
     check_path,
     target_of,
+    without_port,
 )
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "canonical_host",
     "check_path",
     "target_of",
+    "without_port",
 ]

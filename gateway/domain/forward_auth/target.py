@@ -39,13 +39,15 @@ class OriginalRequest:
     """The caller's request line as the proxy reports it.
 
     `uri` is the request target as sent: path and query. `host` is the Host header, with the port
-    where the caller named one.
+    where the caller named one. `server` is the name of the proxy's server that got the request,
+    which may be another one where the caller made the host up; None where the proxy does not say.
     """
 
     method: str
     scheme: str
     host: str
     uri: str
+    server: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,11 @@ def canonical_host(text: str, scheme: str = "https") -> str:
     if port.startswith("0") or int(port) > _LARGEST_PORT:
         raise AmbiguousTarget("the port is not one of 1 to 65535")
     return match[0]
+
+
+def without_port(host: str) -> str:
+    """Return the name or address of a canonical host."""
+    return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
 def check_path(path: str) -> None:

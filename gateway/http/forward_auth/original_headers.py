@@ -18,6 +18,7 @@ FORWARDED_HOST: Final = b"x-forwarded-host"
 FORWARDED_METHOD: Final = b"x-forwarded-method"
 FORWARDED_URI: Final = b"x-forwarded-uri"
 ORIGINAL_REQUEST: Final = b"x-original-request"
+PROXY_SERVER: Final = b"x-realmgate-server"
 HOST: Final = b"host"
 _METHOD_OVERRIDES: Final = frozenset(
     {b"x-http-method-override", b"x-http-method", b"x-method-override"}
@@ -26,6 +27,7 @@ _READ: Final = frozenset(
     {
         *(AUTHORIZATION, COOKIE, FETCH_MODE, REQUESTED_WITH, HOST),
         *(FORWARDED_HOST, FORWARDED_METHOD, FORWARDED_URI, ORIGINAL_REQUEST),
+        PROXY_SERVER,
     }
 )
 

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from gateway.domain.forward_auth import OriginalRequest
 from gateway.http.forward_auth.dialects.dialect import Dialect
-from gateway.http.forward_auth.original_headers import HOST, OriginalHeaders
+from gateway.http.forward_auth.original_headers import HOST, PROXY_SERVER, OriginalHeaders
 
 
 class Envoy(Dialect):
@@ -24,4 +24,5 @@ class Envoy(Dialect):
     def original(scope: Scope, headers: OriginalHeaders, scheme: str, path: str) -> OriginalRequest:
         query = scope["query_string"].decode("latin-1")
         uri = f"{path}?{query}" if query else path
-        return OriginalRequest(scope["method"], scheme, headers.required(HOST), uri)
+        server = headers.text(PROXY_SERVER)
+        return OriginalRequest(scope["method"], scheme, headers.required(HOST), uri, server)

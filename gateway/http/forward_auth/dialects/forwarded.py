@@ -8,12 +8,16 @@ from gateway.http.forward_auth.original_headers import (
     FORWARDED_HOST,
     FORWARDED_METHOD,
     FORWARDED_URI,
+    PROXY_SERVER,
     OriginalHeaders,
 )
 
 
 class ForwardedRequest(Dialect):
-    """`X-Forwarded-Method`, `X-Forwarded-Uri`, `X-Forwarded-Host`: the proxy overwrites them."""
+    """`X-Forwarded-Method`, `X-Forwarded-Uri`, `X-Forwarded-Host`: the proxy overwrites them.
+
+    It may send `X-Realmgate-Server` too: the host of the site that it is configured for.
+    """
 
     @staticmethod
     def original(
@@ -27,4 +31,5 @@ class ForwardedRequest(Dialect):
             scheme,
             headers.required(FORWARDED_HOST),
             headers.required(FORWARDED_URI),
+            headers.text(PROXY_SERVER),
         )

@@ -1,5 +1,7 @@
 """nginx's `auth_request`: the request line in `X-Original-Request`.
 
+The default server of a listener gets every request whose host no other server has, so nginx says in
+`X-Realmgate-Server` which server is asking.
 nginx passes on 401 and 403 and the header `WWW-Authenticate`, and makes 500 of every other answer.
 Source: https://nginx.org/en/docs/http/ngx_http_auth_request_module.html
 """
@@ -13,6 +15,7 @@ from gateway.http.forward_auth.dialects.dialect import Dialect
 from gateway.http.forward_auth.original_headers import (
     FORWARDED_HOST,
     ORIGINAL_REQUEST,
+    PROXY_SERVER,
     OriginalHeaders,
 )
 
@@ -34,4 +37,10 @@ class Nginx(Dialect):
         parts = headers.required(ORIGINAL_REQUEST).split(" ")
         if len(parts) != _PARTS:
             raise AmbiguousTarget("the request line has no three parts")
-        return OriginalRequest(parts[0], scheme, headers.required(FORWARDED_HOST), parts[1])
+        return OriginalRequest(
+            parts[0],
+            scheme,
+            headers.required(FORWARDED_HOST),
+            parts[1],
+            headers.required(PROXY_SERVER),
+        )

@@ -1,0 +1,133 @@
+"""nginx keeps a decision for less than two seconds, and for that very request of that caller."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_guarded_edge
+from tests.support.protected_sites import DEVICE_HOST, HOST, start_protected
+
+_ALLOWED = response("200 OK", "Remote-User: ada", "X-Realmgate-Token: signed")
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[GuardedEdge]:
+    """Run an nginx that keeps decisions."""
+    prefix = tmp_path_factory.mktemp("cached")
+    with start_guarded_edge(prefix, edge_certificates, cached=True) as edge:
+        yield edge
+
+
+@pytest.fixture
+def edge(running: GuardedEdge) -> GuardedEdge:
+    """Return it, its gateway allowing everything."""
+    running.forget()
+    running.gateway.responses[DECISION] = _ALLOWED
+    return running
+
+
+def _ask(edge: GuardedEdge, path: str, **how: object) -> httpx2.Response:
+    sent = {"method": "GET", "host": HOST, "headers": (), "certificate": None, "listener": "https"}
+    sent |= how
+    headers = [("Host", sent["host"]), *sent["headers"]]
+    with edge.nginx.client(sent["certificate"]) as client:
+        url = f"{getattr(edge.nginx, str(sent['listener']))}{path}"
+        return client.request(sent["method"], url, headers=headers)
+
+
+def test_a_repeated_request_is_decided_once_with_the_same_identity(edge: GuardedEdge) -> None:
+    for _ in range(4):
+        assert _ask(edge, "/repeated").status_code == 200
+        assert edge.service.last.all("Remote-User") == ["ada"]
+        assert edge.service.last.all("X-Realmgate-Token") == ["signed"]
+    assert len(edge.gateway.received) < 4
+
+
+_BEARER = (("Authorization", "Bearer a"),)
+_DIFFERENT = {
+    "path": {"path": "/other"},
+    "query": {"path": "/one?x"},
+    "method": {"method": "POST"},
+    "host": {"host": DEVICE_HOST},
+    "host with a port": {"host": f"{HOST}:443"},
+    "no token": {"headers": ()},
+    "token": {"headers": (("Authorization", "Bearer b"),)},
+    "cookie": {"headers": (*_BEARER, ("Cookie", "a=b"))},
+    "token as a cookie": {"headers": (("Cookie", "Bearer a"),)},
+    "no certificate": {"certificate": None},
+    "certificate": {"certificate": "device-2"},
+    "listener": {"listener": "self_signed"},
+    "method override": {"headers": (*_BEARER, ("X-HTTP-Method-Override", "DELETE"))},
+    "method": {"headers": (*_BEARER, ("X-HTTP-Method", "DELETE"))},
+    "other method override": {"headers": (*_BEARER, ("X-Method-Override", "DELETE"))},
+}
+
+
+@pytest.mark.parametrize("difference", _DIFFERENT.values(), ids=_DIFFERENT)
+def test_whatever_else_is_asked_gets_a_decision_of_its_own(
+    edge: GuardedEdge, difference: dict[str, object], request: pytest.FixtureRequest
+) -> None:
+    path = f"/one-{len(request.node.name)}"
+    base: dict[str, object] = {"path": path, "headers": _BEARER, "certificate": "device-1"}
+    assert _ask(edge, **base).status_code == 200
+    asked = len(edge.gateway.received)
+    edge.gateway.responses[DECISION] = response("403 Forbidden")
+    assert _ask(edge, **(base | difference)).status_code == 403
+    assert len(edge.gateway.received) == asked + 1
+
+
+def test_refusals_and_failures_are_not_kept(edge: GuardedEdge) -> None:
+    for status in ("401 Unauthorized", "403 Forbidden", "503 Service Unavailable"):
+        edge.gateway.responses[DECISION] = response(status)
+        assert _ask(edge, "/refused").status_code == int(status[:3])
+    edge.gateway.responses[DECISION] = _ALLOWED
+    assert _ask(edge, "/refused").status_code == 200
+
+
+def test_a_decision_is_kept_for_less_than_two_seconds(edge: GuardedEdge) -> None:
+    assert _ask(edge, "/ends").status_code == 200
+    decided = time.monotonic()
+    edge.gateway.responses[DECISION] = response("403 Forbidden")
+    while _ask(edge, "/ends").status_code == 200:
+        assert time.monotonic() - decided < 2.1
+
+
+def test_without_a_gateway_a_decision_is_kept_no_longer(edge: GuardedEdge) -> None:
+    assert _ask(edge, "/ends").status_code == 200
+    decided = time.monotonic()
+    edge.gateway.failing = True
+    try:
+        while (status := _ask(edge, "/ends").status_code) == 200:
+            assert time.monotonic() - decided < 2.1
+    finally:
+        edge.gateway.failing = False
+    assert status == 503
+
+
+def test_the_files_are_for_nginx_alone(edge: GuardedEdge) -> None:
+    assert _ask(edge, "/kept", headers=_BEARER).status_code == 200
+    folder = edge.nginx.prefix / "run/realmgate-decisions"
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    assert found
+    assert all(path.stat().st_mode & 0o77 == 0 for path in [folder, *found])
+
+
+def test_a_user_who_is_disabled_is_refused_within_two_and_a_half_seconds(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    with start_protected(tmp_path, edge_certificates, {"cached": True}) as protected:
+        token = protected.token("changed-0")["access_token"]
+        assert protected.ask("/admin", token=token).status_code == 200
+        ask = protected.administration.ask
+        (user,) = ask("GET", "staff/users?username=changed-0").json()
+        disabled = ask("PUT", f"staff/users/{user['id']}", document={"enabled": False})
+        assert disabled.is_success
+        changed = time.monotonic()
+        while protected.ask("/admin", token=token).status_code == 200:
+            assert time.monotonic() - changed < 2.5

@@ -1,0 +1,112 @@
+"""Without a decision of the gateway nothing reaches a service. attacks: B7, F2, F15"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.gateway_process import descendants
+from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_guarded_edge
+from tests.support.protected_sites import HOST, Protected, start_protected
+
+_ODD_ANSWERS = {
+    "redirect": response("302 Found", "Location: https://id.example.test/"),
+    "moved": response("301 Moved Permanently", "Location: /public/"),
+    "not modified": response("304 Not Modified"),
+    "bad request": response("400 Bad Request"),
+    "not found": response("404 Not Found"),
+    "busy": response("429 Too Many Requests", "Retry-After: 1"),
+    "failed": response("500 Internal Server Error"),
+    "unavailable": response("503 Service Unavailable", "Retry-After: 1"),
+    "upgrade": response("101 Switching Protocols", "Upgrade: websocket", "Connection: upgrade"),
+    "no HTTP": b"200 OK\r\n\r\n",
+    "cut off": b"HTTP/1.1 200 O",
+    "garbage": b"\x00\xff\r\n\r\n",
+    "a header too long": response("200 OK", f"X-Long: {'x' * 40_000}"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[GuardedEdge]:
+    """Run nginx with a gateway that answers as a test says."""
+    with start_guarded_edge(tmp_path_factory.mktemp("guarded"), edge_certificates) as edge:
+        yield edge
+
+
+@pytest.fixture
+def edge(running: GuardedEdge) -> GuardedEdge:
+    """Return it with nothing received."""
+    running.forget()
+    return running
+
+
+@pytest.mark.parametrize("answer", _ODD_ANSWERS.values(), ids=_ODD_ANSWERS)
+def test_an_answer_that_is_no_decision_is_a_503(edge: GuardedEdge, answer: bytes) -> None:
+    edge.gateway.responses[DECISION] = answer
+    with edge.nginx.client() as client:
+        found = client.get(f"{edge.nginx.https}/", headers={"Host": HOST})
+    assert found.status_code == 503
+    assert int(found.headers["Retry-After"]) >= 1
+    assert found.headers["Cache-Control"] == "no-store"
+    assert found.headers["X-Request-Id"] in found.text
+    assert edge.service.received == []
+
+
+def test_a_program_gets_the_failure_as_a_document(edge: GuardedEdge) -> None:
+    edge.gateway.failing = True
+    try:
+        with edge.nginx.client() as client:
+            headers = {"Host": HOST, "Accept": "application/json"}
+            found = client.post(f"{edge.nginx.https}/", headers=headers, content=b"x" * 500_000)
+    finally:
+        edge.gateway.failing = False
+    assert found.status_code == 503
+    assert found.json()["error"] == "temporarily_unavailable"
+    assert edge.service.received == []
+
+
+def test_a_gateway_that_answers_late_is_waited_for_five_seconds(edge: GuardedEdge) -> None:
+    edge.gateway.responses[DECISION] = b""
+    before = time.monotonic()
+    with edge.nginx.client() as client:
+        found = client.get(f"{edge.nginx.https}/", headers={"Host": HOST}, timeout=20)
+    assert found.status_code == 503
+    assert time.monotonic() - before < 7
+    assert edge.service.received == []
+
+
+@pytest.fixture(scope="module")
+def stack(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[Protected]:
+    """Run a gateway that the tests stop."""
+    with start_protected(tmp_path_factory.mktemp("outages"), edge_certificates) as protected:
+        yield protected
+
+
+def test_a_gateway_that_hangs_and_one_that_is_gone_let_nothing_pass(stack: Protected) -> None:
+    """Even an anonymous path needs a decision."""
+    assert stack.ask("/health").status_code == 200
+    stack.service.forget()
+    processes = [stack.gateway.pid, *descendants(stack.gateway.pid)]
+    for pid in processes:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        assert stack.ask("/health").status_code == 503
+    finally:
+        for pid in processes:
+            os.kill(pid, signal.SIGCONT)
+    assert stack.ask("/health").status_code == 200
+    stack.service.forget()
+    stack.gateway.process.terminate()
+    stack.gateway.process.wait(20)
+    found = stack.ask("/health")
+    assert found.status_code == 503
+    assert int(found.headers["Retry-After"]) >= 1
+    assert stack.service.received == []
