@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +20,10 @@ from gateway.bootstrap.account_console import account_handlers, account_use_case
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
 from gateway.bootstrap.clients import client_use_cases
-from gateway.bootstrap.forward_auth.decisions import service_tokens, site_decisions
+from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
+from gateway.bootstrap.forward_auth.decisions import service_tokens
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.pages import sign_in_pages
+from gateway.bootstrap.pages import own_pages, site_pages
 from gateway.bootstrap.protocol import (
     check_services,
     client_authenticator,
@@ -35,6 +35,7 @@ from gateway.bootstrap.services import Services
 from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.ports.tracing import Tracer
 from gateway.http.account.routes import build_account_routes
 from gateway.http.account_api.routes import build_account_api_routes
@@ -47,11 +48,12 @@ from gateway.http.application import build_http_application
 from gateway.http.edge.certificate_lookup import LOOKUPS
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
+from gateway.http.forward_auth.browser.routes import build_site_routes
 from gateway.http.logout.logout_endpoint import build_logout_routes
 from gateway.http.logout.session_frames import build_session_frame_routes
 from gateway.http.management.application import build_management_application
 from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
-from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_route, load_designs
+from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_routes, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
 from gateway.http.routes import build_routes
@@ -64,6 +66,7 @@ from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
 from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
+from gateway.storage.realm_texts import RealmTextCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,14 @@ class Applications:
     notices: NoticeDelivery
 
 
+@dataclass(frozen=True, slots=True)
+class _Appearance:
+    """What pages look like, and the texts that realms have changed."""
+
+    designs: Designs
+    texts: RealmTexts
+
+
 def build_applications(
     settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
 ) -> Applications:
@@ -86,9 +97,13 @@ def build_applications(
     log: FilteringBoundLogger = structlog.get_logger()
     metrics = PrometheusMetrics(GRANTS)
     context = _realm_context(settings, services, certificates, metrics, log)
-    routes, operations = _routes(
-        services, context, metrics, load_designs(settings.themes), settings.cache_age
+    designs = load_designs(settings.themes)
+    texts = RealmTextCache(
+        services.database, services.clock, services.invalidation, settings.cache_age
     )
+    at_sites = site_answers(services, context, site_pages(designs, texts))
+    appearance = _Appearance(designs, texts)
+    routes, operations = _routes(services, context, metrics, appearance, at_sites)
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -96,8 +111,9 @@ def build_applications(
         metrics=metrics,
         tracer=find_tracer(settings),
         log=log,
-        decisions=site_decisions(services, context.certificates, context.issuer),
+        decisions=at_sites.decisions,
         service_tokens=service_tokens(services, context),
+        refusal_pages=at_sites.refusals,
     )
     management = build_management_application(
         lifecycle,
@@ -144,11 +160,11 @@ def _routes(
     services: Services,
     context: RealmContext,
     metrics: Metrics,
-    designs: Designs,
-    text_age: timedelta,
+    appearance: _Appearance,
+    at_sites: SiteAnswers,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
-    database = services.database
+    database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
     clients = client_authenticator(services)
@@ -177,7 +193,7 @@ def _routes(
     )
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
-    pages = sign_in_pages(services, designs, public_url=context.public_url, text_age=text_age)
+    pages = own_pages(designs, appearance.texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
@@ -193,7 +209,8 @@ def _routes(
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
-        build_resource_route(Resources.of(designs), context),
+        *build_site_routes(site_handlers(services, grants, at_sites), context),
+        *build_resource_routes(Resources.of(designs), context),
     ]
     return routes, operations
 

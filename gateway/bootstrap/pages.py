@@ -1,15 +1,14 @@
-"""Builds the pages of a sign-in from the designs that were loaded at the start."""
+"""Builds the pages that people see from the designs that were loaded at the start."""
 
-from datetime import timedelta
-
-from gateway.bootstrap.services import Services
+from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.http.pages import Designs, PageRenderer, Pages, ResourceUrls
-from gateway.storage.realm_texts import RealmTextCache
 
 
-def sign_in_pages(
-    services: Services, designs: Designs, *, public_url: str, text_age: timedelta
-) -> Pages:
-    """Return what shows pages; texts of realms are at most `text_age` old."""
-    texts = RealmTextCache(services.database, services.clock, services.invalidation, text_age)
+def own_pages(designs: Designs, texts: RealmTexts, public_url: str) -> Pages:
+    """Return what shows pages at the gateway's own URLs."""
     return Pages(PageRenderer(designs, ResourceUrls.below(public_url, designs.version)), texts)
+
+
+def site_pages(designs: Designs, texts: RealmTexts) -> Pages:
+    """Return what shows pages at protected sites."""
+    return Pages(PageRenderer(designs, ResourceUrls.at_sites(designs.version)), texts)

@@ -211,6 +211,11 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
             rules_file=file,
             sites=CurrentSites(
-                database, clock, invalidation, follower.read, file, settings.cache_age
+                database,
+                clock,
+                invalidation,
+                read_changes=follower.read,
+                file=file,
+                age=settings.cache_age,
             ),
         )

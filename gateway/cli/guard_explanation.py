@@ -123,7 +123,7 @@ async def _decide(
         remote_address=_LOCAL,
         secure=original.scheme == "https",
         authorization=None if bearer is None else f"Bearer {bearer}",
-        certificate=certificates and _presented(made.certificates, certificates),
+        certificate=_presented(made.certificates, certificates) if certificates else None,
     )
     return await made.decisions.decide(original, evidence)
 

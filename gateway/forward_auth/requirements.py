@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.forward_auth import (
     Allowed,
     CertificateName,
@@ -16,12 +17,13 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
-from gateway.domain.limits.caches import cached
+from gateway.domain.limits.caches import SizedCache
 
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
 INSUFFICIENT_SCOPE: Final = "insufficient_scope"
 """Error codes of RFC 6750 §3.1."""
-_name = cached(512 * 1024)(CertificateName.parse)
+_HAS_NAME: Final[SizedCache[tuple[str, bytes], tuple[bool]]] = SizedCache(512 * 1024)
+"""Whether a certificate has a name, by the name and the certificate's digest."""
 
 
 def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
@@ -97,4 +99,12 @@ def _has_group(paths: tuple[str, ...], identity: Identity) -> bool:
 
 def _has_certificate(names: tuple[str, ...], identity: Identity) -> bool:
     certificate = identity.certificate
-    return certificate is not None and any(_name(name).matches(certificate.leaf) for name in names)
+    return certificate is not None and any(_has_name(name, certificate.leaf) for name in names)
+
+
+def _has_name(name: str, leaf: PresentedCertificate) -> bool:
+    known = _HAS_NAME.get((name, leaf.digest))
+    if known is None:
+        known = (CertificateName.parse(name).matches(leaf),)
+        _HAS_NAME.put((name, leaf.digest), known)
+    return known[0]

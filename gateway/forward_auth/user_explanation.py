@@ -62,7 +62,9 @@ class UserExplanations:
     async def _user(self, realm: RealmEntry, username: str) -> UserEntry:
         async with self._database.read() as stores:
             found = await stores.users.find_by_username(realm.realm.id, username)
-        user = found and await self._accounts.directory.user(realm.realm.id, found.id)
+        user = None
+        if found is not None:
+            user = await self._accounts.directory.user(realm.realm.id, found.id)
         if user is None:
             raise _unknown("--user", username, f"the name of a user of {realm.realm.name}")
         return user

@@ -14,6 +14,7 @@ from gateway.forward_auth.decisions import Decisions
 from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge
 from gateway.http.errors import UNMATCHED
+from gateway.http.forward_auth.browser.refusals import RefusalPages
 from gateway.http.forward_auth.endpoint import DecisionEndpoint
 from gateway.http.lifespan import complete_lifespan
 from gateway.http.middleware.edge import EdgeMiddleware
@@ -34,13 +35,16 @@ def build_http_application(
     log: FilteringBoundLogger,
     decisions: Decisions,
     service_tokens: ServiceTokens,
+    refusal_pages: RefusalPages,
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
     printable = PrintablePath(PlainPath(router), _unmatched)
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
-    with_decisions = DecisionEndpoint(with_headers, edge, decisions, service_tokens, log)
+    with_decisions = DecisionEndpoint(
+        with_headers, edge, decisions, service_tokens, pages=refusal_pages, log=log
+    )
     return RequestLog(UnreadBody(with_decisions), log, metrics, tracer)
 
 

@@ -49,6 +49,7 @@ class CurrentSites:
         database: Database,
         clock: Clock,
         invalidation: Invalidation,
+        *,
         read_changes: Callable[[], Awaitable[None]],
         file: RulesFile | None,
         age: timedelta,

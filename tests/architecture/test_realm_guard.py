@@ -8,8 +8,16 @@ WITHOUT_REALM = {
     "/admin/realms",
     "/admin/serverinfo",
     "/resources/{version}/{path:path}",
+    "/.realmgate/resources/{version}/{path:path}",
+    "/.realmgate/sign-in",
+    "/.realmgate/callback",
+    "/.realmgate/sign-out",
+    "/.realmgate/refused",
 }
-"""Paths of no realm: the admin endpoints check the caller's realm; static files have none."""
+"""Paths of no realm: the admin endpoints check the caller's realm; static files have none.
+
+Those of protected sites check the realm that the site of the host names.
+"""
 PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}",
     "/realms/{realm}/.well-known/openid-configuration",

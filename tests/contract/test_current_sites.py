@@ -116,7 +116,7 @@ def _set_up(database: SqlDatabase, file: RulesFile | None = None) -> _Setup:
     switched.may_read.set()
     any_database: Any = switched
     log = _Log(channel)
-    current = CurrentSites(any_database, clock, channel, log.read, file, AGE)
+    current = CurrentSites(any_database, clock, channel, read_changes=log.read, file=file, age=AGE)
     return _Setup(database, switched, clock, channel, log, current)
 
 

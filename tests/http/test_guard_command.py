@@ -128,7 +128,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory, certificate_zoo: Zoo) -> Ite
     rules, realms = folder / "rules.toml", folder / "realms.json"
     rules.write_text(RULES)
     realms.write_text(json.dumps([REALM, OTHER]))
-    settings = {
+    settings: dict[str, Any] = {
         "public_url": PUBLIC_URL,
         "guard_file": str(rules),
         "client_ca_file": str(pki / "ca.crt"),

@@ -58,14 +58,14 @@ def test_another_certificate_header_must_be_the_one_that_nginx_sends(
     folder = tmp_path / "nginx"
     site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
     render_nginx(site, folder)
-    configuration = ("--nginx-configuration", str(folder))
+    configuration = ("--nginx", str(folder))
     code, said = examine(tmp_path, *configuration, **authorities, **header)
     assert code == 1
-    assert "nginx sends them in ssl-client-cert" in said
+    assert "sends the certificate in ssl-client-cert, the gateway reads it from x-client-ce" in said
     render_nginx(replace(site, certificate_header="x-client-cert"), folder)
     code, said = examine(tmp_path, *configuration, **authorities, **header)
     assert (code, said.count("WRONG")) == (0, 0), said
-    assert "ok    nginx sends certificates in x-client-cert" in said
+    assert re.search(r"^ok +nginx: 4 servers with \d+ locations examined", said, re.MULTILINE)
 
 
 def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
@@ -78,22 +78,71 @@ def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
         "proxy_secret": secret,
     }
     folder = tmp_path / "nginx"
-    configuration = ("--nginx-configuration", str(folder))
+    configuration = ("--nginx", str(folder))
     site = NginxSite(("unix:/run/gateway.sock",), tmp_path)
     for sent, problem in (
-        ("", "WRONG nginx does not send the proxy secret"),
-        ("another-secret-of-the-proxy", "WRONG nginx sends another proxy secret"),
+        ("", "does not send the proxy secret"),
+        ("another-secret-of-the-proxy", "sends another proxy secret than the gateway requires"),
     ):
         render_nginx(replace(site, proxy_secret=sent), folder)
         code, said = examine(tmp_path, *configuration, **required)
         assert code == 1
         assert problem in said
+        assert f"WRONG {folder}/realmgate/site/proxy-secret.conf:1 proxy-secret" in said
         assert "REALMGATE_PROXY_SECRET_FILE" in said
         assert secret not in said
     render_nginx(replace(site, proxy_secret=secret), folder)
     code, said = examine(tmp_path, *configuration, **required)
     assert (code, said.count("WRONG")) == (0, 0), said
-    assert "nginx sends the proxy secret that the gateway requires." in said
+
+
+def test_a_configuration_that_nginx_would_refuse_is_named_with_its_line(
+    tmp_path: Path, pki: Path
+) -> None:
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    file = tmp_path / "nginx.conf"
+    for text, line, reason in (
+        ("events {}\nhttp {\n", 2, "is never closed"),
+        ("events {}\nhttp { server { listen 80 } }\n", 2, 'unexpected "}"'),
+        ("http {\n include gone.conf;\n}\n", 2, "No such file"),
+        ("events {}\n", None, "has no server"),
+    ):
+        file.write_text(text)
+        code, said = examine(tmp_path, "--nginx", str(file), **authorities)
+        assert code == 1
+        assert reason in said
+        assert line is None or f"WRONG {file}:{line} nginx-configuration" in said, said
+
+
+def test_the_report_in_json_names_file_line_and_remedy(tmp_path: Path, pki: Path) -> None:
+    file = tmp_path / "nginx.conf"
+    file.write_text("http {\n server {\n location / {\n  proxy_pass http://realmgate;\n}}}\n")
+    code, said = examine(
+        tmp_path,
+        *("--nginx", str(file), "--output", "json"),
+        client_ca_file=pki / "ca.crt",
+        client_crl_file=pki / "ca.crl",
+    )
+    report = json.loads(said)
+    assert (code, report["result"]) == (1, "wrong")
+    by_name = {each["name"]: each for each in report["examinations"]}
+    assert by_name["settings"]["outcome"] == by_name["satisfy-any"]["outcome"] == "ok"
+    found = by_name["certificate-header"]
+    assert found["outcome"] == "wrong"
+    (finding,) = found["findings"]
+    assert (finding["file"], finding["line"]) == (str(file), 3)
+    assert "ssl-client-cert" in finding["problem"]
+    assert "realmgate/proxy-headers.conf" in finding["remedy"]
+    assert all(source.startswith("https://github.com/") for source in found["sources"])
+
+
+def test_a_rules_file_with_errors_is_found(tmp_path: Path, pki: Path) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[sites]]\nname = "a"\n')
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, guard_file=rules, **trust)
+    assert code == 1
+    assert re.search(r"^WRONG .*hosts", said, re.MULTILINE), said
 
 
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:

@@ -123,13 +123,22 @@ def test_the_command_renders_what_nginx_accepts(
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
 
 
-def test_the_example_of_the_readme_is_accepted(
-    tmp_path: Path, edge_certificates: EdgeCertificates
+EXAMPLES = README_BLOCK.findall((SHIPPED / "README.md").read_text())
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("example", EXAMPLES, ids=["gateway", "protected service"])
+def test_the_examples_of_the_readme_are_accepted(
+    tmp_path: Path, edge_certificates: EdgeCertificates, example: str, *, cached: bool
 ) -> None:
     site = make_site(edge_certificates.folder, ["127.0.0.1:8000"])
     render_nginx(site, tmp_path)
-    (example,) = README_BLOCK.findall((SHIPPED / "README.md").read_text())
+    (tmp_path / "run").mkdir()
     example = example.replace("443", str(site.https_port)).replace("/var/log/nginx", str(tmp_path))
+    if cached:
+        example = example.replace("guard-server.conf", "guard-cache.conf").replace(
+            "realmgate/http.conf;", "realmgate/http.conf; include realmgate/guard-cache-zone.conf;"
+        )
     configuration = tmp_path / "nginx.conf"
     configuration.write_text(f"pid nginx.pid;\nevents {{}}\n{example}")
     accepted(tmp_path, configuration)

@@ -178,9 +178,19 @@ def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:
     assert not edge.upstream.received
 
 
-def test_one_file_alone_hands_requests_to_the_gateway() -> None:
-    """A second proxy_pass would be a second place to forget the headers in."""
-    passing = [
-        path.name for path in SHIPPED.rglob("*.conf") if "proxy_pass http" in path.read_text()
-    ]
-    assert passing == ["gateway.conf"]
+def test_every_proxy_pass_stands_below_the_headers() -> None:
+    """Each is a place to forget them in."""
+    passing = {}
+    for path in SHIPPED.rglob("*.conf"):
+        text = path.read_text()
+        headers = text.count("include realmgate/proxy-headers.conf;")
+        headers += text.count("include realmgate/guard-request.conf;")
+        if "proxy_pass http" in text:
+            passing[path.name] = text.count("proxy_pass http")
+            assert headers == passing[path.name], path.name
+    assert passing == {
+        "gateway.conf": 1,
+        "guard-server.conf": 1,
+        "guard-cache.conf": 1,
+        "guard-pages.conf": 2,
+    }

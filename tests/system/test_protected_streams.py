@@ -71,11 +71,12 @@ def _connect(edge: GuardedEdge) -> socket.socket:
     return tls.wrap_socket(connection, server_hostname="localhost")
 
 
-def _ask(edge: GuardedEdge, method: str, path: str, **options: object) -> httpx2.Response:
+def _ask(
+    edge: GuardedEdge, method: str, path: str, content: bytes | None = None
+) -> httpx2.Response:
     with edge.nginx.client() as client:
-        return client.request(
-            method, f"{edge.nginx.https}{path}", headers={"Host": HOST}, **options
-        )
+        url = f"{edge.nginx.https}{path}"
+        return client.request(method, url, headers={"Host": HOST}, content=content)
 
 
 def test_a_websocket_passes(edge: GuardedEdge, service: StreamingService) -> None:
@@ -161,7 +162,9 @@ def test_a_download_arrives_whole(edge: GuardedEdge, service: StreamingService) 
     assert service.upgrades == [""]
 
 
-def test_nothing_of_large_bodies_lies_in_files(edge: GuardedEdge, service: StreamingService) -> None:
+def test_nothing_of_large_bodies_lies_in_files(
+    edge: GuardedEdge, service: StreamingService
+) -> None:
     _ask(edge, "POST", "/upload", content=BLOCK * 64)
     _ask(edge, "GET", "/download")
     assert service.uploaded == 64 * len(BLOCK)

@@ -179,6 +179,7 @@ def check_parameters(site: NginxSite) -> None:
             assert line.count(b";") == 1
             assert line.count(b'"') in {0, 2, 4}
             assert not set(line) & {*range(0x20), ord("\\"), ord("'")}
-            known = line.count(b"$realmgate_public_") + line.count(b"$realmgate_decision_salt ") + line.count(b')$" "";')
+            known = line.count(b"$realmgate_public_") + line.count(b')$" "";')
+            known += line.count(b"$realmgate_decision_salt ")
             known += line.count(b"$ssl_client_escaped_cert;")
             assert line.count(b"$") == known

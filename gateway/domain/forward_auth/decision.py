@@ -42,7 +42,7 @@ class Identity:
     that the token or session was issued to, or that the certificate belongs to. `client_roles`
     are `client/role`, `groups` are paths. `thumbprint` is that of the certificate that the token
     is bound to or that is the credential itself, base64url. `certificate` is the caller's, where
-    the realm trusts it.
+    the realm trusts it; nothing that is asserted depends on it, so it is not compared.
     """
 
     realm: str
@@ -58,7 +58,7 @@ class Identity:
     scopes: frozenset[str] = frozenset()
     thumbprint: str | None = None
     session_id: str | None = field(default=None, repr=False)
-    certificate: ClientCertificate | None = field(default=None, repr=False)
+    certificate: ClientCertificate | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ An answer with a body costs nginx its connection to the gateway. Spec: RFC 6750 
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import quote
 
 from gateway.domain.forward_auth import (
     Forbidden,
@@ -14,6 +13,7 @@ from gateway.domain.forward_auth import (
     Reason,
     Unauthenticated,
 )
+from gateway.forward_auth.browser import SIGN_IN_PATH, leading_to
 from gateway.http.forward_auth.original_headers import (
     ACCEPT,
     FETCH_MODE,
@@ -24,9 +24,8 @@ from gateway.http.replies import Headers, Reply
 
 REASON: Final = b"x-realmgate-reason"
 SIGN_IN: Final = b"x-realmgate-sign-in"
-SIGN_IN_PATH: Final = "/.realmgate/sign-in"
 _NO_STORE: Final = (b"cache-control", b"no-store")
-_CHALLENGE: Final = b"www-authenticate"
+CHALLENGE: Final = b"www-authenticate"
 _LONGEST: Final = 400
 """Characters of a realm's name or of scopes in a challenge."""
 _REFUSED: Final = "The token is not valid"
@@ -50,19 +49,15 @@ def refusal(
     decision: Unauthenticated | Forbidden,
     original: OriginalRequest,
     headers: OriginalHeaders,
-    *,
-    redirects: bool,
 ) -> Reply:
-    """Return the answer; with `redirects` a browser that may sign in is sent there."""
+    """Return the answer; for a browser that may sign in with the URL of the sign-in."""
     if isinstance(decision, Forbidden):
         return forbidden(decision)
     reason = (REASON, decision.reason.value.encode())
-    added: Headers = (reason, _NO_STORE, (_CHALLENGE, _challenge(decision)))
-    if decision.may_sign_in and _is_navigation(original, headers):
-        url = _sign_in_url(original)
-        added += ((SIGN_IN, url),)
-        if redirects:
-            return Reply(HTTPStatus.FOUND, (*added, (b"location", url)))
+    added: Headers = (reason, _NO_STORE, (CHALLENGE, _challenge(decision)))
+    is_navigation = original.method in {"GET", "HEAD"} and is_shown_to_people(headers)
+    if decision.may_sign_in and is_navigation:
+        added += ((SIGN_IN, _sign_in_url(original)),)
     return Reply(HTTPStatus.UNAUTHORIZED, added)
 
 
@@ -70,7 +65,7 @@ def forbidden(decision: Forbidden) -> Reply:
     """Return the answer; with a challenge where another token would help."""
     added: Headers = ((REASON, decision.reason.value.encode()), _NO_STORE)
     if decision.error is not None:
-        added += ((_CHALLENGE, _challenge(decision)),)
+        added += ((CHALLENGE, _challenge(decision)),)
     return Reply(HTTPStatus.FORBIDDEN, added)
 
 
@@ -95,10 +90,8 @@ def _quoted(text: str) -> str:
     )
 
 
-def _is_navigation(original: OriginalRequest, headers: OriginalHeaders) -> bool:
+def is_shown_to_people(headers: OriginalHeaders) -> bool:
     """Tell whether a browser shows the response to its user."""
-    if original.method not in {"GET", "HEAD"}:
-        return False
     mode = headers.text(FETCH_MODE)
     if mode is not None:
         return mode == "navigate"
@@ -108,5 +101,4 @@ def _is_navigation(original: OriginalRequest, headers: OriginalHeaders) -> bool:
 
 def _sign_in_url(original: OriginalRequest) -> bytes:
     origin = f"{original.scheme}://{original.host}"
-    wanted = quote(f"{origin}{original.uri}", safe="")
-    return f"{origin}{SIGN_IN_PATH}?rd={wanted}".encode("ascii")
+    return f"{origin}{leading_to(SIGN_IN_PATH, f'{origin}{original.uri}')}".encode("ascii")

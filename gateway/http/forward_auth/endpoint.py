@@ -1,7 +1,8 @@
 """The decision endpoint, `/.realmgate/guard/{dialect}`, in front of all other URLs.
 
-It answers trusted proxies alone, by headers without a body. Whatever cannot be parsed is 403, an
-unavailable store is 503: no failure lets a request pass. attacks: B1, B4, B5, B7
+It answers trusted proxies alone, by headers without a body; only a page that the proxy returns to a
+browser has one. Whatever cannot be parsed is 403, an unavailable store is 503: no failure lets a
+request pass. attacks: B1, B4, B5, B7
 """
 
 from http import HTTPStatus
@@ -14,25 +15,29 @@ from gateway.domain.forward_auth import (
     Allowed,
     AmbiguousTarget,
     Forbidden,
+    Identity,
     OriginalRequest,
     Reason,
 )
+from gateway.domain.limits.caches import cached
 from gateway.forward_auth.decisions import Decisions
-from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.identity_headers import TOKEN, identity_headers
 from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import answered
 from gateway.http.exchange import Exchange, exchange_of
 from gateway.http.forward_auth.answers import forbidden, refusal
+from gateway.http.forward_auth.browser.refusals import RefusalPages
 from gateway.http.forward_auth.dialects import DIALECTS, Dialect
-from gateway.http.forward_auth.original_headers import AUTHORIZATION, COOKIE, OriginalHeaders
-from gateway.http.forward_auth.session_cookies import session_cookies
+from gateway.http.forward_auth.evidence import evidence_of
+from gateway.http.forward_auth.original_headers import OriginalHeaders
+from gateway.http.middleware.security_headers import on_every_response
 from gateway.http.replies import Headers, Reply, send_reply
 
 PREFIX: Final = "/.realmgate/guard/"
 _ROUTE: Final = "/.realmgate/guard/{dialect}"
 _DIALECTS: Final = {dialect.name: dialect for dialect in DIALECTS}
+_TOKEN: Final = TOKEN.lower().encode("ascii")
 _NOT_FOUND: Final = Reply(HTTPStatus.NOT_FOUND)
 
 
@@ -45,12 +50,15 @@ class DecisionEndpoint:
         edge: Edge,
         decisions: Decisions,
         tokens: ServiceTokens,
+        *,
+        pages: RefusalPages,
         log: FilteringBoundLogger,
     ) -> None:
         self._app = app
         self._edge = edge
         self._decisions = decisions
         self._tokens = tokens
+        self._pages = pages
         self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,27 +102,24 @@ class DecisionEndpoint:
         facts: EdgeFacts,
         exchange: Exchange,
     ) -> Reply:
-        evidence = Evidence(
-            facts.remote_address,
-            facts.secure,
-            headers.text(AUTHORIZATION),
-            session_cookies(headers.text(COOKIE)),
-            facts.certificate,
-        )
-        decision = await self._decisions.decide(original, evidence)
+        decision = await self._decisions.decide(original, evidence_of(facts, headers))
         if not isinstance(decision, Allowed):
             exchange.log.reason = decision.explanation
-            return refusal(decision, original, headers, redirects=dialect.redirects)
+            answer = refusal(decision, original, headers)
+            if not dialect.returns_refusals:
+                return answer
+            shown = await self._pages.present(answer, decision, original, headers, exchange)
+            return _with_security_headers(shown, exchange)
         identity = decision.identity
         if identity is None:
             return Reply(HTTPStatus.OK)
         exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
         exchange.log.user = identity.subject
-        sent = identity_headers(identity)
+        sent = _identity_headers(identity)
         if decision.site.audience is not None:
             token = await self._tokens.token(identity, decision.site.audience)
-            sent = (*sent, (TOKEN, token))
-        return Reply(HTTPStatus.OK, _encoded(sent))
+            sent = (*sent, (_TOKEN, token.encode("ascii")))
+        return Reply(HTTPStatus.OK, sent)
 
 
 def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
@@ -129,8 +134,20 @@ def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:
     return dialect, f"{slash}{rest}"
 
 
-def _encoded(headers: tuple[tuple[str, str], ...]) -> Headers:
-    return tuple((name.lower().encode(), value.encode("ascii")) for name, value in headers)
+@cached(4 * 1024 * 1024)
+def _identity_headers(identity: Identity) -> Headers:
+    return tuple(
+        (name.lower().encode("ascii"), value.encode("ascii"))
+        for name, value in identity_headers(identity)
+    )
+
+
+def _with_security_headers(reply: Reply, exchange: Exchange) -> Reply:
+    """Return a page with the headers of its realm; other answers have none."""
+    if exchange.security_headers is None:
+        return reply
+    added = on_every_response(exchange.security_headers)
+    return Reply(reply.status, (*reply.headers, *added), reply.body)
 
 
 def _refused(explanation: str, exchange: Exchange) -> Reply:

@@ -20,12 +20,13 @@ FORWARDED_URI: Final = b"x-forwarded-uri"
 ORIGINAL_REQUEST: Final = b"x-original-request"
 PROXY_SERVER: Final = b"x-realmgate-server"
 HOST: Final = b"host"
+REFERER: Final = b"referer"
 _METHOD_OVERRIDES: Final = frozenset(
     {b"x-http-method-override", b"x-http-method", b"x-method-override"}
 )
 _READ: Final = frozenset(
     {
-        *(AUTHORIZATION, COOKIE, FETCH_MODE, REQUESTED_WITH, HOST),
+        *(AUTHORIZATION, COOKIE, FETCH_MODE, REQUESTED_WITH, HOST, REFERER),
         *(FORWARDED_HOST, FORWARDED_METHOD, FORWARDED_URI, ORIGINAL_REQUEST),
         PROXY_SERVER,
     }

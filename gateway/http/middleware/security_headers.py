@@ -52,7 +52,7 @@ class SecurityHeadersMiddleware:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 values = exchange.security_headers or await self._find(scope)
-                message["headers"] = [*message["headers"], *_for_every_response(values)]
+                message["headers"] = [*message["headers"], *on_every_response(values)]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
@@ -80,7 +80,7 @@ def _realm_in_path(scope: Scope) -> str | None:
 
 
 @cached(2 * 1024 * 1024)
-def _for_every_response(headers: SecurityHeaders) -> Headers:
+def on_every_response(headers: SecurityHeaders) -> Headers:
     """Return the headers of every response, with or without a body."""
     return _with_values(headers, _ON_EVERY_RESPONSE)
 

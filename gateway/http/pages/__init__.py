@@ -7,5 +7,5 @@ from gateway.domain.locale_selection import LocaleWishes, select_locale, support
 from gateway.http.pages.designs import Designs, load_designs
 from gateway.http.pages.pages import Pages, PageVisit
 from gateway.http.pages.renderer import PageFrame, PageRenderer
-from gateway.http.pages.resources import Resources, ResourceUrls, build_resource_route
+from gateway.http.pages.resources import Resources, ResourceUrls, build_resource_routes
 from gateway.http.pages.views import View

@@ -42,6 +42,7 @@ from gateway.http.pages.registration_views import (
     ResetPasswordPage,
 )
 from gateway.http.pages.resources import ResourceUrls
+from gateway.http.pages.sites.page_kinds import SITE_PAGES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -141,6 +142,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
     FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
     **ACCOUNT_PAGES,
+    **SITE_PAGES,
 }
 
 LanguageUrl = Callable[[str], str]

@@ -1,7 +1,8 @@
 """Static files of the pages: style sheets, one script, images. Browsers keep them for a year.
 
-`/resources/<version>/<file>`, `.../themes/<theme>/<file>` and `.../accent/<color>.css`. The files
-are in memory, by their whole path: no request reads a file. A URL with another version, from a page
+`/resources/<version>/<file>`, `.../themes/<theme>/<file>` and `.../accent/<color>.css`; protected
+sites have them below `/.realmgate`. The files are in memory, by their whole path: no request reads
+a file. A URL with another version, from a page
 of another release, is answered with the current file, which browsers do not keep then.
 """
 
@@ -26,6 +27,8 @@ from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Headers, Reply, prose_error
 
 ROUTE: Final = "/resources/{version}/{path:path}"
+_SITE_PREFIX: Final = "/.realmgate"
+"""At protected sites, whose other paths belong to the service."""
 _FOR_EVER: Final = b"public, max-age=31536000, immutable"
 _ACCENT: Final = re.compile(r"accent/([0-9a-f]{6})\.css")
 _VERSION: Final = re.compile(r"[0-9a-f]{16}")
@@ -41,6 +44,10 @@ class ResourceUrls:
     @classmethod
     def below(cls, public_url: str, version: str) -> "ResourceUrls":
         return cls(f"{urlsplit(public_url).path.rstrip('/')}/resources/{version}")
+
+    @classmethod
+    def at_sites(cls, version: str) -> "ResourceUrls":
+        return cls(f"{_SITE_PREFIX}/resources/{version}")
 
     @property
     def style_sheet(self) -> str:
@@ -83,8 +90,8 @@ class Resources:
 class ResourceEndpoint(GuardedEndpoint):
     """Serves the static files; they belong to no realm."""
 
-    def __init__(self, resources: Resources, context: RealmContext) -> None:
-        super().__init__(ROUTE, context.directory, context.log, methods=("GET", "HEAD"))
+    def __init__(self, route: str, resources: Resources, context: RealmContext) -> None:
+        super().__init__(route, context.directory, context.log, methods=("GET", "HEAD"))
         self._resources = resources
 
     async def _answer(
@@ -109,6 +116,7 @@ class ResourceEndpoint(GuardedEndpoint):
         return Reply(HTTPStatus.OK, headers, content)
 
 
-def build_resource_route(resources: Resources, context: RealmContext) -> Route:
-    """Return every URL of static files as one route."""
-    return Route(ROUTE, ResourceEndpoint(resources, context))
+def build_resource_routes(resources: Resources, context: RealmContext) -> list[Route]:
+    """Return every URL of static files, the gateway's own and those at protected sites."""
+    routes = ROUTE, f"{_SITE_PREFIX}{ROUTE}"
+    return [Route(route, ResourceEndpoint(route, resources, context)) for route in routes]

@@ -31,6 +31,7 @@ from gateway.http.pages.registration_views import (
     ResetOtpPage,
     ResetPasswordPage,
 )
+from gateway.http.pages.sites.samples import SITE_SAMPLES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConfirmLinkPage,
@@ -385,4 +386,5 @@ SAMPLES: Final[Mapping[str, View]] = {
         action="https://portal.example.com/callback", fields=(("code", "c"), ("state", "s"))
     ),
     **ACCOUNT_SAMPLES,
+    **SITE_SAMPLES,
 }

@@ -32,6 +32,7 @@ from gateway.http.pages.registration_views import (
     ResetOtpPage,
     ResetPasswordPage,
 )
+from gateway.http.pages.sites.views import SiteView
 
 
 class UsernameLabel(StrEnum):
@@ -347,4 +348,5 @@ View = (
     | RequiredActionPage
     | FormPostPage
     | AccountView
+    | SiteView
 )

@@ -1,48 +1,20 @@
 """authorization_code: a client redeems the code of a sign-in in a browser, once.
 
-The code is spent by the attempt, whatever comes of it. One that is presented again ends the
-client's part in the session, and with it every token that was issued for the code.
-Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5, C7
+Spec: RFC 6749 §4.1.3; Keycloak: 1.4
 """
 
-from dataclasses import dataclass
 from typing import Final
 
-from gateway.domain.authorization_codes import (
-    LONGEST_REPLAY_WINDOW,
-    AuthorizationCode,
-    CodeName,
-    Redemption,
-)
-from gateway.domain.clients import Client
-from gateway.domain.events import Detail, EventError, EventType
-from gateway.protocol.authorization.code_verifier import require_verifier
-from gateway.protocol.certificate_binding import presents
+from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import GrantedScopes
 from gateway.protocol.session_tokens import SessionTokens
-from gateway.protocol.sessions import Joined, Participation, if_lasting
-from gateway.protocol.sign_in_results.redemption import (
-    PastSignIn,
-    SignInRedemption,
-    is_before_revocation,
-    require_active,
-)
+from gateway.protocol.sign_in_results.code_redemption import CodeRedemption
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "authorization_code"
 _GRANT_SHORTCUT: Final = "ac"
-
-
-@dataclass(frozen=True, slots=True)
-class _Redeemed:
-    """A code that was redeemed now, and its sign-in."""
-
-    code: AuthorizationCode
-    sign_in: PastSignIn
 
 
 class AuthorizationCodeGrant:
@@ -51,10 +23,8 @@ class AuthorizationCodeGrant:
     event = EventType.CODE_TO_TOKEN
 
     def __init__(self, services: GrantServices) -> None:
-        self._codes = services.authorization_codes
-        self._sessions = services.sessions
-        self._redemption = SignInRedemption(
-            services.directory, services.sessions, services.consents
+        self._redemption = CodeRedemption(
+            services.authorization_codes, services.directory, services.sessions, services.consents
         )
         self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
@@ -63,100 +33,14 @@ class AuthorizationCodeGrant:
     ) -> TokenResponse:
         client = caller.entry.client
         encrypter = await self._tokens.encrypter(client)
-        redeemed = await self._redeem(request)
-        _require_request(request, client, redeemed)
-        user, code = redeemed.sign_in.user, redeemed.code
-        granted = await self._redemption.scopes(request, client, user, code.scope)
-        joined = await self._join(request, client, redeemed, granted)
+        redeemed = await self._redemption.redeem(request, client)
         return await self._tokens.issue_for(
             request,
             caller.entry,
-            user,
-            granted,
-            joined,
+            redeemed.user,
+            redeemed.granted,
+            redeemed.joined,
             grant=_GRANT_SHORTCUT,
             encrypter=encrypter,
-            nonce=code.nonce,
+            nonce=redeemed.code.nonce,
         )
-
-    async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
-        text = request.parameters.raw("code")
-        if text is None:
-            raise refused("invalid_request", "Missing parameter: code", EventError.INVALID_CODE)
-        name = CodeName.parse(text)
-        if name is None:
-            raise _invalid_code()
-        realm = request.realm.realm
-        _note_session(request, name)
-        # The session as it was when the code was redeemed: of many at once one succeeds, though the
-        # others, which are replays, end the client's part meanwhile.
-        redeemed = await self._codes.redeem(realm.id, name, LONGEST_REPLAY_WINDOW)
-        if redeemed.redemption is Redemption.REPLAYED:
-            await self._revoke(request, name)
-        session = if_lasting(realm, redeemed.session, request.now)
-        if redeemed.code is None or session is None:
-            raise _invalid_code()
-        code = redeemed.code
-        found = await self._redemption.find(request, session, code.name.client, code.user_id)
-        return _Redeemed(code, found)
-
-    async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
-        """End the client's part in the session of the code, online and offline."""
-        realm_id = request.realm.realm.id
-        await self._sessions.detach_client(realm_id, name.session_id, name.client)
-
-    async def _join(
-        self,
-        request: ProtocolRequest,
-        client: Client,
-        redeemed: _Redeemed,
-        granted: GrantedScopes,
-    ) -> Joined:
-        """Return the session with the client's part as the code decided it."""
-        code, realm = redeemed.code, request.realm.realm
-        participation = Participation(
-            " ".join(granted.names), code.acr, code.authenticated_at, code.claims
-        )
-        joined = await self._redemption.join(
-            request, client, redeemed.sign_in, participation, offline=granted.offline
-        )
-        if granted.offline and await self._codes.was_replayed(realm.id, code.name):
-            # The replay found no offline session that it could end.
-            await self._revoke(request, code.name)
-        return joined
-
-
-def _note_session(request: ProtocolRequest, name: CodeName) -> None:
-    request.event.session_id = name.session_id
-    request.event.details[Detail.CODE_ID] = name.session_id
-
-
-def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
-    """Raise OAuthError unless the code was issued for this request, in Keycloak's order."""
-    code, sent = redeemed.code, request.parameters
-    if code.redirect_uri is not None and sent.raw("redirect_uri") != code.redirect_uri:
-        raise _refused("Incorrect redirect_uri", EventError.INVALID_REDIRECT_URI)
-    if code.name.client != client.id:
-        text = "Auth error: Found different client_id in clientSession"
-        raise _refused(text, EventError.INVALID_CLIENT)
-    if not client.standard_flow_enabled:
-        raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
-    require_active(request, client, redeemed.sign_in)
-    require_verifier(
-        sent.raw("code_verifier"),
-        code.code_challenge,
-        code.code_challenge_method,
-        enforced=bool(client.authorization.code_challenge_method),
-    )
-    if not presents(request.certificate, code.certificate):
-        raise _invalid_code()
-    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
-        raise _invalid_code()
-
-
-def _invalid_code() -> OAuthError:
-    return _refused("Code not valid", EventError.INVALID_CODE)
-
-
-def _refused(text: str, event_error: str) -> OAuthError:
-    return refused("invalid_grant", text, event_error)

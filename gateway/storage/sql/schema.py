@@ -1,6 +1,6 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
-Hosts of protected sites are the exception: a host belongs to one site of all realms.
+Those of protected sites are in forward_auth/tables.py.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
@@ -341,26 +341,6 @@ client_scope_roles = _links("client_scope_roles", client_scope="client_scopes", 
 
 client_roles_in_scope = _links("client_roles_in_scope", client="clients", role_id="roles")
 client_roles_in_scope.c.client.comment = "internal id"
-
-sites = Table(
-    "sites",
-    metadata,
-    _realm_id(),
-    Column("name", Name, primary_key=True),
-    Column("document", Document, nullable=False),
-)
-
-site_hosts = Table(
-    "site_hosts",
-    metadata,
-    Column("host", Name, primary_key=True, comment="of one site of all realms"),
-    Column("realm_id", Name, nullable=False),
-    Column("site", Name, nullable=False, comment="its name"),
-    ForeignKeyConstraint(
-        ["realm_id", "site"], ["sites.realm_id", "sites.name"], ondelete="CASCADE"
-    ),
-    Index(None, "realm_id", "site"),
-)
 
 realm_documents = Table(
     "realm_documents",

@@ -13,4 +13,4 @@ class Caddy(ForwardedRequest):
     """The directive sets `X-Forwarded-Method` and `X-Forwarded-Uri` by itself."""
 
     name: ClassVar = "caddy"
-    redirects: ClassVar = True
+    returns_refusals: ClassVar = True

@@ -13,8 +13,8 @@ class Dialect(ABC):
     """One kind of proxy; `name` is the last segment of its URL."""
 
     name: ClassVar[str]
-    redirects: ClassVar[bool] = False
-    """The proxy returns our refusals to the browser, so a sign-in begins by a redirect."""
+    returns_refusals: ClassVar[bool] = False
+    """The caller gets our refusals as they are, so browsers are redirected or shown a page."""
     takes_paths: ClassVar[bool] = False
     """The caller's path follows the URL."""
 

@@ -17,7 +17,7 @@ class Envoy(Dialect):
     """Method and Host are the caller's; `path_prefix` is `/.realmgate/guard/envoy`."""
 
     name: ClassVar = "envoy"
-    redirects: ClassVar = True
+    returns_refusals: ClassVar = True
     takes_paths: ClassVar = True
 
     @staticmethod

@@ -13,4 +13,4 @@ class Traefik(ForwardedRequest):
     """`trustForwardHeader` must be off, as it is by default."""
 
     name: ClassVar = "traefik"
-    redirects: ClassVar = True
+    returns_refusals: ClassVar = True

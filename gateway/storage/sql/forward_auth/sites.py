@@ -14,7 +14,8 @@ from gateway.domain.limits.caches import cached
 from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.forward_auth import parse_site, render_site
 from gateway.storage.sql.column_types import is_name
-from gateway.storage.sql.schema import realms, site_hosts, sites
+from gateway.storage.sql.forward_auth.tables import site_hosts, sites
+from gateway.storage.sql.schema import realms
 from gateway.storage.sql.transaction import Transaction, insert_into
 
 _PARSED_BYTES: Final = 16 * 1024 * 1024

@@ -1,7 +1,4 @@
-"""`realmgate doctor`: checks an installation and reports every problem in a sentence.
-
-Changes nothing, and needs no running gateway. Exit codes: 0 all in order, 1 something is not.
-"""
+"""Checks an installation without a running gateway: files, programs, stores, certificates."""
 
 import asyncio
 import os
@@ -9,17 +6,16 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-import click
-
+from gateway.cli.doctor.findings import Examination, Finding, Outcome
 from gateway.cli.output import counted
+from gateway.domain.errors import RealmgateError
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_lookup import NginxLookup
 
 if TYPE_CHECKING:
     from gateway.admin.realms import Administrator
@@ -32,56 +28,12 @@ _SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
-_SENT_CERTIFICATE = re.compile(
-    rf"^\s*proxy_set_header\s+([A-Za-z0-9-]+)\s+{re.escape(NginxLookup.variable)}\s*;", re.MULTILINE
-)
-
-
-_SENT_SECRET = re.compile(
-    r'^\s*proxy_set_header\s+X-Realmgate-Proxy-Secret\s+"([^"]*)"\s*;',
-    re.MULTILINE | re.IGNORECASE,
-)
-
-
 class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
 
 
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
-
-
-@click.command()
-@click.option(
-    "--nginx-configuration",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Output folder of `realmgate nginx render`, to compare its certificate header"
-    " and proxy secret.",
-)
-@click.pass_context
-def doctor(ctx: click.Context, nginx_configuration: Path | None) -> None:
-    """Check settings, files, programs and stores, and report every problem."""
-    from gateway.settings import load_settings
-
-    settings = load_settings()
-    click.echo("ok    The settings are valid.")
-    nginx: tuple[Check, ...] = (
-        partial(_certificate_header, nginx_configuration),
-        partial(_proxy_secret, nginx_configuration),
-    )
-    passed = [_passes(check, settings) for check in (*CHECKS, *nginx)]
-    ctx.exit(0 if all(passed) else 1)
-
-
-def _passes(check: Check, settings: "Settings") -> bool:
-    from gateway.domain.errors import RealmgateError
-
-    try:
-        click.echo(f"ok    {check(settings)}")
-    except (ProblemFound, RealmgateError, OSError) as failure:
-        click.echo(f"WRONG {failure}")
-        return False
-    return True
 
 
 def _state_folder(settings: "Settings") -> str:
@@ -192,6 +144,15 @@ def _of_password(password: "ExpiringPassword") -> str:
     )
 
 
+def _rules_file(settings: "Settings") -> str:
+    from gateway.representations.forward_auth import parse_rules_file
+
+    if settings.guard_file is None:
+        return "There is no rules file; realms may have sites of their own."
+    sites = parse_rules_file(settings.guard_file.read_bytes(), str(settings.guard_file))
+    return f"{settings.guard_file} is valid: {counted(len(sites), 'site')}."
+
+
 def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
@@ -205,67 +166,27 @@ def _certificates(settings: "Settings") -> str:
     return f"The revocation lists are valid until {_day(status.next_update)}."
 
 
-def _certificate_header(configuration: Path | None, settings: "Settings") -> str:
-    """Compare the header that nginx sends with the one that the gateway reads."""
-    expected = settings.certificate_header
-    if configuration is None:
-        if expected == NginxLookup.default_header:
-            return f"The gateway reads certificates from {expected}, the default of nginx."
-        raise ProblemFound(
-            f"The gateway reads certificates from {expected}, and it is not known whether nginx"
-            " sends that: run doctor with --nginx-configuration FOLDER."
-        )
-    sent = {name.lower() for name in _SENT_CERTIFICATE.findall(_text_of(configuration))}
-    if sent != {expected}:
-        raise ProblemFound(
-            f"The gateway reads certificates from {expected}, nginx sends them in"
-            f" {', '.join(sorted(sent)) or 'no header'}: run realmgate nginx render again, or"
-            " correct REALMGATE_CERTIFICATE_HEADER."
-        )
-    return f"nginx sends certificates in {expected}, where the gateway reads them."
-
-
-def _proxy_secret(configuration: Path | None, settings: "Settings") -> str:
-    """Compare the secret that nginx sends with the one that the gateway requires."""
-    expected = "" if settings.proxy_secret is None else settings.proxy_secret.reveal()
-    if configuration is None:
-        if not expected:
-            return "The gateway requires no proxy secret."
-        return (
-            "The gateway requires the proxy secret; doctor --nginx-configuration FOLDER checks that"
-            " nginx sends it."
-        )
-    sent = set(_SENT_SECRET.findall(_text_of(configuration)))
-    remedy = (
-        "run realmgate nginx render again with the settings of the gateway"
-        " (REALMGATE_PROXY_SECRET_FILE), and reload nginx."
-    )
-    if sent <= {""} and expected:
-        raise ProblemFound(f"nginx does not send the proxy secret: {remedy}")
-    if expected and sent != {expected}:
-        raise ProblemFound(f"nginx sends another proxy secret than the gateway requires: {remedy}")
-    return (
-        "nginx sends the proxy secret that the gateway requires."
-        if expected
-        else "The gateway requires no proxy secret."
-    )
-
-
-def _text_of(configuration: Path) -> str:
-    return "\n".join(file.read_text() for file in sorted(configuration.rglob("*.conf")))
-
-
 def _day(instant: datetime | None) -> str:
     return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
 
-CHECKS: tuple[Check, ...] = (
-    _state_folder,
-    _proxy,
-    partial(_program, "nginx", "-v"),
-    partial(_program, "redis-server", "--version"),
-    _redis,
-    _database,
-    _certificates,
+CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+    ("state-folder", _state_folder),
+    ("proxy-trust", _proxy),
+    ("nginx-version", partial(_program, "nginx", "-v")),
+    ("redis-version", partial(_program, "redis-server", "--version")),
+    ("redis", _redis),
+    ("database", _database),
+    ("rules-file", _rules_file),
+    ("client-certificates", _certificates),
 )
-"""In the order of the report."""
+"""Names and checks, in the order of the report."""
+
+
+def examine_installation(settings: "Settings") -> Iterator[Examination]:
+    """Yield what each check found."""
+    for name, check in CHECKS:
+        try:
+            yield Examination(name, Outcome.OK, check(settings))
+        except (ProblemFound, RealmgateError, OSError) as failure:
+            yield Examination(name, Outcome.WRONG, "", (Finding(str(failure), ""),))

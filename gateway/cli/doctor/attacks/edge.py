@@ -1,0 +1,168 @@
+"""Requests to the running proxy, as an attacker sends them: any header, any spelling, any path."""
+
+import http.client
+import socket
+import ssl
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from gateway.cli.doctor.attacks.certificates import ClientCertificate
+
+TIMEOUT: Final = 10.0
+"""Seconds for a connection, and for each read."""
+_LARGEST_BODY: Final = 256 * 1024
+_PORTS: Final = {"http": 80, "https": 443}
+SUCCESS: Final = range(200, 300)
+Headers = Sequence[tuple[str, str]]
+_KEPT_OPEN: Final[Headers] = (("Connection", "keep-alive"),)
+
+
+class Unreachable(Exception):
+    """The proxy does not answer, or its own certificate is not trusted; `str()` says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer; `status` is 0 where TLS ended the connection."""
+
+    status: int
+    content: bytes
+    """Headers and body, at most 256 KiB of it."""
+    resumed: bool = False
+
+    @property
+    def allowed(self) -> bool:
+        """Tell whether the request was answered with success."""
+        return self.status in SUCCESS
+
+    def __str__(self) -> str:
+        return str(self.status) if self.status else "a TLS alert"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The proxy under a URL."""
+
+    url: str
+    authorities: Path | None = None
+    """PEM of the authorities of the proxy's own certificate; None for those of the system."""
+    address: str | None = None
+    """Where to connect to instead of the host of the URL."""
+
+    @property
+    def scheme(self) -> str:
+        """Return http or https."""
+        return urlsplit(self.url).scheme
+
+    @property
+    def host(self) -> str:
+        """Return the name for TLS, without the port."""
+        return urlsplit(self.url).hostname or ""
+
+    @property
+    def port(self) -> int:
+        """Return the port."""
+        return urlsplit(self.url).port or _PORTS[self.scheme]
+
+    @property
+    def authority(self) -> str:
+        """Return the Host header."""
+        default = self.port == _PORTS[self.scheme]
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if default else f"{host}:{self.port}"
+
+    @property
+    def path(self) -> str:
+        """Return the path of the URL."""
+        return urlsplit(self.url).path or "/"
+
+    def ask(
+        self,
+        path: str | None = None,
+        *,
+        method: str = "GET",
+        headers: Headers = (),
+        host: str | None = None,
+        certificate: ClientCertificate | None = None,
+    ) -> Answer:
+        """Send one request on a new connection; raises Unreachable."""
+        with closing(self._connect(certificate, None)) as connection:
+            return self._exchange(connection, method, path or self.path, headers, host)
+
+    def ask_twice(self, certificate: ClientCertificate) -> tuple[Answer, Answer]:
+        """Send a request with a certificate, and again in the same TLS session if it is resumed."""
+        context = self._context(certificate)
+        with closing(self._connect(certificate, None, context)) as connection:
+            first = self._exchange(connection, "GET", self.path, _KEPT_OPEN, None)
+            # TLS 1.3 sends its tickets after the handshake: they came with the answer.
+            session = connection.session if isinstance(connection, ssl.SSLSocket) else None
+        with closing(self._connect(certificate, session, context)) as connection:
+            return first, self._exchange(connection, "GET", self.path, (), None)
+
+    def _connect(
+        self,
+        certificate: ClientCertificate | None,
+        session: ssl.SSLSession | None,
+        context: ssl.SSLContext | None = None,
+    ) -> socket.socket:
+        place = (self.address or self.host, self.port)
+        try:
+            plain = socket.create_connection(place, timeout=TIMEOUT)
+        except OSError as failure:
+            raise Unreachable(f"{place[0]}:{place[1]}: {failure.strerror or failure}") from failure
+        if self.scheme == "http":
+            return plain
+        context = context or self._context(certificate)
+        try:
+            return context.wrap_socket(plain, server_hostname=self.host, session=session)
+        except ssl.SSLCertVerificationError as failure:
+            plain.close()
+            raise Unreachable(f"{self.url}: {failure.verify_message} (--ca FILE)") from failure
+        except OSError:  # a certificate that TLS refuses at once
+            plain.close()
+            return _closed_socket()
+
+    def _context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.authorities)
+        context.set_alpn_protocols(["http/1.1"])
+        if certificate is not None:
+            certificate.load_into(context)
+        return context
+
+    def _exchange(
+        self,
+        connection: socket.socket,
+        method: str,
+        path: str,
+        headers: Headers,
+        host: str | None,
+    ) -> Answer:
+        client = http.client.HTTPConnection(self.host)
+        client.sock = connection
+        resumed = isinstance(connection, ssl.SSLSocket) and bool(connection.session_reused)
+        try:
+            client.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            client.putheader("Host", host or self.authority)
+            if headers is not _KEPT_OPEN:
+                client.putheader("Connection", "close")
+            client.putheader("User-Agent", "realmgate-doctor")
+            for name, value in headers:
+                client.putheader(name, value)
+            client.endheaders()
+            response = client.getresponse()
+            body = response.read(_LARGEST_BODY)
+        except (OSError, http.client.HTTPException):
+            return Answer(0, b"")
+        listed = "".join(f"{name}: {value}\n" for name, value in response.getheaders())
+        return Answer(response.status, listed.encode("latin-1") + b"\n" + body, resumed)
+
+
+def _closed_socket() -> socket.socket:
+    """Return a socket on which every exchange fails as after a TLS alert."""
+    closed = socket.socket()
+    closed.close()
+    return closed

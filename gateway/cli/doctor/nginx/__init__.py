@@ -1,0 +1,1 @@
+"""Reads nginx's configuration and finds mistakes that others made before."""

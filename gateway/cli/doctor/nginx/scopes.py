@@ -1,0 +1,260 @@
+"""Servers and locations of a configuration, and which directives are in force in them.
+
+nginx inherits a directive from the block around only where the block has none of that name: one
+`proxy_set_header` in a location replaces all those of its server.
+Source: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_set_header
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from gateway.cli.doctor.findings import Place
+from gateway.cli.doctor.nginx.syntax import Directive
+
+HANDLERS: Final = (
+    *("proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"),
+)
+"""Directives that pass a request on."""
+_ADDRESS: Final = re.compile(
+    r"(?P<scheme>[a-z]+)://(?:unix:(?P<socket>[^:]+):?|(?P<host>[^/?]+))(?P<uri>.*)", re.DOTALL
+)
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443", "grpc": "80", "grpcs": "443"}
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A block, and the blocks around it."""
+
+    directive: Directive
+    parent: "Scope | None" = field(repr=False)
+
+    @property
+    def place(self) -> Place:
+        """Return where the block begins."""
+        return self.directive.place
+
+    @cached_property
+    def scopes(self) -> tuple["Scope", ...]:
+        """Return the blocks in it."""
+        inside = self.directive.block or ()
+        return tuple(Scope(child, self) for child in inside if child.block is not None)
+
+    def own(self, *names: str) -> tuple[Directive, ...]:
+        """Return the directives of these names in the block itself."""
+        return tuple(child for child in self.directive.block or () if child.name in names)
+
+    def in_force(self, name: str) -> tuple[Directive, ...]:
+        """Return the directives of this name that apply here, inherited or not."""
+        return next(filter(None, (scope.own(name) for scope in self.outwards())), ())
+
+    def value(self, name: str, default: str) -> str:
+        """Return the first argument of a directive that applies here."""
+        found = self.in_force(name)
+        return found[-1].arguments[0] if found and found[-1].arguments else default
+
+    def outwards(self) -> Iterator["Scope"]:
+        """Yield the block, the one around it, and so on."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def inwards(self) -> Iterator["Scope"]:
+        """Yield the blocks below, depth first."""
+        for scope in self.scopes:
+            yield scope
+            yield from scope.inwards()
+
+    def headers(self, directive: str = "proxy_set_header") -> dict[str, Directive]:
+        """Return the headers in force by lower-case name.
+
+        Of several lines nginx sends all values that are not empty; the last one is returned.
+        """
+        lines = [line for line in self.in_force(directive) if len(line.arguments) > 1]
+        lines.sort(key=lambda line: bool(line.arguments[1]))
+        return {line.arguments[0].lower(): line for line in lines}
+
+
+@dataclass(frozen=True, eq=False)
+class Server:
+    """A `server` block of `http`."""
+
+    scope: Scope
+
+    @property
+    def place(self) -> Place:
+        """Return where the block begins."""
+        return self.scope.place
+
+    @cached_property
+    def locations(self) -> tuple["Location", ...]:
+        """Return the locations, nested ones and `if` blocks that pass requests on included."""
+        return tuple(
+            Location(scope, self)
+            for scope in self.scope.inwards()
+            if scope.directive.name == "location"
+            or (scope.directive.name == "if" and scope.own(*HANDLERS))
+        )
+
+    @property
+    def sockets(self) -> tuple[tuple[str, bool, Place], ...]:
+        """Return address and port of each `listen`, whether it is the default, and its line."""
+        lines = self.scope.own("listen")
+        return tuple(
+            (_socket(line.arguments[0]), "default_server" in line.arguments, line.place)
+            for line in lines
+            if line.arguments
+        )
+
+    @property
+    def asks_for_certificates(self) -> bool:
+        """Tell whether callers are asked for a client certificate."""
+        return self.scope.value("ssl_verify_client", "off") != "off"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a request is passed on to; `path` is None where nginx passes the path on unchanged."""
+
+    scheme: str
+    hosts: frozenset[str]
+    path: str | None
+    unix: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Location:
+    """A `location`, or an `if` in one."""
+
+    scope: Scope
+    server: Server
+
+    @property
+    def place(self) -> Place:
+        """Return where the block begins."""
+        return self.scope.place
+
+    @property
+    def is_condition(self) -> bool:
+        """Tell whether it is an `if`."""
+        return self.scope.directive.name == "if"
+
+    @property
+    def modifier(self) -> str:
+        """Return `=`, `~`, `~*`, `^~`, or nothing."""
+        arguments = self.scope.directive.arguments
+        return arguments[0] if len(arguments) > 1 and not self.is_condition else ""
+
+    @property
+    def path(self) -> str:
+        """Return the path or pattern, of an `if` that of its location."""
+        if self.is_condition:
+            around = (scope for scope in self.scope.outwards() if scope.directive.name != "if")
+            return Location(next(around), self.server).path
+        arguments = self.scope.directive.arguments
+        return arguments[-1] if arguments else ""
+
+    @property
+    def is_pattern(self) -> bool:
+        """Tell whether the path is a regular expression."""
+        return self.modifier in {"~", "~*"}
+
+    @property
+    def is_named(self) -> bool:
+        """Tell whether only other locations lead here."""
+        return self.path.startswith("@")
+
+    @property
+    def is_internal(self) -> bool:
+        """Tell whether callers cannot request it."""
+        return self.is_named or any(scope.own("internal") for scope in self.scope.outwards())
+
+    @property
+    def handler(self) -> Directive | None:
+        """Return the directive that passes requests on."""
+        found = self.scope.own(*HANDLERS)
+        return found[-1] if found else None
+
+    @property
+    def answers_itself(self) -> bool:
+        """Tell whether nginx answers every request by a `return`."""
+        return bool(self.scope.own("return"))
+
+    @property
+    def serves_files(self) -> bool:
+        """Tell whether requests are answered with files."""
+        inner = any(Location(scope, self.server).handler for scope in self.scope.scopes)
+        return self.handler is None and not self.answers_itself and not inner
+
+    def __str__(self) -> str:
+        words = " ".join(self.scope.directive.arguments)
+        return f"{self.scope.directive.name} {words}".strip()
+
+
+class Configuration:
+    """The `http` blocks of a configuration."""
+
+    def __init__(self, directives: Iterable[Directive]) -> None:
+        main = Scope(Directive("main", (), Place("", 0), tuple(directives)), None)
+        self.http = tuple(scope for scope in main.scopes if scope.directive.name == "http")
+        self.servers = tuple(
+            Server(scope)
+            for http in self.http
+            for scope in http.scopes
+            if scope.directive.name == "server"
+        )
+        self.upstreams = {
+            scope.directive.arguments[0]: scope
+            for http in self.http
+            for scope in http.scopes
+            if scope.directive.name == "upstream" and scope.directive.arguments
+        }
+
+    @property
+    def locations(self) -> Iterator[Location]:
+        """Yield the locations of all servers."""
+        return (location for server in self.servers for location in server.locations)
+
+    def address(self, location: Location) -> Address | None:
+        """Return where a location passes requests on to, its upstream's servers looked up."""
+        handler = location.handler
+        if handler is None or not handler.arguments:
+            return None
+        text = handler.arguments[0]
+        match = _ADDRESS.fullmatch(text if "://" in text else f"{handler.name}://{text}")
+        if match is None:
+            return Address("", frozenset({text}), None, unix=False)
+        scheme, path = match["scheme"], match["uri"] or None
+        if match["socket"] is not None:
+            return Address(scheme, frozenset({f"unix:{match['socket']}"}), path, unix=True)
+        upstream = self.upstreams.get(match["host"])
+        if upstream is None:
+            hosts = frozenset({match["host"], _with_port(match["host"], scheme)})
+            return Address(scheme, hosts, path, unix=False)
+        hosts = frozenset(
+            _with_port(line.arguments[0], scheme)
+            for line in upstream.own("server")
+            if line.arguments
+        )
+        unix = all(host.startswith("unix:") for host in hosts)
+        return Address(scheme, hosts | {match["host"]}, path, unix=unix)
+
+
+def _socket(listen: str) -> str:
+    """Return address and port of a `listen`, in one spelling."""
+    if listen.startswith("unix:"):
+        return listen
+    if listen.isdigit():
+        return f"*:{listen}"
+    if re.search(r":\d+\Z", listen):
+        return listen.replace("0.0.0.0:", "*:")
+    return f"{listen}:80"
+
+
+def _with_port(host: str, scheme: str) -> str:
+    if host.startswith(("unix:", "$")) or re.search(r":\d+\Z", host):
+        return host.replace("localhost:", "127.0.0.1:")
+    return f"{host}:{_DEFAULT_PORTS.get(scheme, '80')}".replace("localhost:", "127.0.0.1:")

@@ -1,0 +1,1 @@
+"""The gateway's URLs at protected sites, below `/.realmgate/`: for browsers."""

@@ -1,0 +1,1 @@
+"""Pages at protected sites: why a request did not reach the service, and how to go on."""

@@ -1,0 +1,156 @@
+"""What an authorization code stands for, redeemed once.
+
+The code is spent by the attempt, whatever comes of it. One that is presented again ends the
+client's part in the session, and with it every token that was issued for the code.
+Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5, C7
+"""
+
+from dataclasses import dataclass
+
+from gateway.domain.authorization_codes import (
+    LONGEST_REPLAY_WINDOW,
+    AuthorizationCode,
+    CodeName,
+    Redemption,
+)
+from gateway.domain.clients import Client
+from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
+from gateway.protocol.authorization.code_verifier import require_verifier
+from gateway.protocol.certificate_binding import presents
+from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import GrantedScopes
+from gateway.protocol.sessions import Joined, Participation, Sessions, if_lasting
+from gateway.protocol.sign_in_results.consents import Consents
+from gateway.protocol.sign_in_results.redemption import (
+    PastSignIn,
+    SignInRedemption,
+    is_before_revocation,
+    require_active,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RedeemedSignIn:
+    """The sign-in of a code: its user, the scopes that still hold, the client's part."""
+
+    code: AuthorizationCode
+    user: UserEntry
+    granted: GrantedScopes
+    joined: Joined
+
+
+@dataclass(frozen=True, slots=True)
+class _Redeemed:
+    """A code that was redeemed now, and its sign-in."""
+
+    code: AuthorizationCode
+    sign_in: PastSignIn
+
+
+class CodeRedemption:
+    """Redeems codes for a client that the caller has authenticated."""
+
+    def __init__(
+        self,
+        codes: AuthorizationCodeStore,
+        directory: Directory,
+        sessions: Sessions,
+        consents: Consents,
+    ) -> None:
+        self._codes = codes
+        self._sessions = sessions
+        self._redemption = SignInRedemption(directory, sessions, consents)
+
+    async def redeem(self, request: ProtocolRequest, client: Client) -> RedeemedSignIn:
+        """Redeem the parameter `code`; raises OAuthError and StoreUnavailable."""
+        redeemed = await self._redeem(request)
+        _require_request(request, client, redeemed)
+        user, code = redeemed.sign_in.user, redeemed.code
+        granted = await self._redemption.scopes(request, client, user, code.scope)
+        joined = await self._join(request, client, redeemed, granted)
+        return RedeemedSignIn(code, user, granted, joined)
+
+    async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
+        text = request.parameters.raw("code")
+        if text is None:
+            raise refused("invalid_request", "Missing parameter: code", EventError.INVALID_CODE)
+        name = CodeName.parse(text)
+        if name is None:
+            raise _invalid_code()
+        realm = request.realm.realm
+        _note_session(request, name)
+        # The session as it was when the code was redeemed: of many at once one succeeds, though the
+        # others, which are replays, end the client's part meanwhile.
+        redeemed = await self._codes.redeem(realm.id, name, LONGEST_REPLAY_WINDOW)
+        if redeemed.redemption is Redemption.REPLAYED:
+            await self._revoke(request, name)
+        session = if_lasting(realm, redeemed.session, request.now)
+        if redeemed.code is None or session is None:
+            raise _invalid_code()
+        code = redeemed.code
+        found = await self._redemption.find(request, session, code.name.client, code.user_id)
+        return _Redeemed(code, found)
+
+    async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
+        """End the client's part in the session of the code, online and offline."""
+        realm_id = request.realm.realm.id
+        await self._sessions.detach_client(realm_id, name.session_id, name.client)
+
+    async def _join(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        redeemed: _Redeemed,
+        granted: GrantedScopes,
+    ) -> Joined:
+        """Return the session with the client's part as the code decided it."""
+        code, realm = redeemed.code, request.realm.realm
+        participation = Participation(
+            " ".join(granted.names), code.acr, code.authenticated_at, code.claims
+        )
+        joined = await self._redemption.join(
+            request, client, redeemed.sign_in, participation, offline=granted.offline
+        )
+        if granted.offline and await self._codes.was_replayed(realm.id, code.name):
+            # The replay found no offline session that it could end.
+            await self._revoke(request, code.name)
+        return joined
+
+
+def _note_session(request: ProtocolRequest, name: CodeName) -> None:
+    request.event.session_id = name.session_id
+    request.event.details[Detail.CODE_ID] = name.session_id
+
+
+def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
+    """Raise OAuthError unless the code was issued for this request, in Keycloak's order."""
+    code, sent = redeemed.code, request.parameters
+    if code.redirect_uri is not None and sent.raw("redirect_uri") != code.redirect_uri:
+        raise _refused("Incorrect redirect_uri", EventError.INVALID_REDIRECT_URI)
+    if code.name.client != client.id:
+        text = "Auth error: Found different client_id in clientSession"
+        raise _refused(text, EventError.INVALID_CLIENT)
+    if not client.standard_flow_enabled:
+        raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
+    require_active(request, client, redeemed.sign_in)
+    require_verifier(
+        sent.raw("code_verifier"),
+        code.code_challenge,
+        code.code_challenge_method,
+        enforced=bool(client.authorization.code_challenge_method),
+    )
+    if not presents(request.certificate, code.certificate):
+        raise _invalid_code()
+    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
+        raise _invalid_code()
+
+
+def _invalid_code() -> OAuthError:
+    return _refused("Code not valid", EventError.INVALID_CODE)
+
+
+def _refused(text: str, event_error: str) -> OAuthError:
+    return refused("invalid_grant", text, event_error)

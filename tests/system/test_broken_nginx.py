@@ -1,0 +1,168 @@
+"""The doctor finds the mistake in each broken configuration, and nothing in the shipped ones.
+
+Each file of `broken_nginx/` is a configuration that nginx accepts, with one mistake from a public
+thread: its first lines name the check and the thread, `# wrong` marks the line at fault, and
+`# also:` a further check that reports the same line.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.doctor.findings import Finding
+from gateway.cli.doctor.nginx.checks import CHECKS
+from gateway.cli.doctor.nginx.files import read_configuration, read_dump
+from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
+from gateway.cli.doctor.nginx.scopes import Configuration
+from gateway.cli.doctor.nginx.syntax import Directive
+from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
+from gateway.domain.secrets import Secret
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.nginx import make_prefix, make_site, nginx_command
+
+BROKEN = Path(__file__).parent / "broken_nginx"
+SECRET = "known-to-the-proxy-and-the-gateway-alone"
+GATEWAY = GatewayFacts(
+    certificate_header="ssl-client-cert",
+    proxy_secret=Secret(SECRET),
+    listen="unix:/run/realmgate/gateway.sock",
+    is_local=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A broken configuration: which check must find it, and in which line."""
+
+    name: str
+    check: str
+    source: str
+    line: int
+    also: str | None
+
+
+def _broken(file: Path) -> Broken:
+    text = file.read_text()
+    (check,) = re.findall(r"^# check: (.+)$", text, re.MULTILINE)
+    (source,) = re.findall(r"^# source: (.+)$", text, re.MULTILINE)
+    lines = text.splitlines()
+    (wrong,) = (number for number, line in enumerate(lines, 1) if line.endswith("# wrong"))
+    also = re.search(r"# also: (\S+)$", text, re.MULTILINE)
+    return Broken(file.name, check, source, wrong, also and also[1])
+
+
+ALL = sorted((_broken(file) for file in BROKEN.glob("*.conf")), key=lambda each: each.name)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates) -> Path:
+    """Return a folder with the broken configurations beside a rendered one."""
+    prefix = make_prefix(tmp_path_factory.mktemp("broken"))
+    site = make_site(
+        edge_certificates.folder, ["unix:/run/realmgate/gateway.sock"], proxy_secret=SECRET
+    )
+    render_nginx(site, prefix / "nginx")
+    shutil.copytree(BROKEN, prefix / "nginx", dirs_exist_ok=True)
+    (prefix / "nginx/certs").symlink_to(edge_certificates.folder)
+    return prefix / "nginx"
+
+
+def found(
+    directives: tuple[Directive, ...], gateway: GatewayFacts = GATEWAY
+) -> Iterator[tuple[str, Finding]]:
+    """Yield the name of the check with each finding."""
+    proxy = Proxy(Configuration(directives), gateway)
+    return ((check.name, finding) for check in CHECKS for finding in check.find(proxy))
+
+
+@pytest.mark.parametrize("broken", ALL, ids=lambda broken: broken.name)
+def test_the_mistake_is_found_in_its_line_and_nothing_else(folder: Path, broken: Broken) -> None:
+    file = folder / broken.name
+    findings = list(found(read_configuration(file)))
+    names = {name for name, _ in findings} - {broken.also}
+    assert names == {broken.check}, findings
+    (finding,) = (finding for name, finding in findings if name == broken.check)
+    assert finding.place is not None
+    assert (finding.place.file, finding.place.line) == (str(file), broken.line), finding
+    assert finding.problem
+    assert finding.remedy
+    assert SECRET not in repr(finding)
+
+
+@pytest.mark.parametrize("broken", ALL, ids=lambda broken: broken.name)
+def test_nginx_accepts_it(folder: Path, broken: Broken) -> None:
+    command = nginx_command(folder.parent, folder / broken.name, "-t")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
+    assert {broken.check for broken in ALL} == {check.name for check in CHECKS}
+    sources = {source for check in CHECKS for source in check.sources}
+    assert {broken.source for broken in ALL} <= sources
+
+
+@pytest.mark.parametrize("header", ["ssl-client-cert", "x-client-certificate"])
+@pytest.mark.parametrize("plain_http", list(PlainHttp))
+def test_nothing_is_found_in_the_shipped_configuration(
+    tmp_path: Path, header: str, plain_http: PlainHttp
+) -> None:
+    site = NginxSite(
+        ("unix:/run/gateway.sock", "10.0.0.7:8000"),
+        tmp_path,
+        proxy_secret=SECRET,
+        certificate_header=header,
+        plain_http=plain_http,
+    )
+    main = render_nginx(site, tmp_path / "nginx")
+    gateway = replace(GATEWAY, certificate_header=header)
+    assert list(found(read_configuration(main), gateway)) == []
+
+
+@pytest.mark.parametrize("verification", ["required", "optional", "optional-no-ca"])
+def test_nothing_is_found_in_a_protected_site(folder: Path, verification: str) -> None:
+    main = folder / f"protected-{verification}.conf"
+    main.write_text(f"""
+events {{}}
+http {{
+    include shared/http.conf;
+    server {{
+        include realmgate/site/listen-https.conf;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-{verification}.conf;
+        return 421;
+    }}
+    server {{
+        include realmgate/site/listen-https.conf;
+        server_name app.example.org;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-{verification}.conf;
+        include realmgate/guard-server.conf;
+
+        location / {{
+            include realmgate/guard.conf;
+            proxy_pass http://127.0.0.1:3000;
+        }}
+        location /socket/ {{
+            include realmgate/guard.conf;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection "upgrade";
+            proxy_pass http://127.0.0.1:3000;
+        }}
+    }}
+}}
+""")
+    assert list(found(read_configuration(main))) == []
+
+
+def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:
+    main = folder / "inherited-headers.conf"
+    done = subprocess.run(
+        nginx_command(folder.parent, main, "-T"), capture_output=True, text=True, check=True
+    )
+    assert read_dump(done.stdout) == read_configuration(main)
