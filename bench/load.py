@@ -47,7 +47,7 @@ class Requests:
     token: str | None = field(default=None, repr=False)
     """The access token that goes with each."""
     cookies: str | None = field(default=None, repr=False)
-    """The cookies that go with each, instead of a token."""
+    """The cookies that go with each, instead of a token; `@FILE` as for a body."""
 
 
 def token_requests(realm: str = REALM, client: str = CLIENT, count: int = 0) -> Requests:
@@ -70,18 +70,28 @@ class Load:
 
 @contextmanager
 def lending_nginx(
-    targets: Mapping[str, int], certificates: Path | None, cores: str = LOAD_CORES
+    targets: Mapping[str, int],
+    certificates: Path | None,
+    cores: str = LOAD_CORES,
+    hosts: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, int]]:
     """Run the load's nginx: for each target's TLS port, a plain HTTP port that leads to it.
 
-    Where no certificates are given none is shown.
+    Where no certificates are given none is shown. `hosts` are those that targets are asked
+    for, where they are not localhost.
     """
     ports = {name: free_port() for name in targets}
     with tempfile.TemporaryDirectory(prefix="realmgate-lending-") as folder:
         prefix = Path(folder)
         shown = "" if certificates is None else _SHOWN.format(certificates=certificates)
         servers = "".join(
-            _SERVER.format(name=name, target=targets[name], port=port, shown=shown)
+            _SERVER.format(
+                name=name,
+                target=targets[name],
+                port=port,
+                shown=shown,
+                host=(hosts or {}).get(name, f"localhost:{targets[name]}"),
+            )
             for name, port in ports.items()
         )
         configuration = prefix / "nginx.conf"
@@ -131,7 +141,7 @@ _SERVER = """
             proxy_pass https://{name};
             proxy_http_version 1.1;
             proxy_set_header Connection "";
-            proxy_set_header Host localhost:{target};
+            proxy_set_header Host {host};
             proxy_ssl_session_reuse on;
             {shown}
         }}

@@ -31,11 +31,9 @@ RESOURCE_SERVER: dict[str, object] = {
 def resource_server_requests(port: int, realm: str) -> dict[str, Requests]:
     """Return its requests; `port` leads to the server that it asks for the introspected token."""
     base = f"/realms/{realm}"
-    form = urlencode(_CREDENTIALS | {"grant_type": "client_credentials"})
+    form = resource_server_form(grant_type="client_credentials")
     token = json.loads(one_request(port, Requests(token_path(realm), form)))["access_token"]
-    introspection = Requests(
-        f"{token_path(realm)}/introspect", urlencode(_CREDENTIALS | {"token": token})
-    )
+    introspection = Requests(f"{token_path(realm)}/introspect", resource_server_form(token=token))
     if not json.loads(one_request(port, introspection))["active"]:
         raise BenchError("the token of the resource server is not active")
     return {
@@ -45,6 +43,11 @@ def resource_server_requests(port: int, realm: str) -> dict[str, Requests]:
         "realm document": _get(base),
         "client_credentials token": Requests(token_path(realm), form),
     }
+
+
+def resource_server_form(**parameters: str) -> str:
+    """Return a form with the credentials of the resource server."""
+    return urlencode(_CREDENTIALS | parameters)
 
 
 def _get(path: str) -> Requests:

@@ -106,6 +106,8 @@ class Start:
     """Whether nginx, when it has something to do, waits until the gateway pauses."""
     http_port: int = 0
     """Where the gateway is to listen on TCP instead of a unix socket."""
+    nginx_servers: str = ""
+    """What stands in nginx's http {} beside the shipped files."""
     settings: dict[str, object] = field(default_factory=dict)
 
 
@@ -197,11 +199,13 @@ def stack(site: Site, start: Start | None = None) -> Iterator[Stack]:
         listen = f"127.0.0.1:{start.http_port}"
     with (
         gateway(site, start, listen) as (process, management),
-        nginx(site, listen, start.nginx_cores or start.cores, batch=start.nginx_batch) as (
-            server,
-            mtls,
-            https,
-        ),
+        nginx(
+            site,
+            listen,
+            start.nginx_cores or start.cores,
+            batch=start.nginx_batch,
+            servers=start.nginx_servers,
+        ) as (server, mtls, https),
     ):
         yield Stack(process, server, mtls, https, management, site, start.http_port)
 
@@ -244,9 +248,9 @@ def is_ready(management_port: int) -> bool:
 
 @contextmanager
 def nginx(
-    site: Site, upstream: str, cores: str, *, batch: bool = False
+    site: Site, upstream: str, cores: str, *, batch: bool = False, servers: str = ""
 ) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]:
-    """Run the shipped nginx in front of `upstream`."""
+    """Run the shipped nginx in front of `upstream`, with further `servers`."""
     https, mtls, self_signed, http = (free_port() for _ in range(4))
     prefix = site.state / f"nginx-{mtls}"
     for folder in (prefix, prefix / "run", prefix / "logs"):
@@ -260,10 +264,13 @@ def nginx(
     if os.geteuid() == 0:
         command += ["--user", "root"]
     output_of(command, cores="0,1", seconds=30)
+    configuration = prefix / "conf" / "realmgate.conf"
+    text = configuration.read_text().rstrip().removesuffix("}")
+    configuration.write_text(f"{text}{servers}}}\n")
     log = prefix / "logs" / "error.log"
     log.touch()
     server: list[str | Path] = ["chrt", "--batch", "0"] if batch else []
-    server += ["nginx", "-p", prefix, "-c", prefix / "conf" / "realmgate.conf"]
+    server += ["nginx", "-p", prefix, "-c", configuration]
     server += ["-e", log, "-g", "daemon off;"]
     with running(server, cores=cores, log=log) as process:
         until((prefix / "run" / "nginx.pid").exists, "nginx", process, log)

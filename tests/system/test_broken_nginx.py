@@ -25,6 +25,7 @@ from gateway.domain.secrets import Secret
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix, make_site, nginx_command
 
+ROOT = Path(__file__).resolve().parents[2]
 BROKEN = Path(__file__).parent / "broken_nginx"
 SECRET = "known-to-the-proxy-and-the-gateway-alone"
 GATEWAY = GatewayFacts(
@@ -105,6 +106,12 @@ def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
     assert {broken.check for broken in ALL} == {check.name for check in CHECKS}
     sources = {source for check in CHECKS for source in check.sources}
     assert {broken.source for broken in ALL} <= sources
+    page = (ROOT / "docs/doctor.md").read_text()
+    for broken in ALL:
+        assert f"| `{broken.check}` |" in page
+        assert f"({broken.source}) | [{broken.name.removesuffix('.conf')}](" in page
+    modules = {path.stem for path in (ROOT / "gateway/cli/doctor/nginx/checks").glob("*.py")}
+    assert {check.find.__module__.rpartition(".")[2] for check in CHECKS} == modules - {"__init__"}
 
 
 @pytest.mark.parametrize("header", ["ssl-client-cert", "x-client-certificate"])

@@ -14,7 +14,7 @@ from gateway.cli.doctor.nginx.syntax import MOST_NESTED, Directive, SyntaxProble
 
 Tree = list[Any]
 """Name and arguments of each directive, with its block or None."""
-WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=12)
+WORDS = st.text(max_size=12)
 NAMES = st.from_regex(r"[a-z_]{1,12}", fullmatch=True).filter(
     lambda name: name != "include" and not name.endswith("_by_lua_block")
 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 
 from gateway.cli.doctor.attacks.certificates import ClientCertificate, impostor_of
 from gateway.cli.doctor.attacks.edge import Edge, Headers
@@ -41,9 +40,8 @@ class Target:
     bad_certificates: tuple[ClientCertificate, ...] = ()
     token: Secret | None = field(default=None, repr=False)
 
-    @cached_property
-    def impostor(self) -> ClientCertificate:
-        """Return a certificate of another authority, with the names of the good one."""
+    def make_impostor(self) -> ClientCertificate:
+        """Make a certificate of another authority, with the names of the good one."""
         return impostor_of(self.certificate, self.now)
 
     @property
@@ -53,7 +51,7 @@ class Target:
             return ()
         return (("Authorization", f"Bearer {self.token.reveal()}"),)
 
-    @cached_property
+    @property
     def locations(self) -> tuple[tuple[str, Location | None], ...]:
         """Return paths to attack: that of the URL, and one of each location of its listeners."""
         paths: dict[str, Location | None] = {self.edge.path: None}

@@ -14,7 +14,7 @@ def _run(target: Target) -> Iterator[Finding]:
         raise NotDone(f"{target.edge.url} answers {good} to the good certificate.")
     if target.edge.ask().allowed:
         raise NotDone(f"{target.edge.url} is answered without a certificate as well.")
-    for bad in (target.impostor, *target.bad_certificates):
+    for bad in (target.make_impostor(), *target.bad_certificates):
         if target.edge.ask(certificate=bad).allowed:
             yield Finding(
                 f"{target.edge.url} accepts a certificate {bad.kind}",
