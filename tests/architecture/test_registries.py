@@ -326,7 +326,7 @@ REGISTRIES = {
         "gateway.http.forward_auth.dialects",
         {dialect.name: dialect for dialect in DIALECTS},
         dict.fromkeys(
-            ("nginx", "traefik", "caddy", "haproxy", "envoy"),
+            ("nginx", "traefik", "caddy", "haproxy", "apache", "envoy"),
             "tests/http/test_decision_endpoint.py::test_every_dialect_gets_the_same_decisions",
         ),
         frozenset({"dialect", "forwarded"}),

@@ -90,7 +90,7 @@ def test_a_browser_is_sent_to_sign_in_where_its_proxy_shows_it_the_answer(
     protected: Protected, dialect: str
 ) -> None:
     found = _ask(protected, dialect, headers={"Sec-Fetch-Mode": "navigate"})
-    redirected = dialect in {"traefik", "caddy", "envoy"}
+    redirected = dialect in {"traefik", "caddy", "haproxy", "apache", "envoy"}
     assert found.status_code == (302 if redirected else 401)
     assert found.headers.get("Location") == (
         found.headers["X-Realmgate-Sign-In"] if redirected else None
