@@ -151,8 +151,7 @@ class AccountCredentials:
     async def list(self, caller: AccountCaller) -> tuple[OwnCredentialType, ...]:
         """Return the types in their order, without those of which the user can do nothing."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
-        async with self._database.read() as stores:
-            held = await stores.users.credentials(caller.realm.id, caller.user_id)
+        held = await self._database.lookups.credentials(caller.realm.id, caller.user_id)
         checked = set(_checked_types(caller))
         kinds = (kind for kind in CREDENTIAL_KINDS if kind.type in checked)
         found = (_type(caller, kind, held) for kind in sorted(kinds, key=_place))

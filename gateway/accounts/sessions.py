@@ -1,15 +1,14 @@
 """The own sessions: listed by device, and ended. Keycloak: 17.3; offline sessions last."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.accounts.access import AccountCaller, AccountRole
 from gateway.domain.clients import Client
 from gateway.domain.events import EventType
+from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
     DEVICE_NOTE,
     Device,
@@ -51,8 +50,10 @@ class OwnDevice:
 class AccountSessions:
     """The use cases. All raise Forbidden and StoreUnavailable."""
 
-    def __init__(self, database: Database, online: OnlineSessionStore, sessions: Sessions) -> None:
-        self._database = database
+    def __init__(
+        self, directory: Directory, online: OnlineSessionStore, sessions: Sessions
+    ) -> None:
+        self._directory = directory
         self._online = online
         self._sessions = sessions
 
@@ -60,8 +61,7 @@ class AccountSessions:
         """Return the live sessions, oldest first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         found = await self.live(caller)
-        async with self._database.read() as stores:
-            clients = await clients_by_id(stores, caller.realm, clients_in(found))
+        clients = await clients_with_ids(self._directory, caller.realm.id, clients_in(found))
         return tuple(_own(caller, session, clients) for session in found)
 
     async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
@@ -111,9 +111,12 @@ def clients_in(sessions: Iterable[UserSession]) -> set[str]:
     return {client for session in sessions for client in session.clients}
 
 
-async def clients_by_id(stores: Stores, realm: Realm, ids: Collection[str]) -> dict[str, Client]:
+async def clients_with_ids(
+    directory: Directory, realm_id: str, ids: Iterable[str]
+) -> dict[str, Client]:
     """Return the clients that exist, by internal id."""
-    return {one.id: one for one in await stores.clients.with_ids(realm.id, sorted(ids))}
+    found = [await directory.client_with_id(realm_id, client) for client in ids]
+    return {one.client.id: one.client for one in found if one is not None}
 
 
 def _own(caller: AccountCaller, session: UserSession, clients: dict[str, Client]) -> OwnSession:

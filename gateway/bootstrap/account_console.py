@@ -42,13 +42,13 @@ def account_use_cases(
     """Return every use case of a user's own account."""
     database, online = services.database, services.online_sessions
     updates = AccountUpdates(database, services.invalidation, services.clock)
-    own_sessions = AccountSessions(database, online, sessions)
+    own_sessions = AccountSessions(services.directory, online, sessions)
     return AccountUseCases(
         access=AccountAccess(access_tokens, services.directory, services.login_failures),
         profile=AccountProfile(database, ProfileUpdates(updates)),
         credentials=AccountCredentials(database, updates),
         sessions=own_sessions,
-        applications=AccountApplications(database, own_sessions),
+        applications=AccountApplications(database, services.directory, own_sessions),
         consents=AccountConsents(database, online),
         groups=AccountGroups(database),
         certificates=AccountCertificates(database, services.events),

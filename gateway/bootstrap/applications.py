@@ -209,7 +209,7 @@ def _routes(
         *build_session_frame_routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
-        *build_site_routes(site_handlers(services, grants, at_sites), context),
+        *build_site_routes(site_handlers(services, context, grants, at_sites), context),
         *build_resource_routes(Resources.of(designs), context),
     ]
     return routes, operations

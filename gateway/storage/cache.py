@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from gateway.domain.clock import Clock
@@ -54,6 +55,8 @@ class CacheLimits:
     realm_bytes: int = 128 * _MEBIBYTE
     client_bytes: int = 64 * _MEBIBYTE
     user_bytes: int = 64 * _MEBIBYTE
+    name_bytes: int = 8 * _MEBIBYTE
+    """Of the names of clients by internal id, and again of those that are always listed."""
     age: timedelta = timedelta(seconds=60)
     """While messages of other gateways arrive."""
     unconnected_age: timedelta = timedelta(seconds=5)
@@ -106,14 +109,22 @@ class RealmCache:
         clients = (self._limits.clients, self._limits.client_bytes)
         users = (self._limits.users, self._limits.user_bytes)
         unknown = (self._limits.unknown, self._limits.unknown * _UNKNOWN_BYTES)
+        names = self._limits.name_bytes
         self._realms: GroupedLru[str, _Cached[RealmEntry]] = GroupedLru(*realms)
         self._parsed: GroupedLru[str, _Realm] = GroupedLru(*realms)
         self._clients: GroupedLru[_Key, _Cached[Found[ClientEntry]]] = GroupedLru(*clients)
+        self._client_names: GroupedLru[_Key, str] = GroupedLru(self._limits.clients, names)
+        """By internal id. A name may be another client's by now: who reads it compares the id."""
+        self._always_listed: GroupedLru[str, _Cached[tuple[str, ...]]] = GroupedLru(
+            self._limits.realms, names
+        )
+        """Names of clients by realm id."""
         self._users: GroupedLru[_Key, _Cached[Found[UserEntry]]] = GroupedLru(*users)
         self._unknown: GroupedLru[str | _Key, datetime] = GroupedLru(*unknown)
         self._realm_loads: SingleFlight[str, RealmEntry | None] = SingleFlight()
         self._client_loads: SingleFlight[_Key, ClientEntry | None] = SingleFlight()
         self._user_loads: SingleFlight[_Key, UserEntry | None] = SingleFlight()
+        self._listed_loads: SingleFlight[str, tuple[str, ...]] = SingleFlight()
         self._version = 0
         self._connection = 0
         self._outage_at: datetime | None = None
@@ -139,6 +150,31 @@ class RealmCache:
         if self._is_unknown(key, now):
             return None
         return await self._client_loads.run(key, lambda: self._load_client(key, now))
+
+    async def client_with_id(self, realm_id: str, client: str) -> ClientEntry | None:
+        key = (realm_id, client)
+        name = self._client_names.get(key)
+        found = None if name is None else await self.client(realm_id, name)
+        if found is not None and found.client.id == client:
+            return found
+        name = await self._lookups.client_name(realm_id, client)
+        if name is None:
+            self._client_names.drop(key)
+            return None
+        self._client_names.put(key, (realm_id,), name, size_of(key) + size_of(name))
+        found = await self.client(realm_id, name)
+        return found if found is not None and found.client.id == client else None
+
+    async def always_listed(self, realm_id: str) -> tuple[ClientEntry, ...]:
+        now = self._clock.now()
+        cached = self._always_listed.get(realm_id)
+        if cached is not None and self._is_fresh(cached, now):
+            names = cached.entry
+        else:
+            load = partial(self._load_always_listed, realm_id, now)
+            names = await self._listed_loads.run(realm_id, load)
+        found = [await self.client(realm_id, name) for name in names]
+        return tuple(one for one in found if one is not None and one.client.display.always_listed)
 
     async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
         now = self._clock.now()
@@ -219,6 +255,14 @@ class RealmCache:
             self._remember_unknown(key, realm_id, now, version)
         return entry
 
+    async def _load_always_listed(self, realm_id: str, now: datetime) -> tuple[str, ...]:
+        version, connection = self._version, self._connection
+        names = await self._lookups.always_listed(realm_id)
+        if version == self._version:
+            cached = _Cached(names, now, connection)
+            self._always_listed.put(realm_id, (realm_id,), cached, size_of(names))
+        return names
+
     async def _load_user(self, key: _Key, now: datetime) -> UserEntry | None:
         return await self._load(self._lookups.user, self._users, key, now, lambda _: key[:1])
 
@@ -252,6 +296,7 @@ class RealmCache:
         self._realm_loads.clear()
         self._client_loads.clear()
         self._user_loads.clear()
+        self._listed_loads.clear()
         if topic is None:
             # Entries of an earlier connection are loaded again before they are used.
             self._connection += 1
@@ -261,6 +306,7 @@ class RealmCache:
         elif topic.startswith(CLIENT_TOPIC):
             realm_id, client = _key(topic)
             self._clients.drop_group(_client_group(realm_id, client))
+            self._always_listed.drop(realm_id)
             self._unknown.drop_group(realm_id)
         elif topic.startswith(REALM_TOPIC):
             self._invalidate_realm(topic.removeprefix(REALM_TOPIC))
@@ -268,6 +314,8 @@ class RealmCache:
     def _invalidate_realm(self, realm_id: str) -> None:
         self._realms.drop_group(realm_id)
         self._clients.drop_group(realm_id)
+        self._client_names.drop_group(realm_id)
+        self._always_listed.drop(realm_id)
         self._users.drop_group(realm_id)
         self._unknown.drop_group(realm_id)
         self._unknown.drop_group(_REALM_NAMES)

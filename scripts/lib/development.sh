@@ -23,6 +23,11 @@ _is_installed() { # PROGRAM
         [[ -e /usr/lib/apache2/modules/mod_auth_openidc.so ]]
         return
     }
+    # Neither is one of Lua.
+    [[ $1 == lua-socket ]] && {
+        compgen -G '/usr/lib/*/lua/5.3/socket/unix.so' >/dev/null
+        return
+    }
     command -v "$1" >/dev/null
 }
 

@@ -58,7 +58,7 @@ _apt_install() {
         local package
         for package in "$@"; do
             case $package in
-                nginx | redis-server | postgresql) systemctl disable "$package" || true ;;
+                nginx | redis-server | postgresql | haproxy | caddy) systemctl disable "$package" || true ;;
             esac
         done
     fi

@@ -23,6 +23,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_code_check import RecoveryCodeCheck
 from gateway.authentication.web_authn import KeyCheck
+from gateway.cli.doctor.attacks import ATTACKS
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -99,6 +100,7 @@ _VALIDATORS = "tests/unit/user_profile/test_validators.py"
 _RULES = "tests/unit/policies/test_rules.py"
 _RULE = f"{_RULES}::test_a_rule_takes_what_keeps_it_and_refuses_what_does_not"
 
+_ATTACKED = "tests/system/test_edge_attacks.py::test_an_attack_finds_the_mistake_that_it_is_for"
 _RESET = "tests/http/test_reset_credentials.py"
 _GRANT = "tests/contract/test_password_login.py"
 _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
@@ -307,6 +309,12 @@ REGISTRIES = {
             "::test_every_event_is_a_line_of_a_file_that_may_be_renamed",
         },
         frozenset({"dispatch", "listener", "event_json"}),
+    ),
+    "attacks of the doctor": Registry(
+        "gateway.cli.doctor.attacks",
+        {attack.name: attack.run for attack in ATTACKS},
+        dict.fromkeys((attack.name for attack in ATTACKS), _ATTACKED),
+        frozenset({"attack", "certificates", "edge"}),
     ),
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",

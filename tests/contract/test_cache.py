@@ -12,10 +12,11 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.keys.key import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
+from gateway.domain.users import Credential
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
@@ -23,6 +24,8 @@ from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, client, key, realm, role, user
 
 T = TypeVar("T")
+LISTED = {"alwaysDisplayInConsole": True}
+NAMED = ("device", "another")
 
 
 class SetClock:
@@ -108,6 +111,22 @@ class WatchedDatabase:
     ) -> Found[ClientEntry] | None:
         """Ask the real database."""
         return await self._watched(self._lookups.client(realm_id, client_id, before))
+
+    async def client_name(self, realm_id: str, client: str) -> str | None:
+        """Ask the real database."""
+        return await self._watched(self._lookups.client_name(realm_id, client))
+
+    async def always_listed(self, realm_id: str) -> tuple[str, ...]:
+        """Ask the real database."""
+        return await self._watched(self._lookups.always_listed(realm_id))
+
+    async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
+        """Ask the real database."""
+        return await self._lookups.credentials(realm_id, user_id)
+
+    async def grants(self, realm_id: str, user_id: str) -> UserGrants:
+        """Ask the real database."""
+        return await self._lookups.grants(realm_id, user_id)
 
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
         """Ask the real database."""
@@ -278,6 +297,89 @@ async def test_a_client_that_was_renamed_is_dropped_under_its_old_name(bench: Be
     await bench.channel.publish(["client:demo-id:device-uuid"])
     assert await bench.cache.client("demo-id", "device") is None
     assert await bench.cache.client("demo-id", "renamed") is not None
+
+
+async def test_a_client_is_found_by_its_id_under_the_name_it_has_now(bench: Bench) -> None:
+    entry = await bench.cache.client("demo-id", "device")
+    assert await bench.cache.client_with_id("demo-id", "device-uuid") is entry
+    reads = bench.database.reads
+    assert await bench.cache.client_with_id("demo-id", "device-uuid") is entry
+    assert bench.database.reads == reads
+    assert await bench.cache.client_with_id("other-id", "device-uuid") is None
+    async with bench.database.write() as stores:
+        await stores.clients.replace(client("renamed", id="device-uuid"))
+        await stores.clients.add(client("device", id="another-uuid"))
+    await bench.channel.publish(["client:demo-id:device-uuid", "client:demo-id:another-uuid"])
+    found = [await bench.cache.client_with_id("demo-id", f"{id_}-uuid") for id_ in NAMED]
+    assert [one and one.client.client_id for one in found] == ["renamed", "device"]
+    async with bench.database.write() as stores:
+        await stores.clients.remove("demo-id", "device-uuid")
+    await bench.channel.publish(["client:demo-id:device-uuid"])
+    assert await bench.cache.client_with_id("demo-id", "device-uuid") is None
+
+
+async def _listed(bench: Bench) -> list[str]:
+    return [one.client.client_id for one in await bench.cache.always_listed("demo-id")]
+
+
+@pytest.mark.parametrize("topic", ["client:demo-id:shown-uuid", "realm:demo-id", None])
+async def test_clients_that_are_always_listed_change_with_a_message(
+    bench: Bench, topic: str | None
+) -> None:
+    assert await _listed(bench) == []
+    reads = bench.database.reads
+    async with bench.database.write() as stores:
+        await stores.clients.add(client("shown", document=LISTED))
+    assert await _listed(bench) == []
+    assert bench.database.reads == reads
+    bench.channel.tell(topic)
+    assert await _listed(bench) == ["shown"]
+    async with bench.database.write() as stores:
+        await stores.clients.replace(client("shown"))
+    bench.channel.tell(topic)
+    assert await _listed(bench) == []
+
+
+async def test_clients_that_are_always_listed_age_as_clients_do(bench: Bench) -> None:
+    assert await _listed(bench) == []
+    async with bench.database.write() as stores:
+        await stores.clients.add(client("shown", document=LISTED))
+    bench.clock.move(timedelta(seconds=59))
+    assert await _listed(bench) == []
+    bench.clock.move(timedelta(seconds=1))
+    assert await _listed(bench) == ["shown"]
+    bench.database.away = True
+    bench.clock.move(timedelta(seconds=60))
+    with pytest.raises(StoreUnavailable):
+        await _listed(bench)
+
+
+async def test_a_list_that_is_outdated_when_it_arrives_is_not_kept(bench: Bench) -> None:
+    bench.database.gate.clear()
+    asked = asyncio.create_task(_listed(bench))
+    await eventually(lambda: bench.database.snapshots == 1)
+    async with bench.database.write() as stores:
+        await stores.clients.add(client("shown", document=LISTED))
+    await bench.channel.publish(["client:demo-id:shown-uuid"])
+    bench.database.gate.set()
+    assert await asked == []
+    assert await _listed(bench) == ["shown"]
+
+
+async def test_names_of_clients_take_bounded_room(bench: Bench) -> None:
+    small = bench.another(CacheLimits(clients=2, name_bytes=2_000))
+    async with bench.database.write() as stores:
+        for number in range(9):
+            long = f"{number}" * 200
+            added = client(long, id=f"{number}-uuid", document=LISTED)
+            await stores.clients.add(added)
+    for number in range(9):
+        await small.client_with_id("demo-id", f"{number}-uuid")
+        assert small._client_names.bytes <= 2_000
+    assert len(small._client_names) == 2
+    assert len(await small.always_listed("demo-id")) == 9
+    await small.always_listed("other-id")
+    assert small._always_listed.bytes <= 2_000
 
 
 async def test_what_has_aged_is_asked_for_and_kept_where_nothing_changed(bench: Bench) -> None:

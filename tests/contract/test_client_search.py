@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pytest
 
 from gateway.domain.ports.storage.clients import ClientSearch
-from gateway.representations.clients.settings import with_attributes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, store_realms
 
@@ -98,27 +97,3 @@ async def test_a_page_is_a_part_of_the_order(clients: SqlDatabase) -> None:
     assert await found(clients, first=1, maximum=2) == sorted(NAMES)[1:3]
     assert await found(clients, first=99) == []
     assert await found(clients, maximum=0) == []
-
-
-async def test_clients_for_every_user_are_those_that_say_so(clients: SqlDatabase) -> None:
-    flag = {"alwaysDisplayInConsole": True}
-    text = {"description": '"alwaysDisplayInConsole":true'}
-    async with clients.write() as stores:
-        for name, document in (("shown", flag), ("another", flag), ("text", text)):
-            await stores.clients.add(with_attributes(client(name, document=document), {}))
-        foreign = with_attributes(client("foreign", of="other", document=flag), {})
-        await stores.clients.add(foreign)
-    async with clients.read() as stores:
-        found = await stores.clients.always_listed("demo-id")
-    assert [one.client_id for one in found] == ["another", "shown"]
-
-
-async def test_clients_are_found_by_their_ids_in_their_realm(clients: SqlDatabase) -> None:
-    async with clients.write() as stores:
-        own, foreign = client("by-id"), client("by-id", of="other")
-        await stores.clients.add(own)
-        await stores.clients.add(foreign)
-    async with clients.read() as stores:
-        found = await stores.clients.with_ids("demo-id", [foreign.id, own.id, "no-client"])
-        assert await stores.clients.with_ids("demo-id", []) == ()
-    assert [one.id for one in found] == [own.id]

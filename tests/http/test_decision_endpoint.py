@@ -24,7 +24,7 @@ _REQUESTS = {
             "X-Forwarded-Uri": "{uri}",
             "X-Forwarded-Host": "{host}",
         }
-        for name in ("traefik", "caddy", "haproxy")
+        for name in ("traefik", "caddy", "haproxy", "apache")
     },
 }
 
@@ -38,8 +38,12 @@ def _ask(
     host: str = HOST,
     headers: Mapping[str, str] | None = None,
     more: tuple[tuple[str, str], ...] = (),
+    page: bool = False,
 ) -> httpx2.Response:
-    """Ask as the proxy; `headers` replace its own, `more` come beside them."""
+    """Ask as the proxy; `headers` replace its own, `more` come beside them.
+
+    Only a page that the proxy shows to a browser has a body.
+    """
     values = {"method": method, "uri": uri, "host": host}
     sent = {name: text.format(**values) for name, text in _REQUESTS[dialect].items()}
     sent = _PROXY | {"X-Forwarded-Proto": "https"} | sent | dict(headers or {})
@@ -49,7 +53,7 @@ def _ask(
         for name in ("x-forwarded-proto", "x-forwarded-for", "user-agent"):
             http.headers.pop(name, None)
         response = http.request(asked, path, headers=[*sent.items(), *more])
-    assert response.content == b""
+    assert bool(response.content) is page
     return response
 
 
@@ -91,7 +95,8 @@ def test_a_browser_is_sent_to_sign_in_where_its_proxy_shows_it_the_answer(
     assert found.headers.get("Location") == (
         found.headers["X-Realmgate-Sign-In"] if redirected else None
     )
-    post = _ask(protected, dialect, method="POST", headers={"Sec-Fetch-Mode": "navigate"})
+    navigation = {"Sec-Fetch-Mode": "navigate"}
+    post = _ask(protected, dialect, method="POST", headers=navigation, page=redirected)
     assert post.status_code == 401
 
 

@@ -8,7 +8,8 @@ import pytest
 import redis
 
 from gateway.storage.redis.private_server import PrivateRedis
-from tests.support.protected_sites import HOST, Protected
+from tests.support.open_redirects import REFUSED
+from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
 from tests.support.sign_in_browser import PUBLIC_URL, query_of, with_query
 from tests.support.site_browser import HOME, SESSION_COOKIE, SiteBrowser
 from tests.support.wire import PASSWORD
@@ -170,6 +171,16 @@ def test_a_code_of_another_sign_in_is_refused(browser: SiteBrowser, protected: P
     assert browser.cookie() is None
 
 
+@pytest.mark.parametrize("name", ["nonce", "code_challenge", "state"])
+def test_a_request_that_was_changed_on_its_way_signs_nobody_in(
+    browser: SiteBrowser, name: str
+) -> None:
+    page = browser.visit(with_query(browser.open(SIGN_IN).location, **{name: "x" * 43}))
+    page = browser.submit(page, **_user("ada"))
+    assert (page.status, page.id) == (400, "site-sign-in-failed")
+    assert browser.cookie() is None
+
+
 def test_a_code_is_redeemed_once(browser: SiteBrowser) -> None:
     url = _at_callback(browser)
     pending = browser.pending()
@@ -189,6 +200,43 @@ def test_a_failed_sign_in_leads_to_a_new_one(browser: SiteBrowser) -> None:
 def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
     assert browser.open(f"{PUBLIC_URL}/.realmgate/sign-in").status == 404
     assert browser.open("https://devices.example.test/.realmgate/sign-in").status == 400
+
+
+def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Protected) -> None:
+    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
+    with protected.gateway.client(**headers) as http:
+        for path in ("sign-in", "sign-out"):
+            for wanted in REFUSED:
+                found = http.get(f"/.realmgate/{path}", params={"rd": wanted})
+                assert found.status_code == 400, (path, wanted)
+                assert {"location", "set-cookie"}.isdisjoint(found.headers), (path, wanted)
+
+
+def test_a_locked_out_user_is_refused_and_not_sent_back_and_forth(
+    browser: SiteBrowser, protected: Protected
+) -> None:
+    assert browser.sign_in("changed-11").status == 200
+    for _ in range(2):
+        page = SiteBrowser(protected)
+        page.submit(page.visit(), username="changed-11", password="wrong")
+    assert browser.is_refused_within_a_second()
+    assert browser.visit(HOME).id == "site-sign-in-failed"
+
+
+def test_nobody_signs_in_without_tls(protected: Protected) -> None:
+    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
+    with protected.gateway.client(**headers, **{"X-Forwarded-Proto": "http"}) as http:
+        found = http.get("/.realmgate/sign-in")
+    assert found.status_code == 400
+    assert "HTTPS" in found.text
+    assert "set-cookie" not in found.headers
+
+
+@pytest.mark.parametrize("query", ["rd=https://evil.example/", "rd=//evil.example", "rd=/a&rd=/b"])
+def test_a_sign_in_leads_to_no_other_site(browser: SiteBrowser, query: str) -> None:
+    page = browser.open(f"{SIGN_IN}?{query}")
+    assert (page.status, page.id) == (400, "error")
+    assert {"location", "set-cookie"}.isdisjoint(page.response.headers)
 
 
 def test_another_peer_than_the_proxy_gets_nothing(protected: Protected) -> None:

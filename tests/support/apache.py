@@ -93,7 +93,7 @@ def start_apache(
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     (folder / "apache.conf").write_text(_configuration(folder, sites))
-    user = _hand_over(folder)
+    user = hand_over(folder)
     binary = shutil.which("apache2", path=f"{os.defpath}:/usr/sbin")
     assert binary, "Apache is not installed: scripts/test installs it"
     output = folder / "output.log"
@@ -120,7 +120,7 @@ def _configuration(folder: Path, sites: Mapping[int, str]) -> str:
     return "\n".join([*loaded, _SERVER.format(folder=folder), *rendered])
 
 
-def _hand_over(folder: Path) -> int | None:
+def hand_over(folder: Path) -> int | None:
     """Give the files to the user that Apache runs as; None: whoever runs the tests."""
     if os.geteuid() != 0:
         return None

@@ -15,6 +15,7 @@ from tests.support.protected_sites import protecting_source
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 DECISION = "/.realmgate/guard/nginx"
+REFUSED = "/.realmgate/refused"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,11 @@ class GuardedEdge:
     nginx: RunningNginx
     gateway: RecordingUpstream
     service: RecordingUpstream
+
+    def refuse(self, status: str, *headers: str) -> None:
+        """Let the gateway refuse every request, with the same response for the caller."""
+        self.gateway.responses[DECISION] = response(status, *headers)
+        self.gateway.responses[REFUSED] = response(status, *headers)
 
     def forget(self) -> None:
         """Forget what arrived and what is to be answered."""

@@ -41,6 +41,8 @@ HOST = "app.example.test"
 OPEN_HOST = "open.example.test"
 """Every path is anonymous."""
 DEVICE_HOST = "devices.example.test"
+WIKI_HOSTS = ("one.wiki.test", "two.wiki.test")
+"""They share one session cookie."""
 PROXY_SECRET = "known-to-the-proxy-and-the-gateway-alone"
 SERVICE_AUDIENCE = "https://service.example.test"
 _NAMES = json.dumps([f"subject:{DEVICE_SUBJECT}"])
@@ -77,6 +79,17 @@ name = "open"
 hosts = ["{OPEN_HOST}"]
 realms = ["staff"]
 rules = [{{ name = "all", paths = ["/*"], anonymous = true }}]
+
+[[sites]]
+name = "wiki"
+hosts = {json.dumps(WIKI_HOSTS)}
+realms = ["staff"]
+client = "portal"
+cookie_domain = "wiki.test"
+rules = [
+  {{ name = "numbers", paths = ["/numbers"], scopes = ["phone", "address", "unknown"] }},
+  {{ name = "all", paths = ["/*"] }},
+]
 """
 
 
@@ -239,7 +252,7 @@ def protecting_source(
     folder: Path,
     service: str,
     *,
-    servers: Sequence[str] = (HOST, DEVICE_HOST, OPEN_HOST),
+    servers: Sequence[str] = (HOST, DEVICE_HOST, OPEN_HOST, " ".join(WIKI_HOSTS)),
     as_default: bool = False,
     cached: bool = False,
     changes: Mapping[str, tuple[str, str]] | None = None,
@@ -314,6 +327,7 @@ def start_protected(
             [f"unix:{gateway.socket}"],
             source=protecting_source(folder, f"http://{service.address}", **(edge or {})),
             proxy_secret=PROXY_SECRET,
+            public_urls=("https://gateway.test",),
         ) as nginx,
         gateway.client(**{"X-Realmgate-Proxy-Secret": PROXY_SECRET}) as http,
     ):

@@ -15,6 +15,8 @@ from typing import cast
 
 CLOSE_AFTER_READING = "/fail/close"
 ERROR_OF_ITS_OWN = "/fail/503"
+ECHO = "/echo"
+"""The end of paths that are answered with the headers of the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,10 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.write(written)
             return
         status = "503 Busy" if request.target == ERROR_OF_ITS_OWN else "200 OK"
-        body = json.dumps({"target": request.target}).encode()
+        answer: dict[str, object] = {"target": request.target}
+        if request.target.endswith(ECHO):
+            answer["headers"] = request.headers
+        body = json.dumps(answer).encode()
         self.wfile.write(
             f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nX-Request-Id: its-own\r\n"
             f"Content-Length: {len(body)}\r\n\r\n".encode()

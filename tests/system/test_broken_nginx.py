@@ -25,6 +25,7 @@ from gateway.domain.secrets import Secret
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix, make_site, nginx_command
 
+ROOT = Path(__file__).resolve().parents[2]
 BROKEN = Path(__file__).parent / "broken_nginx"
 SECRET = "known-to-the-proxy-and-the-gateway-alone"
 GATEWAY = GatewayFacts(
@@ -105,6 +106,12 @@ def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
     assert {broken.check for broken in ALL} == {check.name for check in CHECKS}
     sources = {source for check in CHECKS for source in check.sources}
     assert {broken.source for broken in ALL} <= sources
+    page = (ROOT / "docs/doctor.md").read_text()
+    for broken in ALL:
+        assert f"| `{broken.check}` |" in page
+        assert f"({broken.source}) | [{broken.name.removesuffix('.conf')}](" in page
+    modules = {path.stem for path in (ROOT / "gateway/cli/doctor/nginx/checks").glob("*.py")}
+    assert {check.find.__module__.rpartition(".")[2] for check in CHECKS} == modules - {"__init__"}
 
 
 @pytest.mark.parametrize("header", ["ssl-client-cert", "x-client-certificate"])
@@ -124,25 +131,23 @@ def test_nothing_is_found_in_the_shipped_configuration(
     assert list(found(read_configuration(main), gateway)) == []
 
 
+@pytest.mark.parametrize("decisions", ["server", "cache"])
 @pytest.mark.parametrize("verification", ["required", "optional", "optional-no-ca"])
-def test_nothing_is_found_in_a_protected_site(folder: Path, verification: str) -> None:
-    main = folder / f"protected-{verification}.conf"
+def test_nothing_is_found_in_a_protected_site(
+    folder: Path, verification: str, decisions: str
+) -> None:
+    main = folder / f"protected-{verification}-{decisions}.conf"
     main.write_text(f"""
 events {{}}
 http {{
     include shared/http.conf;
-    server {{
-        include realmgate/site/listen-https.conf;
-        include realmgate/tls.conf;
-        include realmgate/client-certificate-{verification}.conf;
-        return 421;
-    }}
+    include realmgate/guard-cache-zone.conf;
     server {{
         include realmgate/site/listen-https.conf;
         server_name app.example.org;
         include realmgate/tls.conf;
         include realmgate/client-certificate-{verification}.conf;
-        include realmgate/guard-server.conf;
+        include realmgate/guard-{decisions}.conf;
 
         location / {{
             include realmgate/guard.conf;
@@ -150,8 +155,7 @@ http {{
         }}
         location /socket/ {{
             include realmgate/guard.conf;
-            proxy_set_header Upgrade $http_upgrade;
-            proxy_set_header Connection "upgrade";
+            proxy_read_timeout 1h;
             proxy_pass http://127.0.0.1:3000;
         }}
     }}

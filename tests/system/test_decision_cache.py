@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_guarded_edge
+from tests.support.guarded_edge import DECISION, REFUSED, GuardedEdge, response, start_guarded_edge
 from tests.support.protected_sites import DEVICE_HOST, HOST, start_protected
 
 _ALLOWED = response("200 OK", "Remote-User: ada", "X-Realmgate-Token: signed")
@@ -82,14 +82,14 @@ def test_whatever_else_is_asked_gets_a_decision_of_its_own(
     base: dict[str, Any] = {"path": path, "headers": _BEARER, "certificate": "device-1"}
     assert _ask(edge, **base).status_code == 200
     asked = len(edge.gateway.received)
-    edge.gateway.responses[DECISION] = response("403 Forbidden")
+    edge.refuse("403 Forbidden")
     assert _ask(edge, **(base | difference)).status_code == 403
-    assert len(edge.gateway.received) == asked + 1
+    assert [each.target for each in edge.gateway.received[asked:]] == [DECISION, REFUSED]
 
 
 def test_refusals_and_failures_are_not_kept(edge: GuardedEdge) -> None:
     for status in ("401 Unauthorized", "403 Forbidden", "503 Service Unavailable"):
-        edge.gateway.responses[DECISION] = response(status)
+        edge.refuse(status)
         assert _ask(edge, "/refused").status_code == int(status[:3])
     edge.gateway.responses[DECISION] = _ALLOWED
     assert _ask(edge, "/refused").status_code == 200
@@ -98,7 +98,7 @@ def test_refusals_and_failures_are_not_kept(edge: GuardedEdge) -> None:
 def test_a_decision_is_kept_for_less_than_two_seconds(edge: GuardedEdge) -> None:
     assert _ask(edge, "/ends").status_code == 200
     decided = time.monotonic()
-    edge.gateway.responses[DECISION] = response("403 Forbidden")
+    edge.refuse("403 Forbidden")
     while _ask(edge, "/ends").status_code == 200:
         assert time.monotonic() - decided < 2.1
 

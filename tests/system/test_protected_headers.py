@@ -16,6 +16,7 @@ from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_gu
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST
+from tests.support.spellings import spellings
 
 FORGED = "forged-by-the-caller"
 _TRUSTED = (
@@ -34,15 +35,6 @@ UNDERSCORES_ON = {
     "realmgate/server.conf": ("underscores_in_headers off;", "underscores_in_headers on;"),
 }
 IDENTITY = tuple(f"{name}: of the gateway" for name in IDENTITY_HEADERS)
-
-
-def spellings(name: str) -> Iterator[str]:
-    """Yield the name with each choice of `-` and `_`, and in other cases."""
-    first, *words = name.split("-")
-    for separators in itertools.product("-_", repeat=len(words)):
-        pairs = zip(separators, words, strict=True)
-        yield first + "".join(separator + word for separator, word in pairs)
-    yield from (name.lower(), name.upper(), name.replace("-", "_").upper())
 
 
 def test_no_forged_header_reaches_the_service(edge: GuardedEdge) -> None:

@@ -20,14 +20,12 @@ from tests.support.streaming_service import (
     streaming_service,
 )
 
-UNLIMITED = {
-    "realmgate/guard-pages.conf": ("merge_slashes on;", "merge_slashes on; client_max_body_size 0;")
-}
+_ASKING = "auth_request /.realmgate/guard;"
+UNLIMITED = {"realmgate/guard.conf": (_ASKING, f"{_ASKING} client_max_body_size 0;")}
 _HANDSHAKE = (
     "GET /socket HTTP/1.1\r\nHost: {host}\r\nUpgrade: {upgrade}\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
-_REFUSAL = response("401 Unauthorized", 'WWW-Authenticate: Bearer realm="x"')
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +95,7 @@ def test_a_websocket_passes(edge: GuardedEdge, service: StreamingService) -> Non
 
 
 def test_a_websocket_needs_a_decision(edge: GuardedEdge, service: StreamingService) -> None:
-    edge.gateway.responses[DECISION] = _REFUSAL
+    edge.refuse("401 Unauthorized")
     with _connect(edge) as connection:
         connection.sendall(_HANDSHAKE.format(host=HOST, upgrade="websocket").encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 401 ")
@@ -145,14 +143,35 @@ def test_an_upload_reaches_the_service_while_it_is_sent(
     assert asked.body == b""
 
 
+_CHALLENGE = 'WWW-Authenticate: Bearer realm="staff"'
+
+
+@pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
+@pytest.mark.parametrize("length", ["Content-Length: 30000000", "Transfer-Encoding: chunked"])
 def test_an_upload_is_refused_before_its_body_is_sent(
-    edge: GuardedEdge, service: StreamingService
+    edge: GuardedEdge, service: StreamingService, status: str, length: str
 ) -> None:
-    edge.gateway.responses[DECISION] = _REFUSAL
-    head = f"POST /upload HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 30000000\r\n\r\n"
+    edge.refuse(status, _CHALLENGE)
+    head = f"POST /upload HTTP/1.1\r\nHost: {HOST}\r\n{length}\r\n\r\n"
     with _connect(edge) as connection:
         connection.sendall(head.encode())
-        assert connection.recv(4096).startswith(b"HTTP/1.1 401 ")
+        found = connection.recv(4096).decode()
+    assert found.startswith(f"HTTP/1.1 {status}")
+    assert (_CHALLENGE in found) is status.startswith("401")
+    assert service.upgrades == []
+
+
+def test_a_refused_form_gets_the_page_of_the_gateway(
+    edge: GuardedEdge, service: StreamingService
+) -> None:
+    for length in (0, 1, 64_999, 65_000, 70_000, 1_000_000):
+        edge.refuse("401 Unauthorized", "X-Page: shown")
+        found = _ask(edge, "POST", "/form", content=b"x" * length)
+        assert found.status_code == 401
+        assert ("X-Page" in found.headers) is (length < 65_000), length
+        (asked,) = edge.gateway.received[1:] or edge.gateway.received
+        assert asked.body == b""
+        edge.gateway.received.clear()
     assert service.upgrades == []
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.bootstrap.forward_auth.decisions import site_decisions
+from gateway.bootstrap.forward_auth.decisions import live_accounts, site_decisions
 from gateway.bootstrap.services import Services
 from gateway.forward_auth.browser import PendingSignIns, SignOutCodes, SiteSignIn, SiteSignOut
 from gateway.forward_auth.decisions import Decisions
@@ -41,15 +41,18 @@ def site_answers(services: Services, context: RealmContext, pages: Pages) -> Sit
     return SiteAnswers(decisions, refusals, shown)
 
 
-def site_handlers(services: Services, grants: GrantServices, answers: SiteAnswers) -> SiteHandlers:
+def site_handlers(
+    services: Services, context: RealmContext, grants: GrantServices, answers: SiteAnswers
+) -> SiteHandlers:
     """Return what answers the gateway's URLs at every site."""
     redemption = CodeRedemption(
         services.authorization_codes, services.directory, grants.sessions, grants.consents
     )
+    accounts = live_accounts(services, context.certificates)
     sites, clients = services.site_sessions, SiteClients(services.directory)
     return SiteHandlers(
         sign_in=SignInHandlers(
-            SiteSignIn(services.directory, redemption, sites),
+            SiteSignIn(accounts, redemption, sites),
             PendingSignIns(services.secrets),
             sites,
             clients,

@@ -150,10 +150,8 @@ def _check_characters(path: str) -> None:
 def _check_segments(path: str) -> None:
     *middle, last = path.split("/")[1:]
     for segment in middle if last == "" else [*middle, last]:
-        if segment == "":
-            raise AmbiguousTarget("the path has an empty segment")
         if segment.strip(" .") == "":
-            raise AmbiguousTarget("the path has a dot segment")
+            raise AmbiguousTarget("the path has an empty segment or a dot segment")
         if segment != segment.strip():
             raise AmbiguousTarget("a segment of the path begins or ends with white space")
 

@@ -79,5 +79,11 @@ class Directory(Protocol):
     async def client(self, realm_id: str, client_id: str) -> ClientEntry | None:
         """Return the client with that public name; raises StoreUnavailable, never a stale one."""
 
+    async def client_with_id(self, realm_id: str, client: str) -> ClientEntry | None:
+        """Return the client with that internal id; raises StoreUnavailable, never a stale one."""
+
+    async def always_listed(self, realm_id: str) -> tuple[ClientEntry, ...]:
+        """Return the clients with `alwaysDisplayInConsole`; raises StoreUnavailable."""
+
     async def user(self, realm_id: str, user_id: str) -> UserEntry | None:
         """Return the user with that id; raises StoreUnavailable, never a stale one."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.consents import Consent
 from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.keys import RealmKey
 from gateway.domain.ports.directory import ClientEntry, UserEntry
@@ -48,6 +49,14 @@ class SignInAccount:
 
     user: User
     credentials: tuple[Credential, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UserGrants:
+    """The consents of a user, and the internal ids of the clients in its offline sessions."""
+
+    consents: tuple[Consent, ...] = ()
+    offline_clients: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,15 @@ class Lookups(Protocol):
     ) -> Found[ClientEntry] | None:
         """Return the client whose public name is exactly `client_id`."""
 
+    async def client_name(self, realm_id: str, client: str) -> str | None:
+        """Return the public name of the client with that internal id."""
+
+    async def always_listed(self, realm_id: str) -> tuple[str, ...]:
+        """Return the public names of the clients that may have `alwaysDisplayInConsole`.
+
+        It is searched for in the text of the documents: the caller checks what it finds.
+        """
+
     async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
         """Return the user with that user name, or else with the e-mail address.
 
@@ -103,3 +121,9 @@ class Lookups(Protocol):
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
         """Return the user of this realm with that id."""
+
+    async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
+        """Return the credentials of the user by priority."""
+
+    async def grants(self, realm_id: str, user_id: str) -> UserGrants:
+        """Return what the user has granted to clients."""

@@ -17,12 +17,13 @@ from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.forward_auth import SiteSession
 from gateway.domain.forward_auth.site_session import cookie_scope
-from gateway.domain.ports.directory import ClientEntry, Directory
+from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.sessions import session_maximum_ends_at
 from gateway.forward_auth.browser.pending_sign_ins import PendingSignIn
 from gateway.forward_auth.browser.urls import CALLBACK_PATH
 from gateway.forward_auth.browser.visit import SiteVisit
+from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.sign_in_results.code_redemption import CodeRedemption, RedeemedSignIn
@@ -67,9 +68,9 @@ class SiteSignIn:
     """Begins and completes sign-ins. Methods raise PageError and StoreUnavailable."""
 
     def __init__(
-        self, directory: Directory, redemption: CodeRedemption, sessions: SiteSessions
+        self, accounts: LiveAccounts, redemption: CodeRedemption, sessions: SiteSessions
     ) -> None:
-        self._directory = directory
+        self._accounts = accounts
         self._redemption = redemption
         self._sessions = sessions
 
@@ -103,11 +104,16 @@ class SiteSignIn:
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
             visit.request.event.fail(EventError.INVALID_CODE)
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
+        await self._require_unlocked(visit, redeemed, pending)
         return await self._store(visit, client.client, redeemed, pending)
 
     async def _client(self, visit: SiteVisit) -> ClientEntry:
         realm, client_id = visit.request.realm.realm, visit.site.client
-        entry = None if client_id is None else await self._directory.client(realm.id, client_id)
+        entry = (
+            None
+            if client_id is None
+            else await self._accounts.directory.client(realm.id, client_id)
+        )
         if entry is None:
             error = EventError.CLIENT_NOT_FOUND
             raise PageError(PageMessage.clientNotFoundMessage, event_error=error)
@@ -129,6 +135,17 @@ class SiteSignIn:
         return await self._redemption.redeem(
             replace(visit.request, parameters=Parameters(form)), client
         )
+
+    async def _require_unlocked(
+        self, visit: SiteVisit, redeemed: RedeemedSignIn, pending: PendingSignIn
+    ) -> None:
+        """Raise SignInFailed for a locked-out user: every request of the session were refused.
+
+        Single sign-on asks for no password, so it would lead back and forth without an end.
+        """
+        if await self._accounts.is_locked(visit.request.realm.realm, redeemed.user.user):
+            visit.request.event.fail(EventError.USER_TEMPORARILY_DISABLED)
+            raise SignInFailed("the user is locked out", pending.return_url, is_denied=True)
 
     async def _store(
         self, visit: SiteVisit, client: Client, redeemed: RedeemedSignIn, pending: PendingSignIn

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 
 from gateway.cli.doctor.attacks.certificates import ClientCertificate, impostor_of
 from gateway.cli.doctor.attacks.edge import Edge, Headers
 from gateway.cli.doctor.findings import Finding, Place
 from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
-from gateway.cli.doctor.nginx.scopes import Location
+from gateway.cli.doctor.nginx.scopes import Location, Server
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
 
@@ -41,9 +40,8 @@ class Target:
     bad_certificates: tuple[ClientCertificate, ...] = ()
     token: Secret | None = field(default=None, repr=False)
 
-    @cached_property
-    def impostor(self) -> ClientCertificate:
-        """Return a certificate of another authority, with the names of the good one."""
+    def make_impostor(self) -> ClientCertificate:
+        """Make a certificate of another authority, with the names of the good one."""
         return impostor_of(self.certificate, self.now)
 
     @property
@@ -53,19 +51,27 @@ class Target:
             return ()
         return (("Authorization", f"Bearer {self.token.reveal()}"),)
 
-    @cached_property
+    @property
     def locations(self) -> tuple[tuple[str, Location | None], ...]:
         """Return paths to attack: that of the URL, and one of each location of its listeners."""
         paths: dict[str, Location | None] = {self.edge.path: None}
-        if self.proxy is not None:
-            for server in self.proxy.configuration.servers:
-                ports = {socket.rpartition(":")[2] for socket, _, _ in server.sockets}
-                if str(self.edge.port) not in ports:
-                    continue
-                for location in server.locations:
-                    if not (location.is_pattern or location.is_internal or location.is_condition):
-                        paths.setdefault(location.path, location)
+        for server in self._servers():
+            for location in server.locations:
+                if not (location.is_pattern or location.is_internal or location.is_condition):
+                    paths.setdefault(location.path, location)
         return tuple(paths.items())
+
+    def _servers(self) -> list[Server]:
+        """Return the servers that name the host, or else all that listen on the port."""
+        if self.proxy is None:
+            return []
+        listening = [
+            server
+            for server in self.proxy.configuration.servers
+            if str(self.edge.port) in {each.rpartition(":")[2] for each, _, _ in server.sockets}
+        ]
+        named = [server for server in listening if self.edge.host in server.names]
+        return named or listening
 
     def place(self, location: Location | None) -> Place | None:
         """Return the line at fault."""

@@ -13,12 +13,8 @@ def _run(target: Target) -> Iterator[Finding]:
     if not good.allowed:
         raise NotDone(f"{target.edge.url} answers {good} to the good certificate.")
     if target.edge.ask().allowed:
-        yield Finding(
-            f"{target.edge.url} is answered without a certificate",
-            "ssl_verify_client on; or a rule that names certificates",
-        )
-        return
-    for bad in (target.impostor, *target.bad_certificates):
+        raise NotDone(f"{target.edge.url} is answered without a certificate as well.")
+    for bad in (target.make_impostor(), *target.bad_certificates):
         if target.edge.ask(certificate=bad).allowed:
             yield Finding(
                 f"{target.edge.url} accepts a certificate {bad.kind}",

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from gateway.crypto.certificates import load_certificate
+from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.issuing import (
     Authority,
     KeyAlgorithm,
@@ -53,7 +54,7 @@ def impostor_of(certificate: ClientCertificate | None, now: datetime) -> ClientC
     """Make a certificate with the names of another one, by an authority with its issuer's name."""
     subject, issuer = name("realmgate-doctor"), name("realmgate-doctor CA")
     if certificate is not None:
-        imitated = x509.load_pem_x509_certificate(certificate.pem)
+        imitated = load_certificate(pem_blocks(certificate.pem, *CERTIFICATE_LABELS)[0])
         subject, issuer = imitated.subject, imitated.issuer
     validity = Validity.starting(now, _LIFETIME)
     key = generate_key(KeyAlgorithm.ECDSA)

@@ -19,7 +19,8 @@ def _run(target: Target) -> Iterator[Finding]:
     own = target.edge.ask(headers=headers, certificate=target.certificate)
     if not own.allowed:
         raise NotDone(f"{target.edge.url} answers {own} to the token with its certificate.")
-    for thief, name in ((None, "without its certificate"), (target.impostor, "of another holder")):
+    impostor = target.make_impostor()
+    for thief, name in ((None, "without its certificate"), (impostor, "of another holder")):
         if target.edge.ask(headers=headers, certificate=thief).allowed:
             yield Finding(f"{target.edge.url} accepts the bound token {name}", _REMEDY)
             return

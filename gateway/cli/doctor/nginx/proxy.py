@@ -119,11 +119,15 @@ class Proxy:
             if address is None:
                 continue
             asks_gateway = (address.path or "").startswith(DECISIONS)
-            if asks_gateway or SECRET_HEADER in location.scope.headers():
+            if asks_gateway or (self._trusts_proxy(location) and not _asks(location)):
                 hosts |= address.hosts
-            elif self.gateway.certificate_header in location.scope.headers():
-                hosts |= frozenset() if _asks(location) else address.hosts
         return frozenset(hosts)
+
+    def _trusts_proxy(self, location: Location) -> bool:
+        """Tell whether the location sends what is for gateways."""
+        headers = location.scope.headers()
+        sent = (headers.get(name) for name in (SECRET_HEADER, self.gateway.certificate_header))
+        return any(header is not None and header.arguments[1] for header in sent)
 
 
 @dataclass(frozen=True, slots=True)

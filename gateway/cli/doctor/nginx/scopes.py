@@ -110,6 +110,12 @@ class Server:
         )
 
     @property
+    def names(self) -> frozenset[str]:
+        """Return the names of `server_name`."""
+        lines = self.scope.own("server_name")
+        return frozenset(name for line in lines for name in line.arguments)
+
+    @property
     def asks_for_certificates(self) -> bool:
         """Tell whether callers are asked for a client certificate."""
         return self.scope.value("ssl_verify_client", "off") != "off"

@@ -24,9 +24,6 @@ class ClientRepository(Protocol):
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
         """Return the client with that id."""
 
-    async def with_ids(self, realm_id: str, ids: Sequence[str]) -> tuple[Client, ...]:
-        """Return those of the clients that exist, in no order, by one statement."""
-
     async def get_for_update(self, realm_id: str, client: str) -> Client | None:
         """Return the same, locked until the transaction ends."""
 
@@ -43,9 +40,6 @@ class ClientRepository(Protocol):
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
-
-    async def always_listed(self, realm_id: str) -> tuple[Client, ...]:
-        """Return the clients that the account console lists for every user, by public name."""
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]

@@ -1,6 +1,6 @@
 """HAProxy with a Lua action that asks before a request is passed on.
 
-The action decides what the caller gets, so a sign-in is its redirect to `X-Realmgate-Sign-In`.
+The action returns every answer but 200 to the caller with its headers and its page.
 Source: https://docs.haproxy.org/2.6/configuration.html, `http-request lua`
 """
 
@@ -13,3 +13,4 @@ class Haproxy(ForwardedRequest):
     """The action sets the headers."""
 
     name: ClassVar = "haproxy"
+    returns_refusals: ClassVar = True

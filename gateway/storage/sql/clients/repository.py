@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Column, Select, bindparam, delete, select, update
+from sqlalchemy import Select, bindparam, delete, select, update
 
 from gateway.domain.clients import Client
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -18,7 +18,7 @@ from gateway.representations.clients import (
     sealed_rotated_secret,
     with_sealed_rotated_secret,
 )
-from gateway.storage.sql.clients.search import is_always_listed, matches
+from gateway.storage.sql.clients.search import matches
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles import effective, names_of_accounts
@@ -48,34 +48,22 @@ class SqlClients:
     async def find_by_id(self, realm_id: str, client: str) -> Client | None:
         return await self._transaction.get(clients, realm_id, client, self._read)
 
-    async def with_ids(self, realm_id: str, ids: Sequence[str]) -> tuple[Client, ...]:
-        return await self._among(realm_id, clients.c.id, ids)
-
     async def get_for_update(self, realm_id: str, client: str) -> Client | None:
         return await self._transaction.get(clients, realm_id, client, self._read, for_update=True)
 
     async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
-        return await self._among(realm_id, clients.c.client_id, client_ids)
+        of_realm = select(clients).where(clients.c.realm_id == realm_id)
+        found: list[Client] = []
+        for some in portions([name for name in client_ids if is_name(name)]):
+            one_of_them = clients.c.client_id.in_(some)
+            found += await self._transaction.read(of_realm.where(one_of_them), self._read)
+        return tuple(found)
 
     async def search(
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
         return await self._transaction.read(found.offset(first).limit(maximum), self._read)
-
-    async def always_listed(self, realm_id: str) -> tuple[Client, ...]:
-        statement = _by_name(realm_id).where(is_always_listed())
-        found = await self._transaction.read(statement, self._read)
-        return tuple(client for client in found if client.display.always_listed)
-
-    async def _among(
-        self, realm_id: str, column: Column[str], values: Sequence[str]
-    ) -> tuple[Client, ...]:
-        of_realm = select(clients).where(clients.c.realm_id == realm_id)
-        found: list[Client] = []
-        for some in portions([value for value in values if is_name(value)]):
-            found += await self._transaction.read(of_realm.where(column.in_(some)), self._read)
-        return tuple(found)
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]

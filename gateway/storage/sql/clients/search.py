@@ -39,7 +39,7 @@ def is_always_listed() -> ColumnElement[bool]:
     To parse the documents of ten thousand clients would take longer than to look through them.
     """
     document = type_coerce(clients.c.document, Text)
-    return document.contains('"alwaysDisplayInConsole":true', autoescape=True)
+    return document.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
 
 
 def _holds_part(part: str, dialect: str) -> ColumnElement[bool]:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.consents import Consent
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
-from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState
+from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.domain.roles import EffectiveRoles
@@ -24,6 +25,7 @@ from gateway.storage.sql.column_types import instant_of, is_name
 from gateway.storage.sql.groups import path_of
 from gateway.storage.sql.keys import read_key_row
 from gateway.storage.sql.lookups.statements import (
+    CONSENT_COLUMNS,
     CREDENTIAL_COLUMNS,
     GROUP_COLUMNS,
     KEY_COLUMNS,
@@ -42,6 +44,7 @@ _Account: Final = namedtuple("_Account", [column.key for column in users.c])  # 
 _Key: Final = namedtuple("_Key", [column.key for column in KEY_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Credential: Final = namedtuple("_Credential", [column.key for column in CREDENTIAL_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Group: Final = namedtuple("_Group", [*(column.key for column in GROUP_COLUMNS), "joined"])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
+_Consent: Final = namedtuple("_Consent", [column.key for column in CONSENT_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _Scope: Final = namedtuple("_Scope", [column.key for column in SCOPE_COLUMNS])  # type: ignore[misc] # noqa: PYI024 - its fields are those of the table
 _USUAL_SECRET: Final = 140
 """Characters of hash and salt, and of the parameters of the hash."""
@@ -88,6 +91,19 @@ class SqlLookups:
     ) -> Found[ClientEntry] | None:
         return await self._find(self._queries.client, self._client, before, realm_id, client_id)
 
+    async def client_name(self, realm_id: str, client: str) -> str | None:
+        if not is_name(client):
+            return None
+        query = self._queries.client_name
+        arguments = query.arguments(realm_id=realm_id, name=client)
+        rows = await self._executor.execute(query, arguments)
+        return rows[0][0] if rows else None
+
+    async def always_listed(self, realm_id: str) -> tuple[str, ...]:
+        query = self._queries.always_listed
+        rows = await self._executor.execute(query, query.arguments(realm_id=realm_id))
+        return tuple(row[0] for row in rows)
+
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None
     ) -> Found[UserEntry] | None:
@@ -101,6 +117,25 @@ class SqlLookups:
         rows = await self._executor.execute(query, arguments)
         account = self._account(query.read(rows[0] if rows else self._no_user))
         return account if rows else None
+
+    async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
+        if not is_name(user_id):
+            return ()
+        query = self._queries.credentials
+        arguments = query.arguments(realm_id=realm_id, name=user_id)
+        rows = await self._executor.execute(query, arguments)
+        return tuple(read_credential(query.read(row), self._secrets) for row in rows)
+
+    async def grants(self, realm_id: str, user_id: str) -> UserGrants:
+        if not is_name(user_id):
+            return UserGrants()
+        query = self._queries.grants
+        arguments = query.arguments(realm_id=realm_id, name=user_id)
+        ((consents, offline),) = await self._executor.execute(query, arguments)
+        return UserGrants(
+            tuple(map(_consent, _items(consents))),
+            frozenset(client for (client,) in _items(offline)),
+        )
 
     def _account(self, row: Any) -> SignInAccount:
         held = [self._credential(item) for item in _items(row.credentials)]
@@ -221,6 +256,18 @@ def _inherited(joined: list[Any], known: dict[str, Any]) -> tuple[Mapping[str, A
             found[above.id] = {name: tuple(values) for name, values in attributes.items()}
             above = known.get(above.parent)
     return tuple(attributes for attributes in found.values() if attributes)
+
+
+def _consent(item: list[Any]) -> Consent:
+    row: Any = _Consent._make(item)
+    return Consent(
+        realm_id=row.realm_id,
+        user_id=row.user_id,
+        client=row.client,
+        scopes=tuple(json.loads(row.scopes)),
+        created_at=instant_of(row.created_at),
+        updated_at=instant_of(row.updated_at),
+    )
 
 
 def _key(item: list[Any]) -> Any:

@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 
 from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.storage.sql.clients import is_always_listed
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.prepared_query import PreparedQuery
 from gateway.storage.sql.roles import names_in_client_scopes, names_in_scope_of, names_of_held
@@ -33,10 +34,13 @@ from gateway.storage.sql.schema import (
     credentials,
     group_members,
     groups,
+    offline_client_sessions,
+    offline_sessions,
     realm_documents,
     realm_keys,
     realms,
     revocations,
+    user_consents,
     users,
 )
 from gateway.storage.sql.users import groups_of
@@ -46,6 +50,7 @@ KEY_COLUMNS: Final = tuple(realm_keys.c)
 CREDENTIAL_COLUMNS: Final = tuple(credentials.c)
 GROUP_COLUMNS: Final = (groups.c.id, groups.c.name, groups.c.parent, groups.c.attributes)
 """Before whether the user is a member."""
+CONSENT_COLUMNS: Final = tuple(user_consents.c)
 SCOPE_COLUMNS: Final = (client_scopes.c.id, client_scopes.c.realm_default, client_scopes.c.document)
 _OF_SIGN_IN: Final = (
     DocumentKind.AUTHENTICATION_FLOW,
@@ -70,15 +75,19 @@ class LookupQueries:
     """The queries of one dialect.
 
     Parameters are `realm_id` and `name`, and `address`, which may be null, for an account; for
-    `revocation_and_changes` the id of a `change`.
+    `revocation_and_changes` the id of a `change`; for `always_listed` the realm alone.
     """
 
     revocation: PreparedQuery
     revocation_and_changes: PreparedQuery
     realm: PreparedQuery
     client: PreparedQuery
+    client_name: PreparedQuery
+    always_listed: PreparedQuery
     user: PreparedQuery
     account: PreparedQuery
+    credentials: PreparedQuery
+    grants: PreparedQuery
 
     @classmethod
     def of(cls, dialect: Dialect) -> "LookupQueries":
@@ -90,8 +99,12 @@ class LookupQueries:
                 _revocation_and_changes(dialect.name),
                 _realm(dialect.name),
                 _client(dialect.name),
+                _client_name(),
+                _always_listed(),
                 _user(dialect.name),
                 _account(dialect.name),
+                _credentials(),
+                _grants(dialect.name),
             )
             compiled = (PreparedQuery(statement, dialect) for statement in statements)
             _COMPILED[kind] = cls(*compiled)
@@ -160,6 +173,15 @@ def _client(dialect: str) -> Select[Any]:
     )
 
 
+def _client_name() -> Select[Any]:
+    """Select the public name of the client whose internal id is `name`."""
+    return select(clients.c.client_id).where(clients.c.realm_id == _REALM, clients.c.id == _NAME)
+
+
+def _always_listed() -> Select[Any]:
+    return select(clients.c.client_id).where(clients.c.realm_id == _REALM, is_always_listed())
+
+
 def _user(dialect: str) -> Select[Any]:
     lineage = select(groups_of(_REALM, _NAME, "lineage_of_user").c.group_id)
     joined = select(group_members.c.group_id).where(
@@ -196,6 +218,32 @@ def _account(dialect: str) -> Select[Any]:
         .limit(literal_column("1"))
         .offset(literal_column("0"))
     )
+
+
+def _credentials() -> Select[Any]:
+    of_user = and_(credentials.c.realm_id == _REALM, credentials.c.user_id == _NAME)
+    order = (credentials.c.priority, credentials.c.created_at, credentials.c.id)
+    found: Select[Any] = select(*CREDENTIAL_COLUMNS).where(of_user).order_by(*order)
+    return found
+
+
+def _grants(dialect: str) -> Select[Any]:
+    """Select one row: the consents of a user, and the clients in its offline sessions."""
+    consents = select(*CONSENT_COLUMNS).where(
+        user_consents.c.realm_id == _REALM, user_consents.c.user_id == _NAME
+    )
+    of_user = and_(
+        offline_sessions.c.realm_id == offline_client_sessions.c.realm_id,
+        offline_sessions.c.id == offline_client_sessions.c.session_id,
+    )
+    offline = (
+        select(offline_client_sessions.c.client)
+        .distinct()
+        .join(offline_sessions, of_user)
+        .where(offline_sessions.c.realm_id == _REALM, offline_sessions.c.user_id == _NAME)
+    )
+    found: Select[Any] = select(_gathered("consents", consents, dialect))
+    return found.add_columns(_gathered("offline_clients", offline, dialect))
 
 
 def _gathered(name: str, rows: Select[Any], dialect: str) -> Label[str]:

@@ -10,12 +10,12 @@ from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 from gateway.cli.doctor.nginx.scopes import Location
 from gateway.cli.doctor.nginx.syntax import Directive
 
-MOST_AGE: Final = timedelta(seconds=10)
+MOST_AGE: Final = timedelta(seconds=5)
 _PARTS: Final = {
     "the token": r"\$\{?http_authorization\b",
     "the cookie": r"\$\{?(http_cookie|cookie_\w+)\b",
     "the certificate": r"\$\{?ssl_client_(escaped_cert|raw_cert|cert|fingerprint)\b",
-    "the host": r"\$\{?(http_host|host|realmgate_host)\b",
+    "the host": r"\$\{?(http_host|host|realmgate_asked_host)\b",
     "the method": r"\$\{?(request_method|request)\b",
     "the path": r"\$\{?(request_uri|request)\b",
 }

@@ -9,7 +9,7 @@ from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 
 _REQUIRED: Final = {
     "x-original-request": ("$request",),
-    "x-forwarded-host": ("$http_host", "$host", "$realmgate_host"),
+    "x-forwarded-host": ("$http_host", "$host", "$realmgate_asked_host"),
     "x-forwarded-proto": ("$scheme", "https", "http"),
 }
 """Headers of the decision request, and values that come from nginx."""

@@ -26,7 +26,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
                 _REMEDY,
                 location.place if header is None else header.place,
             )
-        elif header.arguments[1] != secret.reveal():
+        elif not secret.matches(header.arguments[1]):
             problem = f"{location} sends another proxy secret than the gateway requires"
             yield Finding(problem, _REMEDY, header.place)
 

@@ -1,0 +1,65 @@
+-- Asks Realmgate whether a request may pass: `http-request lua.realmgate-guard`.
+-- Only a request that may pass gets the variable txn.realmgate_decision, so haproxy.cfg refuses every
+-- other one, also where this script fails. What the gateway answers to a refused caller is returned.
+
+local GATEWAY = os.getenv("REALMGATE_GATEWAY")
+local IDENTITY_HEADERS = {
+    "remote-user", "remote-email", "remote-groups", "remote-roles", "x-realmgate-realm",
+    "x-realmgate-subject", "x-realmgate-client", "x-realmgate-certificate",
+    "x-realmgate-credential", "x-realmgate-token",
+}
+-- Of the connection and of the body: the question has neither.
+local NOT_ASKED = {
+    ["connection"] = true, ["content-length"] = true, ["expect"] = true, ["host"] = true,
+    ["keep-alive"] = true, ["proxy-connection"] = true, ["te"] = true, ["trailer"] = true,
+    ["transfer-encoding"] = true, ["upgrade"] = true,
+}
+local NOT_RETURNED = {
+    ["connection"] = true, ["content-length"] = true, ["keep-alive"] = true,
+    ["transfer-encoding"] = true,
+}
+local REFUSALS = { [302] = "Found", [401] = "Unauthorized", [403] = "Forbidden" }
+
+-- HAProxy numbers the values of a header from 0, a script from 1.
+local function copied(headers, left_out)
+    local found = {}
+    for name, values in pairs(headers) do
+        if not left_out[name] then
+            found[name] = {}
+            for _, value in pairs(values) do
+                table.insert(found[name], value)
+            end
+        end
+    end
+    return found
+end
+
+local function guard(txn)
+    local headers = copied(txn.http:req_get_headers(), NOT_ASKED)
+    headers["x-forwarded-method"] = { txn.f:method() }
+    headers["x-forwarded-uri"] = { txn.f:pathq() }
+    local answer = core.httpclient():get({
+        url = "http://realmgate/.realmgate/guard/haproxy",
+        headers = headers,
+        dst = GATEWAY,
+        timeout = 5000,
+    })
+    local received = copied(answer.headers or {}, NOT_RETURNED)
+    if answer.status == 200 then
+        for _, name in ipairs(IDENTITY_HEADERS) do
+            if received[name] then
+                txn.http:req_set_header(name, received[name][1])
+            end
+        end
+        txn:set_var("txn.realmgate_decision", "allowed")
+    elseif REFUSALS[answer.status] then
+        txn:done(txn:reply({
+            status = answer.status,
+            reason = REFUSALS[answer.status],
+            headers = received,
+            body = answer.body or "",
+        }))
+    end
+end
+
+core.register_action("realmgate-guard", { "http-req" }, guard, 0)

@@ -1,0 +1,180 @@
+"""HAProxy, Apache and Caddy as proxies/ configures them: who passes, and what the service learns.
+
+attacks: A4, A20, A21, B4, B5, B6, B7
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_open_site, start_proxy
+from tests.support.ports import ADDRESS
+from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
+from tests.support.spellings import spellings
+
+FORGED = "forged-by-the-caller"
+_TRUSTED = (
+    *IDENTITY_HEADERS,
+    *("X-Realmgate-Proxy-Secret", "X-Realmgate-Server", "X-Forwarded-For", "X-Forwarded-Proto"),
+    *("X-Forwarded-Host", "X-Forwarded-Method", "X-Forwarded-Uri", "X-Request-Id"),
+    *("ssl-client-cert", "ssl-client-verify"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
+    """Run gateway and service."""
+    with start_open_site(edge_certificates) as protected:
+        yield protected
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def running(request: pytest.FixtureRequest, site: Protected) -> Iterator[GuardingProxy]:
+    """Run each proxy."""
+    with start_proxy(request.param, HOST, site) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(running: GuardingProxy) -> GuardingProxy:
+    """Return the proxy, the memory of its service cleared."""
+    running.protected.service.forget()
+    return running
+
+
+def _asserted(proxy: GuardingProxy) -> dict[str, str]:
+    names = {name.lower(): name for name in IDENTITY_HEADERS}
+    received = proxy.protected.service.last.headers
+    found = {names[name.lower()]: value for name, value in received if name.lower() in names}
+    found.pop("X-Realmgate-Token", None)
+    return found
+
+
+def test_a_token_passes_with_its_identity(proxy: GuardingProxy) -> None:
+    token = proxy.protected.token("ada")["access_token"]
+    assert proxy.ask("/admin/x?y=%20", token=token, method="DELETE").status == 200
+    received = proxy.protected.service.last
+    assert (received.method, received.target) == ("DELETE", "/admin/x?y=%20")
+    asserted = _asserted(proxy)
+    assert asserted["Remote-User"] == "ada"
+    assert asserted["X-Realmgate-Credential"] == "bearer"
+    assert received.all("X-Forwarded-For") == [ADDRESS]
+    assert received.all("X-Forwarded-Proto") == ["https"]
+    assert received.all("Host") == received.all("X-Forwarded-Host") == [HOST]
+
+
+def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:
+    assert proxy.ask("/machines/1", certificate="device-1").status == 200
+    assert _asserted(proxy)["X-Realmgate-Subject"].startswith("CN=device-1,")
+    assert proxy.ask("/machines/1", certificate="device-2").status == 403
+    token = proxy.protected.bound_token("device-1")
+    assert proxy.ask("/bound/", token=token, certificate="device-1").status == 200
+    assert proxy.ask("/bound/", token=token, certificate="device-2").status == 401
+    assert proxy.ask("/bound/", token=token).status == 401
+    assert PROXY_SECRET not in str(proxy.protected.service.received)
+    assert "BEGIN" not in str(proxy.protected.service.received)
+
+
+def test_whoever_may_not_pass_learns_why(proxy: GuardingProxy) -> None:
+    token = proxy.protected.token("bob")["access_token"]
+    for path, sent, status in (
+        ("/home/", None, 401),
+        ("/home/", "nonsense", 401),
+        ("/admin", token, 403),
+        ("/nowhere", token, 403),
+    ):
+        found = proxy.ask(path, token=sent)
+        assert found.status == status
+        assert found.headers["x-realmgate-reason"]
+    for agent in ("kube-probe/1.29", "ELB-HealthChecker/2.0"):
+        assert proxy.ask("/home/", f"User-Agent: {agent}").status == 401
+    challenged = proxy.ask("/home/").headers["www-authenticate"]
+    assert challenged.startswith('Bearer realm="staff"')
+    assert proxy.protected.service.received == []
+
+
+def test_a_browser_is_sent_to_sign_in_and_shown_pages(proxy: GuardingProxy) -> None:
+    navigation = ("Sec-Fetch-Mode: navigate", "Accept: text/html")
+    found = proxy.ask("/home/?a=b", *navigation)
+    assert found.status == 302
+    assert found.headers["location"].startswith(f"https://{HOST}/.realmgate/sign-in?")
+    page = proxy.ask("/home/", "Accept: text/html", method="POST")
+    assert page.status == 401
+    assert b"<html" in page.body
+    begun = proxy.ask(found.headers["location"].removeprefix(f"https://{HOST}"), *navigation)
+    assert begun.status in {302, 303}
+    assert begun.headers["location"].startswith("https://gateway.test/realms/staff/")
+    assert proxy.protected.service.received == []
+
+
+def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
+    token = proxy.protected.token("ada")["access_token"]
+    for path in (
+        *(f"/.realmgate/guard/{name}" for name in COMMANDS),
+        *("/.realmgate/guard", "/.realmgate/%67uard/haproxy", "/%2erealmgate/guard/caddy"),
+        *("/.realmgate/x/../guard/apache", "/.realmgate//guard/haproxy", "//.realmgate/guard/x"),
+    ):
+        found = proxy.ask(path, "X-Forwarded-Uri: /home/", "X-Forwarded-Method: GET", token=token)
+        assert found.status in {308, 400, 403, 404}, path
+        assert "remote-user" not in found.headers
+    assert proxy.protected.service.received == []
+
+
+def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
+    names = [each for name in _TRUSTED for each in spellings(name)]
+    names += ["Forwarded", "X-Original-URL", "X-Rewrite-URL", "Client-Cert", "Remote.User"]
+    names += ["Remote-Anything", "X-Realmgate-Anything"]
+    lines = [f"{name}: {FORGED}" for name in names]
+    token = proxy.protected.token("ada")["access_token"]
+    for attempt in (lines[:40], lines[40:80], lines[80:], [line for line in lines if "_" in line]):
+        for sent in (None, token):
+            found = proxy.ask("/public/" if sent is None else "/home/", *attempt, token=sent)
+            assert found.status in {200, 400}
+    received = proxy.protected.service.received
+    assert received
+    assert not [value for each in received for value in each.headers if FORGED in value[1]]
+    for each in received:
+        users = each.all("Remote-User")
+        assert users == (["ada"] if each.target == "/home/" else [])
+
+
+def test_one_forged_header_changes_no_decision(proxy: GuardingProxy) -> None:
+    for line in (
+        *("X-Forwarded-Uri: /public/", "X_Forwarded_Uri: /public/", "X-Forwarded-Method: OPTIONS"),
+        *(f"X-Forwarded-Host: {OPEN_HOST}", f"X-Realmgate-Server: {OPEN_HOST}"),
+        *("X-Original-URI: /public/", "X-Rewrite-URL: /public/", "Remote-User: ada"),
+    ):
+        assert proxy.ask("/home/", line).status in {400, 401, 403}, line
+    assert proxy.protected.service.received == []
+
+
+@pytest.mark.parametrize("host", [OPEN_HOST, "elsewhere.example.test", "", f"{HOST},{OPEN_HOST}"])
+def test_the_host_of_another_site_opens_nothing(proxy: GuardingProxy, host: str) -> None:
+    for head in (
+        f"GET /home/ HTTP/1.1\r\nHost: {host}",
+        f"GET https://{host or HOST}/home/ HTTP/1.1\r\nHost: {HOST}",
+        f"GET /home/ HTTP/1.1\r\nHost: {HOST}\r\nHost: {host}",
+    ):
+        found = proxy.send(f"{head}\r\nConnection: close\r\n\r\n")
+        assert found.status in {200, 400, 401, 403, 421}
+    assert proxy.protected.service.received == []
+
+
+def test_the_service_does_not_get_the_session_of_the_browser(proxy: GuardingProxy) -> None:
+    for cookies, passed in (
+        ("a=1; __Host-realmgate-session=x; b=2", ["a=1; b=2"]),
+        ("__Secure-realmgate-session=x; a=1", ["a=1"]),
+        ("a=1; b=2", ["a=1; b=2"]),
+    ):
+        assert proxy.ask("/public/", f"Cookie: {cookies}").status == 200
+        assert proxy.protected.service.last.all("Cookie") == passed
+
+
+def test_nothing_but_a_websocket_is_an_upgrade(proxy: GuardingProxy) -> None:
+    for upgrade in ("h2c", "HTTP/2.0", "websocket, h2c"):
+        head = f"GET /public/ HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: {upgrade}\r\n"
+        found = proxy.send(f"{head}Connection: Upgrade, close\r\nHTTP2-Settings: AAMAAABk\r\n\r\n")
+        assert found.status in {200, 400}
+    assert not [each for each in proxy.protected.service.received if each.all("Upgrade")]
