@@ -19,14 +19,15 @@ HOW = (
     "wrk gets a page of 1,500 bytes from a service behind nginx, over TLS that stays open;"
     " service, nginx and gateway share the server's core. `unprotected` is the same nginx and"
     " service without `auth_request`. `session` is a browser's cookie (64 browsers in turn),"
-    " `bearer` an access token of a service account, `bound` one that is bound to its certificate,"
-    " `certificate` a certificate without a token, `kept by nginx` a session with guard-"
-    " cache.conf. The gateway keeps an identity for half a second; for `session of a new browser`"
-    " each request has the cookie of another of 100,000 browsers. The large site has 100,000"
-    " sessions and 1,000 rules, the other one 64 and 10. The binding's cost is that of the"
-    " gateway, the certificate's evaluation included, beside a bearer token without a certificate."
-    " oauth2-proxy has its session in the encrypted cookie. All in alternating rounds; 99th"
-    " percentiles are those of the saturated loop."
+    " `bearer` an access token of a service account, `bound` one that is bound to its"
+    " certificate, `certificate` a certificate without a token, `kept by nginx` a session with"
+    " guard-cache.conf. The gateway keeps an identity for half a second; for `session of a new"
+    " browser` each request has the cookie of another of 100,000 browsers. The large site has"
+    " 100,000 sessions and 1,000 rules, the other one 64 and 10. The binding's cost is that of"
+    " the gateway, the certificate's evaluation included, beside a bearer token without a"
+    " certificate. oauth2-proxy has its session in the encrypted cookie. `nginx as batch` is"
+    " nginx under chrt --batch. All in alternating rounds; 99th percentiles are those of the"
+    " saturated loop."
 )
 _RULES, _MANY_RULES = 10, 1_000
 _BROWSERS, _MANY_BROWSERS = 64, 100_000
@@ -66,7 +67,7 @@ def _cases(bench: Bench, running: ExitStack) -> Cases:
     service = running.enter_context(static_answer(bench.workspace.folder / "service"))
     peer = _peer(bench, running)
     cases = _small_site(bench, running, service, peer)
-    return cases | _large_site(bench, running, service)
+    return cases | _large_site(bench, running, service) | _batch_site(bench, running, service)
 
 
 def _peer(bench: Bench, running: ExitStack) -> OAuth2Proxy | None:
@@ -137,12 +138,39 @@ def _large_site(bench: Bench, running: ExitStack, service: StaticAnswer) -> Case
     }
 
 
+def _batch_site(bench: Bench, running: ExitStack, service: StaticAnswer) -> Cases:
+    site = bench.copy("protected-batch")
+    target = _protected(site, running, _RULES, service, None, batch=True)
+    hosts = {
+        "gateway": f"localhost:{target.https_port}",
+        "app": protected_site.HOST,
+        "open": protected_site.OPEN_HOST,
+    }
+    ports = running.enter_context(
+        lending_nginx(dict.fromkeys(hosts, target.https_port), None, hosts=hosts)
+    )
+    file = bench.workspace.folder / "batch-cookies"
+    cookies = protected_site.signed_in_browsers(site, ports["gateway"], _BROWSERS, file)
+    unprotected = Stack(service.process, target.nginx, 0, 0, 0, site)
+    return {
+        "unprotected, batch": _Case(unprotected, ports["open"], protected_site.get()),
+        "session, batch": _Case(target, ports["app"], protected_site.get(cookies=cookies)),
+    }
+
+
 def _protected(
-    site: Site, running: ExitStack, rules: int, service: StaticAnswer, peer: OAuth2Proxy | None
+    site: Site,
+    running: ExitStack,
+    rules: int,
+    service: StaticAnswer,
+    peer: OAuth2Proxy | None,
+    *,
+    batch: bool = False,
 ) -> Stack:
     settings = protected_site.prepare(site, rules)
     servers = protected_site.servers(service.socket, None if peer is None else peer.socket)
-    return running.enter_context(stack(site, Start(nginx_servers=servers, settings=settings)))
+    start = Start(nginx_batch=batch, nginx_servers=servers, settings=settings)
+    return running.enter_context(stack(site, start))
 
 
 Loads = dict[str, list[Load]]
@@ -169,6 +197,7 @@ def _of_credentials(loads: Loads) -> tuple[Figure, ...]:
         "certificate": "certificate",
         "new": "session of a new browser",
         "kept by nginx": "kept by nginx",
+        "session, batch": "session, nginx as batch",
     }
     return tuple(
         figure for key, name in names.items() for figure in _of_one(name, middle(loads[key]))
@@ -194,7 +223,13 @@ def _beside_unprotected(loads: Loads) -> tuple[Figure, ...]:
         _between(f"{name} / unprotected", loads[name], loads["unprotected"], gate)
         for name, gate in gates.items()
     )
-    return (*rates, *(_by_processor_time(name, loads) for name in gates))
+    batch = _between(
+        "session / unprotected, nginx as batch",
+        loads["session, batch"],
+        loads["unprotected, batch"],
+        at_least(0.2, 0.3),
+    )
+    return (*rates, batch, *(_by_processor_time(name, loads) for name in gates))
 
 
 def _by_processor_time(name: str, loads: Loads) -> Figure:

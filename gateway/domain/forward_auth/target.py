@@ -11,6 +11,8 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import unquote_plus, unquote_to_bytes
 
+from gateway.domain.limits.caches import cached
+
 LONGEST_URI: Final = 8192
 """The longest request target in bytes."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
@@ -81,6 +83,8 @@ def target_of(original: OriginalRequest) -> Target:
     )
 
 
+# Called for every request.
+@cached(256 * 1024)
 def canonical_host(text: str, scheme: str = "https") -> str:
     """Return the host in lower case, without the scheme's own port; raises AmbiguousTarget."""
     match = _HOST.fullmatch(text.lower()) if text.isascii() else None
