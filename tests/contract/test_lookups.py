@@ -375,10 +375,15 @@ async def test_the_connection_for_questions_cannot_write(
 
 
 def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
-    """Performance: a look-up costs the same among ten users and among a million."""
-    steps = []
+    """Performance: a look-up costs the same among ten users and among a million.
+
+    Which clients are always listed is asked once after a change of the realm's clients.
+    """
+    steps, queries = [], LookupQueries.of(sqlite.dialect())
     with sqlite3.connect(sqlite_template) as connection:
-        for question in astuple(LookupQueries.of(sqlite.dialect())):
+        for question in astuple(queries):
+            if question.text == queries.always_listed.text:
+                continue
             arguments = question.arguments(realm_id="r", name="n", address="a", change=0)
             plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
             steps += [step for *_, step in plan]

@@ -290,6 +290,7 @@ NAMING: Final[Mapping[str, bool]] = {
     "RealmEventsConfigRepresentation": False,
     "RequiredActionConfigRepresentation": False,
     "RequiredActionProviderRepresentation": False,
+    "SiteRepresentation": False,
     "UPConfig": False,
     "object": False,
 }

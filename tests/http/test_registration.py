@@ -272,7 +272,7 @@ def test_the_way_back_leads_to_the_sign_in_of_the_same_tab(open_realm: SignInRea
     assert query_of(login.form.action)["tab_id"] == query_of(page.form.action)["tab_id"]
     stale = browser.submit(page, **_filled("ida"))
     assert stale.id == "page-expired", "the form of a flow that the tab has left"
-    assert open_realm.realm.get("users?username=ida") == []
+    assert open_realm.realm.get("users?username=ida&exact=true") == []
     shown = browser.get(_link(login))
     assert browser.get(_link(login)).id == shown.id == "register", "a page may be loaded again"
 

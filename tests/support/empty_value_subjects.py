@@ -257,7 +257,7 @@ SUBJECTS: Final[tuple[Subject, ...]] = (
         "realm",
         _of_table(
             *REALM_TABLE.shapes,
-            *REALM_TABLE.beside,
+            *(name for name in REALM_TABLE.beside if name != "guardSites"),  # not Keycloak's
             inside="attributes.purpose attributes.acr.loa.map attributes.frontendUrl"
             " smtpServer.host smtpServer.port smtpServer.password smtpServer.from"
             " smtpServer.ssl smtpServer.auth browserSecurityHeaders.xFrameOptions"

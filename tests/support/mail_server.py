@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
+from weakref import WeakSet
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
@@ -102,8 +103,25 @@ class _FailingSmtp(SMTP):
 
 
 class _Controller(Controller):
+    def __init__(self, handler: MailServer, **settings: Any) -> None:
+        super().__init__(handler, **settings)
+        self._connections: WeakSet[SMTP] = WeakSet()
+
     def factory(self) -> SMTP:
-        return _FailingSmtp(self.handler, **self.SMTP_kwargs)
+        connection = _FailingSmtp(self.handler, **self.SMTP_kwargs)
+        self._connections.add(connection)
+        return connection
+
+    def stop(self, no_assert: bool = False) -> None:  # noqa: FBT001, FBT002 - the library's
+        asyncio.run_coroutine_threadsafe(self._close_connections(), self.loop).result()
+        super().stop(no_assert)
+
+    async def _close_connections(self) -> None:
+        """Close what clients and tests left open; the library leaves it to the collector."""
+        for connection in list(self._connections):
+            if connection.transport is not None:
+                connection.transport.close()
+        await asyncio.sleep(0)
 
 
 @contextmanager

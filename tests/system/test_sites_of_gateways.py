@@ -52,6 +52,7 @@ class Pair:
         headers = {
             "X-Original-Request": "GET / HTTP/1.1",
             "X-Forwarded-Host": HOST,
+            "X-Realmgate-Server": HOST,
             "Connection": "close",
         }
         with self.second.client() as http:
