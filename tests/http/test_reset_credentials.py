@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.limits.rate_limits import RESETS
 from tests.support.administered_realm import person
 from tests.support.administration import PASSWORD, Administration
 from tests.support.mailed_links import MailedRealm, follow, key_of, mailed_realm
@@ -48,6 +49,12 @@ def _asked(mailed: MailedRealm, username: str) -> tuple[SignInBrowser, Page]:
     page = browser.get(_link(browser.open()))
     assert (page.status, page.id) == (200, "login-reset-password")
     return browser, browser.submit(page, username=username)
+
+
+def _sent_from(mailed: MailedRealm, address: str, username: str) -> Page:
+    browser = mailed.browser()
+    browser.headers["X-Forwarded-For"] = address
+    return browser.submit(browser.get(_link(browser.open())), username=username)
 
 
 def _new_password(browser: SignInBrowser, page: Page, password: str = NEW) -> Page:
@@ -96,6 +103,17 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
     assert {event["details"]["username"] for event in events[1:5]} == {"ada"}
     assert key_of(link) not in str(events)
     assert _signs_in(mailed, "ada", NEW)
+
+
+def test_an_address_asks_for_a_bounded_number_of_mails(mailed: MailedRealm) -> None:
+    """The page is the same, and nothing is sent. attacks: E8."""
+    mailed.add("paula")
+    for _ in range(RESETS.of_caller):
+        assert _sent_from(mailed, "192.0.2.7", "nobody").message == SENT
+    assert _sent_from(mailed, "192.0.2.7", "paula").message == SENT
+    assert _types(mailed.events())[-1] == ("SEND_RESET_PASSWORD_ERROR", "slow_down")
+    assert _sent_from(mailed, "192.0.2.8", "paula").message == SENT
+    assert len(mailed.mails("paula@example.org")) == 1
 
 
 def test_every_name_gets_the_same_answer(mailed: MailedRealm) -> None:
