@@ -109,7 +109,7 @@ def test_an_address_asks_for_a_bounded_number_of_mails(mailed: MailedRealm) -> N
     """The page is the same, and nothing is sent. attacks: E8."""
     mailed.add("paula")
     for _ in range(RESETS.of_caller):
-        assert _sent_from(mailed, "192.0.2.7", "nobody").message == SENT
+        assert _sent_from(mailed, "192.0.2.7", "unknown").message == SENT
     assert _sent_from(mailed, "192.0.2.7", "paula").message == SENT
     assert _types(mailed.events())[-1] == ("SEND_RESET_PASSWORD_ERROR", "slow_down")
     assert _sent_from(mailed, "192.0.2.8", "paula").message == SENT
