@@ -1,7 +1,7 @@
 """What the process imports that gateways are forked from; no other process may import it.
 
-With what a gateway imports late, for a migration or for PostgreSQL, and the statements that each
-process compiles once: together a third of the processor time of a start.
+With what a gateway imports when it first needs it, and the statements that each process compiles
+once: a third of the processor time of a start is for migrations and statements.
 
 prometheus_client asks for the directory of the counters when it is imported. Each gateway sets its
 own before it counts.
@@ -14,8 +14,12 @@ gc.disable()
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = ""
 
 import alembic.command  # noqa: E402, F401 - see above
+import babel.dates  # noqa: E402, F401
+import segno  # noqa: E402, F401
 
 import gateway.cli.start  # noqa: E402
+import gateway.crypto.web_authn.ceremonies  # noqa: E402
+import gateway.mail  # noqa: E402
 from gateway.domain.secrets import Secret  # noqa: E402
 from gateway.storage.sql.address import parse_database_url  # noqa: E402
 from gateway.storage.sql.database import create_engines  # noqa: E402
