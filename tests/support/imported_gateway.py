@@ -17,9 +17,9 @@ import alembic.command  # noqa: E402, F401 - see above
 import babel.dates  # noqa: E402, F401
 import segno  # noqa: E402, F401
 
-import gateway.cli.start  # noqa: E402
-import gateway.crypto.web_authn.ceremonies  # noqa: E402
-import gateway.mail  # noqa: E402
+from gateway import mail  # noqa: E402, F401
+from gateway.cli import start  # noqa: E402, F401
+from gateway.crypto.web_authn import ceremonies  # noqa: E402, F401
 from gateway.domain.secrets import Secret  # noqa: E402
 from gateway.storage.sql.address import parse_database_url  # noqa: E402
 from gateway.storage.sql.database import create_engines  # noqa: E402
