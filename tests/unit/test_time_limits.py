@@ -1,9 +1,15 @@
-"""No teardown waits for ever, not even that of a test that has failed."""
+"""No test waits for ever in C, nor does its teardown where it has failed."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+_PASSES = """
+def test_that_passes():
+    pass
+"""
 _WAITS = """
 import os
 import pytest
@@ -17,15 +23,28 @@ def test_that_fails(waits):
     raise AssertionError
 """
 
+_WAITS_IN_C = """
+import ctypes
+import os
 
-def test_a_teardown_without_an_end_is_ended_and_shown(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(_WAITS)
+def test_that_waits():
+    byte = ctypes.create_string_buffer(1)
+    while True:  # as C libraries do after a signal
+        ctypes.CDLL(None).read(os.pipe()[0], byte, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "waiting"), [(_WAITS, "in waits"), (_WAITS_IN_C, "in test_that_waits")]
+)
+def test_what_has_no_end_is_ended_and_shown(tmp_path: Path, code: str, waiting: str) -> None:
+    (tmp_path / "test_it.py").write_text(_PASSES + code)
     command = [sys.executable, "-m", "pytest", "-p", "tests.support.time_limit"]
     options = [
         "-p",
         "no:cacheprovider",
         "-o",
-        "teardown_timeout=1",
+        "process_timeout=1",
         "-o",
         "timeout=99",
         "--rootdir",
@@ -40,4 +59,4 @@ def test_a_teardown_without_an_end_is_ended_and_shown(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert "Timeout" in ended.stderr
-    assert "in waits" in ended.stderr
+    assert waiting in ended.stderr

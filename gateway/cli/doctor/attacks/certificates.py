@@ -44,7 +44,7 @@ def read_certificate(kind: str, path: Path) -> ClientCertificate:
     """Read certificate and key from one file; raises OSError, ValueError."""
     certificate = ClientCertificate(kind, path.read_bytes())
     try:
-        certificate.load_into(ssl.create_default_context())
+        certificate.load_into(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
     except ssl.SSLError as failure:
         raise ValueError(f"{path} is not a PEM certificate with its key") from failure
     return certificate
