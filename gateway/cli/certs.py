@@ -121,7 +121,7 @@ def client(
     click.echo(f"Made {' '.join(str(directory / file) for file in files)}")
 
 
-@certs.command()
+@certs.command(short_help="Renew the server certificate, with further names.")
 @directory_option
 @click.option(
     "--name",
@@ -137,7 +137,10 @@ def client(
     help="Do nothing unless the certificate lacks a name or expires within this number of days.",
 )
 def server(directory: Path, names: tuple[str, ...], days: int | None) -> None:
-    """Issue the server certificate again, with a new key; nginx reads it by `nginx -s reload`."""
+    """Issue the server certificate again, with a new key and the names that it has.
+
+    `nginx -s reload` puts it into use.
+    """
     due = None if days is None else timedelta(days=days)
     with _exit_codes():
         expiry = renew_server(directory, now=_now(), names=names, if_expiring_within=due)
