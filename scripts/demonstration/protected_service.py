@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from scripts.demonstration.browser import Browser, Page
@@ -21,7 +20,8 @@ FORGED = {"Remote-User": "root", "X-Realmgate-Client": "demo-device"}
 """Headers that a caller makes up."""
 LONGEST_HEADER = len("X-Realmgate-Certificate")
 TAKES_EFFECT_SECONDS = 1.0
-_PARAMETER = re.compile(r'(error|error_description)="([^"]*)"')
+REASON = "x-realmgate-reason"
+_DESCRIPTION = re.compile(r'error_description="([^"]*)"')
 
 
 def demonstrate_protected_service(gateway: Gateway, terminal: Terminal) -> None:
@@ -52,6 +52,7 @@ def send_to_sign_in(gateway: Gateway, terminal: Terminal) -> None:
         terminal,
         program,
         "a program that sends Remote-User: root",
+        "no_credential",
         "It has no credential. The service never gets the request.",
     )
     public = _ask(gateway, "/public", headers=FORGED)
@@ -112,20 +113,21 @@ def replay_token(gateway: Gateway, terminal: Terminal, token: str) -> None:
         terminal,
         _ask(gateway, API, device="device-2", token=token),
         "the token of device-1 with the certificate of device-2",
+        "certificate_mismatch",
         "nginx let the certificate in, the gateway compared it with cnf.",
-        error="invalid_token: The token is bound to another certificate",
     )
     _refused(
         terminal,
         _ask(gateway, API, token=token),
         "the token of device-1 without a certificate",
+        "certificate_mismatch",
         "A copied token proves nothing without the private key.",
-        error="invalid_token: The token is bound to another certificate",
     )
     _refused(
         terminal,
         _ask(gateway, API, device="device-2"),
         "device-2 as itself, by its certificate",
+        "client_not_allowed",
         f"Authenticated, but the rule names the client {gateway.client_id} alone.",
         status=FORBIDDEN,
     )
@@ -154,6 +156,7 @@ def sign_out(gateway: Gateway, terminal: Terminal, browser: Browser) -> None:
         terminal,
         refusal,
         "the same cookie after that",
+        "invalid_session",
         "The gateway has ended the session: what the browser keeps does not count.",
     )
     again = browser.visit(f"{gateway.site}/")
@@ -202,18 +205,16 @@ def _refused(
     terminal: Terminal,
     response: Response,
     who: str,
+    reason: str,
     why: str,
     *,
     status: int = UNAUTHORIZED,
-    error: str | None = None,
 ) -> None:
-    reason = _reason(response)
-    passed = response.status == status and error in {None, reason}
-    shown = reason or response.header("www-authenticate") or HTTPStatus(response.status).phrase
-    terminal.check(passed, "refused", who, f"{response.status}, {shown}", why)
+    passed = response.status == status and response.header(REASON) == reason
+    terminal.check(passed, "refused", who, f"{response.status}, {_reason(response)}", why)
 
 
 def _reason(response: Response) -> str:
-    """Return what the server says about the credential. RFC 6750 §3."""
-    found = dict(_PARAMETER.findall(response.header("www-authenticate")))
-    return ": ".join(found[name] for name in ("error", "error_description") if name in found)
+    """Return why the gateway refused the request, with its words for the caller. RFC 6750 §3."""
+    described = _DESCRIPTION.search(response.header("www-authenticate"))
+    return response.header(REASON) + (f": {described[1]}" if described else "")

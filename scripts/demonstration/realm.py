@@ -53,8 +53,7 @@ def prepare(state: Path, realm: str, application_url: str, site_url: str) -> Non
     _run(("client", "update", *site_client), ("client", "create", *site_client))
     _run(("user", "set-password", *password), ("user", "create", *password, *person))
     _run(("guard", "set", str(site), *in_realm))
-    shown = _run(("client", "show", SERVICE, *in_realm, "--include-secrets"))
-    _write_secret(secrets / f"{SERVICE}.secret", str(json.loads(shown)["secret"]))
+    _write_service_secret(secrets / f"{SERVICE}.secret", in_realm)
 
 
 def _site(url: str) -> dict[str, object]:
@@ -95,10 +94,17 @@ def _run(*alternatives: Command) -> str:
     raise PreparationFailed(printed.getvalue().strip())
 
 
-def _write_secret(path: Path, value: str) -> None:
-    # The database has the secret; it may have been changed since the last start.
+def _write_service_secret(path: Path, in_realm: Command) -> None:
+    """Write the secret that the database has: it may have been changed since the last start."""
+    try:
+        shown = _run(("client", "show", SERVICE, *in_realm, "--include-secrets"))
+    except PreparationFailed as failure:
+        # An administrator may have deleted the client: the demonstration says what that breaks.
+        print(failure, file=sys.stderr)
+        path.touch()
+        return
     draft = path.with_name(f"{path.name}.new")
-    draft.write_text(f"{value}\n")
+    draft.write_text(f"{json.loads(shown)['secret']}\n")
     draft.replace(path)
 
 

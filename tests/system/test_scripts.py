@@ -211,6 +211,7 @@ def test_once_shows_a_bound_token_and_a_protected_service_and_leaves_nothing_run
         "✓ 200        by its certificate alone",
         "✓ refused    the token of device-1 with the certificate of device-2",
         "✓ refused    the token of device-1 without a certificate",
+        "401, certificate_mismatch: The token is bound to another certificate",
         "✓ refused    device-2 as itself, by its certificate",
         "✓ 200        a copy of the cookie, while the session lasts",
         "✓ refused    the same cookie after that",
