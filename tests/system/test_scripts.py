@@ -21,7 +21,7 @@ from scripts.demonstration.https import HttpsClient
 from tests.support.ports import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE = 60.0
+DEADLINE = 120.0
 PORTS = ("HTTPS", "MTLS", "SELF_SIGNED", "HTTP", "MANAGEMENT", "DEMO")
 UP = "Ctrl-C stops everything."
 LAST_OF_THE_DEMONSTRATION = "the browser, to the sign-in page"
