@@ -46,6 +46,7 @@ OF_USERS = (
     *("email", "email_verified", "sub"),
 )
 LOG = logging.getLogger("sign_in_application")
+STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; base-uri 'none';"
@@ -223,7 +224,7 @@ def application(provider: Provider, home: str) -> Starlette:
         return RedirectResponse(target, 303, HEADERS)
 
     async def style(_: Request) -> Response:
-        return Response(_STYLE, media_type="text/css")
+        return Response(STYLE, media_type="text/css")
 
     return Starlette(
         routes=[
@@ -293,33 +294,3 @@ _SIGNED_IN = """<section><div class="greeting"><h1>Hello, {name}</h1>
 <h2>About this sign-in</h2><dl>{others}</dl></section>"""
 _FAILED = """<section><h1>You are not signed in</h1><p role="alert">{reason}</p>
 <form method="post" action="/sign-in"><button>Try again</button></form></section>"""
-_STYLE = """:root{color-scheme:light dark;--line:light-dark(#dfe2e8,#2b313b);
---muted:light-dark(#575f6d,#a5adba);--accent:light-dark(#1d4fbf,#93b4ff);
---accent-strong:light-dark(#17419f,#abc5ff);--surface:light-dark(#fff,#171b22);
-font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}
-*{box-sizing:border-box}a{color:var(--accent)}
-body{margin:0;background:light-dark(#f4f5f7,#0e1116);color:light-dark(#171a21,#e9ebef)}
-main{max-width:46rem;margin:auto;padding:3.5rem 1rem;overflow-wrap:anywhere}
-header{display:flex;align-items:center;gap:.625rem;margin-bottom:1.25rem}
-header p{margin:0;color:inherit;font-size:1.0625rem;font-weight:600}
-rect{fill:var(--accent)}path{stroke:var(--surface);stroke-width:2.5;stroke-linecap:round}
-section{padding:2.25rem 2.5rem;border:1px solid var(--line);border-radius:.875rem;
-background:var(--surface);box-shadow:0 12px 32px -12px light-dark(#171a2124,#0004)}
-section>:last-child{margin-bottom:0}
-.greeting{display:flex;flex-wrap:wrap;justify-content:space-between;gap:.75rem 1rem}
-h1{margin:0;font-size:1.5rem;font-weight:600;line-height:1.25;letter-spacing:-.015em}
-p{margin:.75rem 0 1.5rem;max-width:34rem;color:var(--muted)}
-[role=alert]{color:light-dark(#b3211a,#ff9d94)}
-h2{margin:2rem 0 .25rem;font-size:1rem;font-weight:600}
-dl{margin:0}dl div{display:grid;grid-template-columns:11rem 1fr;gap:.125rem 1rem;padding:.5625rem 0;
-border-bottom:1px solid var(--line)}dl div:last-child{border:0}
-dt{color:var(--muted)}dd{margin:0}small{color:var(--muted);font-size:.8125rem;white-space:nowrap}
-button{font:inherit;font-weight:600;min-height:2.75rem;padding:.5rem 1.5rem;border-radius:.5rem;
-border:1px solid transparent;background:var(--accent);color:light-dark(#fff,#0e1116);cursor:pointer}
-button:hover{background:var(--accent-strong)}
-.quiet{min-height:2.25rem;padding:.25rem 1rem;border-color:light-dark(#858d9b,#6d7685);
-background:none;color:inherit}.quiet:hover{background:light-dark(#f0f2f5,#20252e)}
-button:focus-visible{outline:3px solid var(--accent);outline-offset:3px}
-@media(max-width:36rem){main{padding-top:1.5rem}section{padding:1.75rem 1.25rem}
-dl div{grid-template-columns:1fr}dt{font-size:.875rem}}
-"""

@@ -17,7 +17,12 @@ from cryptography import x509
 from gateway.cli.administration import output_option
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
-from gateway.crypto.x509.development_pki import ClientOrder, create_pki, issue_client
+from gateway.crypto.x509.development_pki import (
+    ClientOrder,
+    create_pki,
+    issue_client,
+    renew_server,
+)
 from gateway.crypto.x509.issuing import KeyAlgorithm, PkiRefused
 from gateway.crypto.x509.pki_directory import certificate_name
 from gateway.domain.clock import SystemClock
@@ -114,6 +119,35 @@ def client(
         order = ClientOrder(name, dns=dns, uris=uri, lifetime=timedelta(days=days))
         files = issue_client(directory, name, order, now=_now(), force=force)
     click.echo(f"Made {' '.join(str(directory / file) for file in files)}")
+
+
+@certs.command(short_help="Renew the server certificate, with further names.")
+@directory_option
+@click.option(
+    "--name",
+    "names",
+    multiple=True,
+    metavar="DNS_OR_IP",
+    help="Another name of the server, besides those of its present certificate. Repeatable.",
+)
+@click.option(
+    "--if-expiring-within",
+    "days",
+    type=click.IntRange(min=0),
+    help="Do nothing unless the certificate lacks a name or expires within this number of days.",
+)
+def server(directory: Path, names: tuple[str, ...], days: int | None) -> None:
+    """Issue the server certificate again, with a new key and the names that it has.
+
+    `nginx -s reload` puts it into use.
+    """
+    due = None if days is None else timedelta(days=days)
+    with _exit_codes():
+        expiry = renew_server(directory, now=_now(), names=names, if_expiring_within=due)
+    if expiry is None:
+        click.echo("Server certificate left alone")
+    else:
+        click.echo(f"Server certificate issued, it expires {expiry}")
 
 
 @certs.command()

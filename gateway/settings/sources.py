@@ -33,7 +33,7 @@ SCRIPT_NAMES = frozenset(
     for name in (
         *("URL", "MTLS_URL", "SELF_SIGNED_URL", "MANAGEMENT_URL", "CA", "CLIENT_CERT"),
         *("CLIENT_KEY", "CLIENT_ID", "REALM"),
-        *("HTTPS_PORT", "MTLS_PORT", "SELF_SIGNED_PORT", "HTTP_PORT", "DEMO_PORT"),
+        *("HTTPS_PORT", "MTLS_PORT", "SELF_SIGNED_PORT", "HTTP_PORT", "DEMO_PORT", "SITE_URL"),
     )
 )
 """Names of `var/run.env` and of the scripts: tolerated here, read there."""

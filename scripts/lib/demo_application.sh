@@ -1,43 +1,18 @@
 # shellcheck shell=bash
-# The application that a person signs in to: its client, its user, its process.
+# The application that a person signs in to: its secret, its user's password, its process.
 # Needs the names of scripts/run.
 # shellcheck disable=SC2154
 
 readonly application_id=demo-app person=ada
 
-prepare_demo_application() {
-    application_url=http://localhost:$demo_port
-    [[ -e $state/secrets/$application_id.secret ]] && client_action=update || client_action=create
+make_demo_secrets() {
     make_secret "$state/secrets/$application_id.secret"
     # A new password each time: the realm's rules let one expire.
     rm -f "$state/secrets/$person.password"
     make_secret "$state/secrets/$person.password"
-    step "Preparing the demo application" "$install_log" _register
 }
 
 # Browsers treat localhost as they treat TLS, so the application needs no certificate.
-_register() {
-    local fields=(
-        --set name="Demo application" --set baseUrl="$application_url/"
-        --set "redirectUris=[\"$application_url/callback\"]"
-        --set "attributes={\"pkce.code.challenge.method\": \"S256\",
-            \"post.logout.redirect.uris\": \"$application_url/\"}"
-        --secret-file "$state/secrets/$application_id.secret"
-    )
-    local password=(--realm "$realm" --password-file "$state/secrets/$person.password")
-    # The database may be an older or a newer one than the files of the secrets.
-    local other=create
-    [[ $client_action == update ]] || other=update
-    realmgate client "$client_action" "$application_id" --realm "$realm" "${fields[@]}" ||
-        realmgate client "$other" "$application_id" --realm "$realm" "${fields[@]}" || return
-    if [[ $client_action == update ]] && realmgate user set-password "$person" "${password[@]}"; then
-        return
-    fi
-    realmgate user create "$person" "${password[@]}" --email ada@example.com \
-        --email-verified --first-name Ada --last-name Lovelace ||
-        realmgate user set-password "$person" "${password[@]}"
-}
-
 start_demo_application() {
     ISSUER=$public_url/realms/$realm CLIENT_ID=$application_id \
         CLIENT_SECRET_FILE=$state/secrets/$application_id.secret \
@@ -58,8 +33,8 @@ start_demo_application() {
 
 show_demo_application() {
     say "$(paint 1 'Sign in with a browser:')" ""
-    printf '  %-22s%s\n' "Application" "$application_url" "User" "$person" \
-        "Password" "$(<"$state/secrets/$person.password")"
+    printf '  %-22s%s\n' "Application" "$application_url" "Internal service" "$site_url" \
+        "User" "$person" "Password" "$(<"$state/secrets/$person.password")"
     say "  $(paint 2 "The browser warns of the certificate unless it trusts certs/ca.crt.")"
     say ""
 }

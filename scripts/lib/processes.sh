@@ -73,6 +73,7 @@ _end_redis() {
 end_all_processes() {
     end_process demo_application TERM 5
     end_process nginx TERM 5
+    end_process internal_service TERM 5
     end_process gateway TERM 20
     _end_redis
     ((EUID != 0)) || rm -rf "$(socket_folder)"

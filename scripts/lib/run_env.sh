@@ -15,8 +15,8 @@ write_run_env() {
         "$client_id" "$admin" "$(<"$state/secrets/admin.password")"
         "$https_port" "$mtls_port" "$self_signed_port" "$http_port"
     )
-    names+=(MANAGEMENT_PORT DEMO_PORT)
-    values+=("$management_port" "$demo_port")
+    names+=(MANAGEMENT_PORT DEMO_PORT SITE_URL)
+    values+=("$management_port" "$demo_port" "$site_url")
     local index name
     {
         for index in "${!names[@]}"; do

@@ -4,7 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tests.support.nginx import RunningNginx, nginx_command
 
@@ -108,8 +108,15 @@ def _block(
             inner, tokens = _block(tokens, files, folder)
             assert tokens.pop(0) == "}"
         if arguments[0] == "include":
-            directives += _parse(files[str(folder / arguments[1])], files, folder)
+            for name in _matching(str(folder / arguments[1]), files):
+                directives += _parse(files[name], files, folder)
         else:
             directives.append(Directive(tuple(arguments), inner))
         arguments = []
     return tuple(directives), []
+
+
+def _matching(pattern: str, files: dict[str, str]) -> list[str]:
+    if "*" not in pattern:
+        return [pattern]
+    return sorted(name for name in files if PurePosixPath(name).match(pattern))

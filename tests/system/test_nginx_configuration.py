@@ -123,6 +123,29 @@ def test_the_command_renders_what_nginx_accepts(
     assert '"a-secret-of-the-deployment"' in (site / "proxy-secret.conf").read_text()
 
 
+def test_servers_of_the_operator_are_included_last_and_stay_when_rendered_again(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    """The first server of a listener is its default: that is the gateway's."""
+    prefix = make_prefix(tmp_path)
+    site = make_site(edge_certificates.folder, ["127.0.0.1:8000"])
+    own = prefix / "nginx/servers/app.conf"
+    own.parent.mkdir(parents=True)
+    own.write_text(
+        "server { include realmgate/site/listen-https.conf; server_name app.example.test;"
+        " include realmgate/tls.conf; include realmgate/client-certificate-optional.conf;"
+        " include realmgate/guard-server.conf; location / { include realmgate/guard.conf;"
+        " proxy_pass http://127.0.0.1:3000; } }\n"
+    )
+    for _ in range(2):
+        configuration = render_nginx(site, prefix / "nginx")
+    accepted(prefix, configuration)
+    (http,) = dump(prefix, configuration).children("http")
+    *gateways, last = http.children("server")
+    assert len(gateways) == 4
+    assert last.value("server_name") == "app.example.test"
+
+
 EXAMPLES = README_BLOCK.findall((SHIPPED / "README.md").read_text())
 
 

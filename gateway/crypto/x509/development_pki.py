@@ -12,6 +12,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from gateway.crypto.x509.description import load_certificate
 from gateway.crypto.x509.issuing import (
     Authority,
     KeyAlgorithm,
@@ -131,6 +132,38 @@ def issue_client(
     return files
 
 
+def renew_server(
+    directory: Path,
+    *,
+    now: datetime,
+    names: Sequence[str] = (),
+    if_expiring_within: timedelta | None = None,
+) -> datetime | None:
+    """Issue the server certificate again with a new key, `names` and the names that it has.
+
+    With `if_expiring_within`, one that has all `names` and lasts longer than that is left alone.
+    Return when the new certificate expires, None where nothing was done.
+    """
+    added = tuple(map(host_name, names))
+    with locked(directory):
+        issuer = read_authority(directory, ISSUING)
+        current = _server_certificate(directory)
+        present = _alternative_names(current)
+        missing = [each for each in added if each not in present]
+        if (
+            if_expiring_within is not None
+            and not missing
+            and current.not_valid_after_utc > now + if_expiring_within
+        ):
+            return None
+        if now + END_ENTITY_LIFETIME > issuer.certificate.not_valid_after_utc:
+            raise PkiRefused("the certificate would outlive its issuing authority")
+        kept = present or tuple(map(host_name, ALWAYS_NAMED))
+        pair = _server_pair(issuer, _algorithm_of(issuer), (*kept, *missing), now)
+        write_files(directory, pair)
+    return now + END_ENTITY_LIFETIME
+
+
 def _make_all(
     now: datetime, server_names: Sequence[x509.GeneralName], algorithm: KeyAlgorithm
 ) -> dict[str, bytes]:
@@ -201,6 +234,24 @@ def _refuse_overwriting(directory: Path, files: Sequence[str]) -> None:
     existing = [file for file in files if (directory / file).exists()]
     if existing:
         raise PkiRefused(f"{directory} already has {', '.join(existing)}; --force replaces them")
+
+
+def _server_certificate(directory: Path) -> x509.Certificate:
+    path = directory / certificate_name(SERVER)
+    try:
+        return load_certificate(path.read_bytes())
+    except FileNotFoundError as error:
+        raise PkiRefused(f"no PKI in {directory}: {path} is missing") from error
+    except ValueError as error:
+        raise PkiRefused(f"{path} holds no certificate") from error
+
+
+def _alternative_names(certificate: x509.Certificate) -> tuple[x509.GeneralName, ...]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(found.value)
 
 
 def _algorithm_of(authority: Authority) -> KeyAlgorithm:

@@ -230,6 +230,37 @@ def test_a_faulty_client_order_exits_2_and_changes_nothing(
     assert contents(directory) == before
 
 
+def test_server_issues_the_certificate_again_with_its_names_and_further_ones(
+    directory: Path,
+) -> None:
+    before = contents(directory)
+    result = run("server", "--directory", str(directory), "--name", "app.localhost")
+    assert result.exit_code == 0, result.output
+    assert verify(directory, "server.crt", "sslserver") == "server.crt: OK"
+    shown = json.loads(run("show", str(directory / "server.crt"), "--output", "json").stdout)
+    assert shown["subject_alternative_names"] == [
+        *("DNS:localhost", "IP:127.0.0.1", "IP:::1"),
+        *("DNS:gw.example.org", "IP:10.1.2.3", "DNS:app.localhost"),
+    ]
+    after = contents(directory)
+    assert {name for name in FILES if after[name] != before[name]} == {"server.crt", "server.key"}
+
+
+def test_server_can_be_told_to_wait_until_a_name_is_missing_or_the_end_is_near(
+    directory: Path,
+) -> None:
+    """Server certificates live 397 days."""
+    before = contents(directory)
+    common = ("server", "--directory", str(directory), "--if-expiring-within")
+    assert run(*common, "396", "--name", "gw.example.org").exit_code == 0
+    assert contents(directory) == before
+    assert run(*common, "396", "--name", "app.localhost").exit_code == 0
+    named = contents(directory)
+    assert named["server.crt"] != before["server.crt"]
+    assert run(*common, "397").exit_code == 0
+    assert contents(directory)["server.crt"] != named["server.crt"]
+
+
 def test_revoke_makes_openssl_refuse_the_certificate(directory: Path) -> None:
     """RFC 5280 §5.2.3: the number increases; asking again changes nothing."""
     assert run("client", "press", "--directory", str(directory)).exit_code == 0
@@ -279,7 +310,7 @@ def test_crl_can_be_told_to_wait_until_the_lists_are_about_to_expire(directory: 
 
 
 @pytest.mark.parametrize(
-    "arguments", [("client", "x"), ("revoke", "device-1"), ("crl",), ("show", "x.crt")]
+    "arguments", [("client", "x"), ("server",), ("revoke", "device-1"), ("crl",), ("show", "x.crt")]
 )
 def test_without_a_pki_every_command_says_so(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     missing = tmp_path / "none"
