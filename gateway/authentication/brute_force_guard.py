@@ -65,6 +65,8 @@ class Attempt:
             self._metrics.security_event("permanent_lockout")
         elif outcome.locked_now:
             self._metrics.security_event("temporary_lockout")
+        if outcome.address_locked:
+            self._metrics.security_event("address_lockout")
         return outcome
 
     async def passed_over(self) -> None:

@@ -133,6 +133,8 @@ async def test_of_200_guesses_at_once_from_one_address_as_many_are_looked_at_as_
         )
         assert (guesses, at_home) == ({"wrong": 3, "refused": 197}, "in")
         assert await gates[1].try_password(rules, user=user, right=True) == "refused"
+    locks = sum((gate.metrics.events for gate in gates), Counter())
+    assert locks == {"failed_login": 15, "address_lockout": 5}
 
 
 async def test_of_200_guesses_at_once_from_many_addresses_as_many_are_looked_at_as_the_factor(

@@ -248,14 +248,17 @@ local function write_addresses(user, addresses, rules)
   return milliseconds
 end
 
--- Counts a failure of the user and writes it; returns whether a temporary lock-out began.
+-- Counts a failure of the user and writes it; returns whether a temporary lock-out began. One that
+-- counts for the address alone takes the same work, on a record under an empty user id.
 local function fail(user, record, attempt)
-  local rules, milliseconds = attempt.rules, 0
+  local rules = attempt.rules
   local counts, locked = count_both(
     record, attempt.addresses, attempt.caller, rules, attempt.second_factor)
-  if counts then
-    milliseconds = lifetime(record, rules)
-    write(user, record, attempt.address, milliseconds)
+  local milliseconds = lifetime(record, rules)
+  write(counts and user or '', record, attempt.address, milliseconds)
+  if not counts then
+    redis.call('ZREM', LOCKED, '')
+    redis.call('DEL', RECORD)
   end
   milliseconds = math.max(milliseconds, write_addresses(user, attempt.addresses, rules))
   list(FAILED, whole(now + milliseconds), user, milliseconds)
@@ -312,14 +315,16 @@ end
 function operations.fail()
   local user, id, caller, address = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
   local record, rules = read(user), parse_rules(8)
+  local addresses = read_addresses(user, rules)
   local was_permanent = record.permanent == 1
   redis.call('ZREM', ATTEMPTS .. user, entry_of(id, caller))
   local locked = fail(user, record, {
     caller = caller, address = address, second_factor = ARGV[7] == '1', rules = rules,
-    addresses = read_addresses(user, rules),
+    addresses = addresses,
   })
   local permanent = record.permanent == 1 and not was_permanent
-  return {locked and 1 or 0, permanent and 1 or 0, show(user)}
+  local address_locked = is_locked_address(addresses, caller)
+  return {locked and 1 or 0, permanent and 1 or 0, address_locked and 1 or 0, show(user)}
 end
 
 -- Settles the attempt with the same work as a failure, on a record under an empty user id.
@@ -333,7 +338,7 @@ function operations.pass_over()
   })
   local shown = show('')
   remove('')
-  return {0, 0, shown}
+  return {0, 0, 0, shown}
 end
 
 -- The failures of other addresses stay: a stranger's do not begin again with each sign-in.

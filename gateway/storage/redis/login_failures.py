@@ -57,10 +57,15 @@ class RedisLoginFailures:
         second_factor: bool = False,
     ) -> FailureOutcome:
         place = (realm_id, user_id, attempt, caller_of(address))
-        locked_now, permanent, values = await self._run(
+        locked_now, permanent, address_locked, values = await self._run(
             "fail", *place, address, int(second_factor), *_rules(rules)
         )
-        return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
+        return FailureOutcome(
+            _record(values),
+            locked_now=bool(locked_now),
+            permanent=bool(permanent),
+            address_locked=bool(address_locked),
+        )
 
     async def pass_over(
         self,
@@ -72,7 +77,7 @@ class RedisLoginFailures:
         address: str,
     ) -> None:
         place = (realm_id, user_id, attempt, caller_of(address))
-        _, _, values = await self._run("pass_over", *place, address, *_rules(rules))
+        *_, values = await self._run("pass_over", *place, address, *_rules(rules))
         _record(values)
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
