@@ -80,6 +80,13 @@ def test_as_many_failures_as_the_limit_lock_one_address_out_and_no_other(
     assert not guarded.signs_in(name, address=STRANGER), "a sign-in clears its own address alone"
 
 
+def test_a_sign_in_clears_the_count_of_its_own_address(guarded: Guarded) -> None:
+    name = guarded.add("typing")
+    for _ in range(2):
+        guarded.fail(name, LIMIT - 1, address=HOME)
+        assert guarded.signs_in(name, address=HOME)
+
+
 def test_without_a_limit_one_address_locks_the_user_as_in_keycloak(guarded: Guarded) -> None:
     for limit in ("", "0"):
         _limit(guarded, limit)
