@@ -4,7 +4,7 @@ An attempt reserves a place before anything is compared and reports the outcome 
 other attempts hold every place that is left, it waits for a while, since one of them may succeed.
 An attempt that is cancelled before its outcome is known gives its place back uncounted.
 
-Keycloak: 4 (brute-force protection); attacks: D1, D3, D4
+Keycloak: 4 (brute-force protection); attacks: D1, D3, D4, D5
 """
 
 import asyncio
@@ -35,49 +35,58 @@ class Attempt:
         metrics: Metrics,
         rules: BruteForce,
         place: tuple[str, str, str],
+        address: str,
     ) -> None:
-        """Take the `place` of realm, user and attempt in the store, by their ids."""
+        """Take the `place` of realm, user and attempt in the store, by their ids.
+
+        `address` is the one of the user's browser or client.
+        """
         self.admission = Admission.ADMITTED
         self._store = store
         self._metrics = metrics
         self._rules = rules
         self._place = place
+        self._address = address
         self._settled = not rules.protected
 
     @property
     def admitted(self) -> bool:
         return self.admission is Admission.ADMITTED
 
-    async def failed(self, address: str, *, second_factor: bool = False) -> FailureOutcome:
+    async def failed(self, *, second_factor: bool = False) -> FailureOutcome:
         """Count the failure; `second_factor` means that the password was right."""
         if not self._settle():
             return _UNCOUNTED
         outcome = await self._store.fail(
-            *self._place, rules=self._rules, address=address, second_factor=second_factor
+            *self._place, rules=self._rules, address=self._address, second_factor=second_factor
         )
         self._metrics.security_event("failed_login")
         if outcome.permanent:
             self._metrics.security_event("permanent_lockout")
         elif outcome.locked_now:
             self._metrics.security_event("temporary_lockout")
+        if outcome.address_locked:
+            self._metrics.security_event("address_lockout")
         return outcome
 
-    async def passed_over(self, address: str) -> None:
+    async def passed_over(self) -> None:
         """Count nothing, since no password was compared; take as long as a failure."""
         if self._settle():
-            await self._store.pass_over(*self._place, rules=self._rules, address=address)
+            await self._store.pass_over(*self._place, rules=self._rules, address=self._address)
 
     async def succeeded(self) -> None:
-        """Clear the user's failures."""
+        """Clear the failures of the user and of the address."""
         if self._settle():
-            await self._store.succeed(*self._place)
+            await self._store.succeed(*self._place, address=self._address)
 
     async def reserve(self) -> None:
         """Reserve a place; wait while other attempts hold every one that is left."""
         loop = asyncio.get_running_loop()
         deadline, pause = loop.time() + _LONGEST_WAIT, _FIRST_PAUSE
         while not self._settled:
-            self.admission = await self._store.reserve(*self._place, rules=self._rules)
+            self.admission = await self._store.reserve(
+                *self._place, rules=self._rules, address=self._address
+            )
             if self.admission is not Admission.BUSY or loop.time() >= deadline:
                 return
             await asyncio.sleep(pause)
@@ -86,7 +95,7 @@ class Attempt:
     async def release(self) -> None:
         """Give the place back unless the attempt was settled."""
         if self._settle():
-            await self._store.release(*self._place)
+            await self._store.release(*self._place, address=self._address)
 
     def _settle(self) -> bool:
         """Mark the attempt as settled; tell whether it was not before."""
@@ -103,14 +112,15 @@ class BruteForceGuard:
 
     @asynccontextmanager
     async def attempt(
-        self, rules: BruteForce, realm_id: str, user_id: str
+        self, rules: BruteForce, realm_id: str, user_id: str, address: str
     ) -> AsyncIterator[Attempt]:
-        """Yield an attempt; `admitted` says whether the password may be compared.
+        """Yield an attempt from an IP address; `admitted`: whether the password may be compared.
 
         An attempt that was not settled gives its place back uncounted. Raises StoreUnavailable;
         where the realm is not protected, no store is asked.
         """
-        attempt = Attempt(self._store, self._metrics, rules, (realm_id, user_id, str(uuid4())))
+        place = (realm_id, user_id, str(uuid4()))
+        attempt = Attempt(self._store, self._metrics, rules, place, address)
         await attempt.reserve()
         try:
             yield attempt

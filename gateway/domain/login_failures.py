@@ -33,7 +33,7 @@ class Admission(StrEnum):
     ADMITTED = "admitted"
     """The attempt holds one of the places that are left; it must be settled."""
     LOCKED = "locked"
-    """The account is locked out: the password is not looked at."""
+    """The account, or the address for it, is locked out: the password is not looked at."""
     LOCKED_FOR_GOOD = "locked for good"
     """The same, and the database has to know of it, even if its writer died on the way."""
     BUSY = "busy"
@@ -49,3 +49,5 @@ class FailureOutcome:
     """This failure began a temporary lock-out."""
     permanent: bool
     """This failure is the one too many: the account is to be locked for good."""
+    address_locked: bool = False
+    """The address of this failure is locked out for the user."""

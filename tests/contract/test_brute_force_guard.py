@@ -16,7 +16,7 @@ from gateway.domain.realm import BruteForce
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures, _rules
 from tests.support.deadline import eventually_succeeds
-from tests.support.login_failures import LIFESPAN, START
+from tests.support.login_failures import LIFESPAN, MOST_ADDRESSES, START
 from tests.support.password_logins import CountedEvents
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -39,17 +39,22 @@ class Gate:
         self.guard = BruteForceGuard(self.store, self.metrics)
 
     async def try_password(
-        self, rules: BruteForce, *, right: bool = False, user: str = "alice"
+        self,
+        rules: BruteForce,
+        *,
+        right: bool = False,
+        user: str = "alice",
+        address: str = ADDRESS,
     ) -> str:
         """Sign in with a hash of real cost; tell `in`, `wrong` or `refused`."""
-        async with self.guard.attempt(rules, REALM, user) as attempt:
+        async with self.guard.attempt(rules, REALM, user, address) as attempt:
             if not attempt.admitted:
                 return "refused"
             await asyncio.to_thread(hashlib.pbkdf2_hmac, "sha256", b"guess", b"salt", 5_000)
             if right:
                 await attempt.succeeded()
                 return "in"
-            await attempt.failed(ADDRESS)
+            await attempt.failed()
             return "wrong"
 
 
@@ -95,8 +100,13 @@ def durable_redis() -> Iterator[RedisServer]:
         server.remove()
 
 
-async def _parallel(gates: tuple[Gate, Gate], rules: BruteForce, user: str) -> Counter[str]:
-    attempts = (gates[n % 2].try_password(rules, user=user) for n in range(200))
+async def _parallel(
+    gates: tuple[Gate, Gate], rules: BruteForce, user: str, addresses: tuple[str, ...] = (ADDRESS,)
+) -> Counter[str]:
+    attempts = (
+        gates[n % 2].try_password(rules, user=user, address=addresses[n % len(addresses)])
+        for n in range(200)
+    )
     return Counter(await asyncio.gather(*attempts))
 
 
@@ -108,6 +118,62 @@ async def test_of_200_guesses_at_once_as_many_are_looked_at_as_the_realm_allows(
         assert said == {"wrong": NOT_QUICK.failure_factor, "refused": 194}
     locks = sum((gate.metrics.events for gate in gates), Counter())
     assert locks == {"failed_login": 20 * NOT_QUICK.failure_factor, "temporary_lockout": 20}
+
+
+async def test_of_200_guesses_at_once_from_one_address_as_many_are_looked_at_as_its_limit(
+    gates: tuple[Gate, Gate],
+) -> None:
+    """attacks: D5, D6. The user signs in from another address meanwhile."""
+    rules = replace(NOT_QUICK, failures_per_address=3)
+    for repetition in range(5):
+        user = f"user-{repetition}"
+        guesses, at_home = await asyncio.gather(
+            _parallel(gates, rules, user),
+            gates[0].try_password(rules, user=user, right=True, address="192.0.2.2"),
+        )
+        assert (guesses, at_home) == ({"wrong": 3, "refused": 197}, "in")
+        assert await gates[1].try_password(rules, user=user, right=True) == "refused"
+    locks = sum((gate.metrics.events for gate in gates), Counter())
+    assert locks == {"failed_login": 15, "address_lockout": 5}
+
+
+async def test_of_200_guesses_at_once_from_many_addresses_as_many_are_looked_at_as_the_factor(
+    gates: tuple[Gate, Gate],
+) -> None:
+    """attacks: D3."""
+    rules = replace(NOT_QUICK, failures_per_address=3)
+    for number in (2, 7, 100):
+        addresses = tuple(f"198.51.100.{n}" for n in range(number))
+        said = await _parallel(gates, rules, f"by-{number}", addresses)
+        assert said == {"wrong": NOT_QUICK.failure_factor, "refused": 194}
+
+
+async def test_addresses_beyond_the_most_of_a_user_count_for_the_user_alone(
+    gate: Gate, redis_server: RedisServer
+) -> None:
+    """The store keeps no more of one user, and no guess is free for it."""
+    rules = replace(NOT_QUICK, failures_per_address=3, failure_factor=60)
+    for number in range(59):
+        address = f"198.51.100.{number}"
+        assert await gate.try_password(rules, address=address) == "wrong"
+    with redis_server.client() as plain:
+        assert plain.hlen(f"rg:addresses:{REALM}:alice") == MOST_ADDRESSES
+        assert plain.memory_usage(f"rg:addresses:{REALM}:alice") < 8192
+    last = "198.51.100.58"
+    assert await gate.try_password(rules, address=last) == "wrong"
+    assert (await gate.store.record(REALM, "alice")).failures == 60
+    assert await gate.try_password(rules, right=True, address=last) == "refused"
+
+
+async def test_an_address_that_no_failure_locks_out_counts_for_the_user(gate: Gate) -> None:
+    """attacks: D3. Where lock-outs have no length, a limit of addresses makes no guess free."""
+    rules = replace(
+        NOT_QUICK, permanent_lockout=True, wait_increment=timedelta(0), failures_per_address=3
+    )
+    for _ in range(NOT_QUICK.failure_factor):
+        assert await gate.try_password(rules) == "wrong"
+    assert await gate.try_password(rules) == "refused"
+    assert (await gate.store.record(REALM, "alice")).permanent
 
 
 async def test_where_quick_failures_lock_at_most_two_guesses_are_looked_at(
@@ -125,7 +191,7 @@ async def test_a_permanent_lockout_allows_no_more_guesses_either(gates: tuple[Ga
     locks = sum((gate.metrics.events for gate in gates), Counter())
     assert locks == {"failed_login": rules.failure_factor, "permanent_lockout": 1}
     gates[0].clock.advance(timedelta(days=300))
-    async with gates[0].guard.attempt(rules, REALM, "alice") as attempt:
+    async with gates[0].guard.attempt(rules, REALM, "alice", ADDRESS) as attempt:
         assert attempt.admission is Admission.LOCKED_FOR_GOOD
 
 
@@ -164,10 +230,10 @@ async def test_a_success_gives_no_places_to_attempts_beside_those_under_way(gate
     """Otherwise each success among parallel guesses would allow `failureFactor` more."""
     rules = replace(NOT_QUICK, failure_factor=2)
     for attempt in ("first", "second"):
-        await gate.store.reserve(REALM, "alice", attempt, rules=rules)
-    await gate.store.succeed(REALM, "alice", "first")
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules, address=ADDRESS)
+    await gate.store.succeed(REALM, "alice", "first", address=ADDRESS)
     said = [
-        await gate.store.reserve(REALM, "alice", attempt, rules=rules)
+        await gate.store.reserve(REALM, "alice", attempt, rules=rules, address=ADDRESS)
         for attempt in ("third", "fourth")
     ]
     assert said == [Admission.ADMITTED, Admission.BUSY]
@@ -178,7 +244,7 @@ async def test_an_attempt_whose_gateway_died_gives_its_place_back(gate: Gate) ->
 
     async def ask(attempt: str, after: timedelta) -> Admission:
         gate.clock.instant = START + after
-        return await gate.store.reserve(REALM, "alice", attempt, rules=rules)
+        return await gate.store.reserve(REALM, "alice", attempt, rules=rules, address=ADDRESS)
 
     assert await ask("dead", timedelta(0)) is Admission.ADMITTED
     assert await ask("other", LIFESPAN - timedelta(milliseconds=1)) is Admission.BUSY
@@ -190,7 +256,7 @@ async def test_who_finds_no_place_for_long_is_refused(
 ) -> None:
     """The pauses between its questions keep the load on Redis low."""
     rules = replace(NOT_QUICK, failure_factor=1)
-    await gate.store.reserve(REALM, "alice", "slow", rules=rules)
+    await gate.store.reserve(REALM, "alice", "slow", rules=rules, address=ADDRESS)
     begin = asyncio.get_running_loop().time()
     with redis_server.client() as plain:
         plain.config_resetstat()
@@ -203,7 +269,7 @@ async def test_work_that_was_shed_is_not_counted_and_holds_no_place(gate: Gate) 
     rules = replace(NOT_QUICK, failure_factor=1)
 
     async def shed() -> None:
-        async with gate.guard.attempt(rules, REALM, "alice"):
+        async with gate.guard.attempt(rules, REALM, "alice", ADDRESS):
             raise Overloaded
 
     with pytest.raises(Overloaded):
@@ -215,7 +281,7 @@ async def test_an_attempt_that_is_not_settled_is_not_counted_and_gives_its_place
     gate: Gate,
 ) -> None:
     rules = replace(NOT_QUICK, failure_factor=1)
-    async with gate.guard.attempt(rules, REALM, "alice") as attempt:
+    async with gate.guard.attempt(rules, REALM, "alice", ADDRESS) as attempt:
         assert attempt.admitted
     assert (await gate.store.record(REALM, "alice")).failures == 0
     assert await gate.try_password(rules, right=True) == "in"
@@ -226,7 +292,7 @@ async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: G
     rules, held = replace(NOT_QUICK, failure_factor=1), asyncio.Event()
 
     async def hang() -> None:
-        async with gate.guard.attempt(rules, REALM, "alice"):
+        async with gate.guard.attempt(rules, REALM, "alice", ADDRESS):
             held.set()
             await asyncio.Event().wait()
 
@@ -235,7 +301,7 @@ async def test_an_attempt_cancelled_in_the_middle_gives_no_further_guess(gate: G
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    said = await gate.store.reserve(REALM, "alice", "next", rules=rules)
+    said = await gate.store.reserve(REALM, "alice", "next", rules=rules, address=ADDRESS)
     assert said is Admission.BUSY
 
 
@@ -285,9 +351,9 @@ async def test_a_failure_that_cannot_be_counted_is_no_answer(
     gate = open_gate(own_redis)
 
     async def fail_after_the_server() -> None:
-        async with gate.guard.attempt(NOT_QUICK, REALM, "alice") as attempt:
+        async with gate.guard.attempt(NOT_QUICK, REALM, "alice", ADDRESS) as attempt:
             own_redis.stop()
-            await attempt.failed(ADDRESS)
+            await attempt.failed()
 
     with pytest.raises(StoreUnavailable):
         await fail_after_the_server()
@@ -322,14 +388,17 @@ async def test_every_key_ends_by_itself_but_not_before_the_realm_would_forget(
     rules = replace(NOT_QUICK, failure_factor=1)
     await gate.try_password(rules)
     await gate.try_password(replace(rules, permanent_lockout=True), user="bob")
-    await gate.store.reserve(REALM, "carol", "dead", rules=rules)
+    await gate.try_password(replace(rules, failures_per_address=1), user="dave")
+    await gate.store.reserve(REALM, "carol", "dead", rules=rules, address=ADDRESS)
     with redis_server.client() as plain:
         left = {key: timedelta(milliseconds=plain.pttl(key)) for key in plain.scan_iter()}
     records = {key: ttl for key, ttl in left.items() if key.startswith("rg:failures:")}
-    assert len(left) == 5
+    assert len(left) == 7
     assert min(left.values()) > timedelta(seconds=20)
     assert records[f"rg:failures:{REALM}:alice"] > rules.max_delta_time + rules.wait_increment
     assert records[f"rg:failures:{REALM}:bob"] > timedelta(days=360)
+    addresses = left[f"rg:addresses:{REALM}:dave"]
+    assert addresses > rules.max_delta_time + rules.wait_increment
     assert left[f"rg:attempts:{REALM}:carol"] <= LIFESPAN
 
 
@@ -351,13 +420,14 @@ async def test_a_realm_of_many_failures_is_listed_and_cleared_alone(gate: Gate) 
     assert (await gate.store.record("other-id", "alice")).failures == 1
 
 
-@pytest.mark.parametrize("left_out", range(10))
+@pytest.mark.parametrize("left_out", range(11))
 async def test_without_one_of_the_rules_no_attempt_is_admitted(gate: Gate, left_out: int) -> None:
     """A rule that the script does not get must not switch the guard off."""
     rules = _rules(NOT_QUICK)
-    assert len(rules) == 2 * 10
+    assert len(rules) == 2 * 11
+    place = (REALM, "alice", "attempt", ADDRESS)
     kept = (*rules[: 2 * left_out], *rules[2 * left_out + 2 :])
     with pytest.raises(StoreUnavailable, match="missing rule"):
-        await gate.store._run("reserve", REALM, "alice", "attempt", 60_000, *kept)
+        await gate.store._run("reserve", *place, 60_000, *kept)
     with pytest.raises(StoreUnavailable, match="missing rule"):
-        await gate.store._run("fail", REALM, "alice", "attempt", ADDRESS, 0, *kept)
+        await gate.store._run("fail", *place, ADDRESS, 0, *kept)

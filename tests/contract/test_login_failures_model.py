@@ -23,6 +23,8 @@ ResultT = TypeVar("ResultT")
 REALM = "demo"
 RULES = BruteForce(protected=True, failure_factor=3, quick_login_check=timedelta(0))
 _USERS = ("alice", "bob")
+_ADDRESSES = ("192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")
+"""The third and the fourth are of one network."""
 
 
 def _seconds(*values: float) -> st.SearchStrategy[timedelta]:
@@ -42,6 +44,7 @@ _RULES = st.builds(
     max_delta_time=_seconds(0, 5, 1000),
     failure_factor=st.integers(0, 4),
     max_secondary_failures=st.integers(0, 2),
+    failures_per_address=st.integers(0, 3),
 )
 _PASSING = _seconds(0.001, 0.4, 0.999, 1, 4.999, 29.999, 30, 60, 1001, -0.5)
 
@@ -81,13 +84,16 @@ class GuardMachine(RuleBasedStateMachine):
         """Time passes, or a clock is set back a little."""
         self._clock.advance(by)
 
-    @rule(user=st.sampled_from(_USERS))
-    def reserve(self, user: str) -> None:
+    @rule(user=st.sampled_from(_USERS), address=st.sampled_from(_ADDRESSES))
+    def reserve(self, user: str, address: str) -> None:
         """Ask for a place."""
         self._attempts += 1
         attempt = str(self._attempts)
-        said = self._run(self._store.reserve(REALM, user, attempt, rules=self._rules))
-        assert said is self._users[user].reserve(attempt, self._rules, self._clock.instant)
+        said = self._run(
+            self._store.reserve(REALM, user, attempt, rules=self._rules, address=address)
+        )
+        expected = self._users[user].reserve(attempt, self._rules, self._clock.instant, address)
+        assert said is expected
 
     @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9), otp=st.booleans())
     def fail(self, user: str, choice: int, *, otp: bool) -> None:
@@ -96,15 +102,16 @@ class GuardMachine(RuleBasedStateMachine):
         if not model.under_way:
             return
         attempt = sorted(model.under_way)[choice % len(model.under_way)]
+        _, address = model.under_way[attempt]
         before = model.record
-        model.fail(attempt, self._rules, self._clock.instant, f"192.0.2.{choice}", otp=otp)
+        model.fail(attempt, self._rules, self._clock.instant, address, otp=otp)
         outcome = self._run(
             self._store.fail(
                 REALM,
                 user,
                 attempt,
                 rules=self._rules,
-                address=f"192.0.2.{choice}",
+                address=address,
                 second_factor=otp,
             )
         )
@@ -119,9 +126,9 @@ class GuardMachine(RuleBasedStateMachine):
         model = self._users[user]
         if model.under_way:
             attempt = sorted(model.under_way)[choice % len(model.under_way)]
-            self._run(self._store.succeed(REALM, user, attempt))
-            del model.under_way[attempt]
-            self._users[user] = ModelUser(under_way=model.under_way)
+            _, address = model.under_way[attempt]
+            self._run(self._store.succeed(REALM, user, attempt, address=address))
+            model.succeed(attempt)
 
     @rule(user=st.sampled_from(_USERS), choice=st.integers(0, 9))
     def release(self, user: str, choice: int) -> None:
@@ -129,24 +136,19 @@ class GuardMachine(RuleBasedStateMachine):
         model = self._users[user]
         if model.under_way:
             attempt = sorted(model.under_way)[choice % len(model.under_way)]
-            self._run(self._store.release(REALM, user, attempt))
-            del model.under_way[attempt]
+            _, address = model.under_way.pop(attempt)
+            self._run(self._store.release(REALM, user, attempt, address=address))
 
     @rule(user=st.sampled_from(_USERS))
     def clear(self, user: str) -> None:
         """Clear one user's failures as an administrator does."""
-        model = self._users[user]
-        assert self._run(self._store.clear(REALM, user)) == (model.record.num_failures > 0)
-        self._users[user] = ModelUser(under_way=model.under_way)
+        assert self._run(self._store.clear(REALM, user)) == self._users[user].clear()
 
     @rule()
     def clear_realm(self) -> None:
         """Clear those of all users."""
-        known = sum(model.record.num_failures > 0 for model in self._users.values())
+        known = sum(model.clear() for model in self._users.values())
         assert self._run(self._store.clear_realm(REALM)) == known
-        self._users = {
-            user: ModelUser(under_way=model.under_way) for user, model in self._users.items()
-        }
 
     @invariant()
     def the_records_are_equal(self) -> None:

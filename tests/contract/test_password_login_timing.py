@@ -39,7 +39,9 @@ _ALIKE = 1.25
 """More than the noise of a busy machine, less than a hash or a part of one (measured: 1.6)."""
 OPEN = replace(RULES, failure_factor=1_000_000)
 """A wrong password that is refused for being wrong, however often it is tried."""
-_RESERVING = Counter(f"cmdstat_{name}" for name in ("zadd", "zcard", "zremrangebyscore", "pexpire"))
+_RESERVING = Counter(
+    f"cmdstat_{name}" for name in ("zadd", "zrange", "zremrangebyscore", "pexpire")
+)
 """What only an attempt that is admitted does before."""
 TRIED = {
     "unknown": ("nobody", WRONG),
@@ -121,9 +123,15 @@ async def test_a_page_of_the_password_alone_costs_the_same(gateway: Gateway) -> 
     assert max(medians.values()) < _ALIKE * min(medians.values()), medians
 
 
-async def test_refusals_cost_redis_the_same(gateway: Gateway, redis_server: RedisServer) -> None:
-    """attacks: D11. What is not counted does in Redis what counting takes, and undoes it."""
-    realm = guarded_realm(OPEN, ITERATIONS)
+@pytest.mark.parametrize("limit", [0, 2])
+async def test_refusals_cost_redis_the_same(
+    gateway: Gateway, redis_server: RedisServer, limit: int
+) -> None:
+    """attacks: D11. What is not counted does in Redis what counting takes, and undoes it.
+
+    With a limit of failures for each address, too: also where the address is locked out.
+    """
+    realm = guarded_realm(replace(OPEN, failures_per_address=limit), ITERATIONS)
 
     async def cost(kind: str) -> Counter[str]:
         name, password = TRIED[kind]
@@ -135,6 +143,9 @@ async def test_refusals_cost_redis_the_same(gateway: Gateway, redis_server: Redi
         return Counter({command: stats["calls"] for command, stats in told.items()})
 
     counted = await cost("wrong")
-    assert counted["cmdstat_hset"] == 1
+    assert counted["cmdstat_hset"] == (2 if limit else 1)
     assert counted - await cost("unknown") == Counter()
     assert counted - await cost("locked, right") <= _RESERVING
+    if limit:
+        await cost("wrong")
+        assert counted - await cost("wrong") <= _RESERVING, "the address is locked out"

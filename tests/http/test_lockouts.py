@@ -2,10 +2,12 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.domain.realm import FAILURES_PER_ADDRESS
 from tests.support.administration import ADMIN_PASSWORD, PASSWORD, Administration
 
 NOTHING = {
@@ -170,6 +172,36 @@ def test_a_shell_on_the_host_suffices_with_every_account_locked_out(
     done = administration.command("user", "unlock", "--realm", "master", "admin")
     assert done.exit_code == 0, done.output
     assert administration.sign_in("admin", ADMIN_PASSWORD, "master") == 200
+
+
+def test_the_limit_of_an_address_is_set_by_the_command_line_and_by_a_realm_file(
+    administration: Administration, tmp_path: Path
+) -> None:
+    """What the admin API refuses is refused by the commands, and reported of a file."""
+
+    def attributes(limit: str) -> dict[str, Any]:
+        return {"attributes": {FAILURES_PER_ADDRESS: limit}}
+
+    name, file = "limited-addresses", tmp_path / "realm.json"
+    settings = {"realm": name, "enabled": True, "bruteForceProtected": True, "failureFactor": 5}
+    try:
+        file.write_text(json.dumps(settings | attributes("4")))
+        done = administration.command("realm", "import", str(file))
+        assert done.exit_code == 0, done.output
+        assert "failuresPerAddress" not in done.output
+        shown = json.loads(administration.command("realm", "show", name).stdout)
+        assert shown["attributes"][FAILURES_PER_ADDRESS] == "4"
+        for limit, refused in (("2", False), ("5", True)):
+            sent = f"attributes={json.dumps(attributes(limit)['attributes'])}"
+            done = administration.command("realm", "update", name, "--set", sent)
+            assert (done.exit_code != 0) is refused, done.output
+        assert "one address would lock the user out for every address before" in done.output
+        file.write_text(json.dumps(settings | {"realm": "reported"} | attributes("5")))
+        done = administration.command("realm", "import", str(file))
+        assert FAILURES_PER_ADDRESS in done.output
+    finally:
+        for made in (name, "reported"):
+            administration.ask("DELETE", made)
 
 
 def test_a_password_reset_from_the_shell_is_the_one_that_counts(

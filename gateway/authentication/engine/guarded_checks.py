@@ -20,7 +20,7 @@ from gateway.domain.events import EventError
 from gateway.domain.login_failures import Admission, FailureOutcome
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import Realm
+from gateway.domain.realm import Realm, brute_force_rules
 from gateway.domain.users import User
 
 
@@ -64,7 +64,7 @@ class GuardedChecks:
 
         Raises InvalidUserCredentials, AccountDisabled, Overloaded or StoreUnavailable.
         """
-        attempt = await self._attempt_at(sign_in.realm, account)
+        attempt = await self._attempt_at(sign_in, account)
         proved = await check.prove(attempt.admitted)
         user = account.user
         if user is None or not (proved and attempt.admitted and account.may_sign_in):
@@ -79,11 +79,12 @@ class GuardedChecks:
         if self._attempt is not None:
             await self._attempt.succeeded()
 
-    async def _attempt_at(self, realm: Realm, account: Account) -> Attempt:
+    async def _attempt_at(self, sign_in: SignIn, account: Account) -> Attempt:
         """Return the request's attempt at the account; another account is another attempt."""
         if self._attempt is None or self._guarded_as != account.guarded_as:
-            rules, name = realm.brute_force, account.guarded_as
-            attempt = self._guard.attempt(rules, realm.id, name)
+            realm, name = sign_in.realm, account.guarded_as
+            rules, address = brute_force_rules(realm), sign_in.context.address
+            attempt = self._guard.attempt(rules, realm.id, name, address)
             self._attempt = await self._stack.enter_async_context(attempt)
             self._guarded_as = name
         return self._attempt
@@ -91,16 +92,16 @@ class GuardedChecks:
     async def _refusal(
         self, sign_in: SignIn, account: Account, attempt: Attempt, *, second_factor: bool
     ) -> InvalidUserCredentials:
-        realm, user, address = sign_in.realm, account.user, sign_in.context.address
+        realm, user = sign_in.realm, account.user
         if user is not None and attempt.admitted and account.may_sign_in:
-            outcome = await attempt.failed(address, second_factor=second_factor)
+            outcome = await attempt.failed(second_factor=second_factor)
             if outcome.permanent:
                 await self._lockouts.lock(realm, user)
             error = EventError.INVALID_USER_CREDENTIALS
             if not user.enabled and not sign_in.context.has_pages:
                 error = EventError.USER_DISABLED  # Keycloak's password grant looks there first.
             return InvalidUserCredentials(error, user.id, _lockout(outcome))
-        await attempt.passed_over(address)
+        await attempt.passed_over()
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
             # The gateway that counted the last failure may have died before it wrote this.
             await self._lockouts.lock(realm, user)

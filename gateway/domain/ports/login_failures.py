@@ -3,6 +3,8 @@
 Reserve, then check: an attempt is admitted if the account would still be open after every attempt
 in progress failed. So parallel attempts check a password no more often than sequential ones. An
 attempt that is never settled (its gateway died) frees its place after `ATTEMPT_LIFESPAN`.
+Where the rules limit the failures of an address, each address has a count and a lock-out of its
+own for each user: `address` is the one that the attempt came from, an IP address as text.
 The store counts by its own clock, which all gateways share.
 All methods raise StoreUnavailable("redis"): no sign-in succeeds without the count.
 """
@@ -20,9 +22,9 @@ class LoginFailureStore(Protocol):
     """The records of all users. Each call is one round trip."""
 
     async def reserve(
-        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
+        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce, address: str
     ) -> Admission:
-        """Reserve a place for the attempt, unless the user is locked out or no place is free."""
+        """Reserve a place, unless the user or the address is locked out or no place is free."""
 
     async def fail(
         self,
@@ -36,7 +38,8 @@ class LoginFailureStore(Protocol):
     ) -> FailureOutcome:
         """Settle the attempt as failed: count it, and lock where the rules say so.
 
-        A failure of a second factor counts with the others, and separately.
+        A failure of a second factor counts with the others, and separately. One of an address that
+        had reached its limit before counts for the address alone, while no other one has.
         """
 
     async def pass_over(
@@ -50,17 +53,20 @@ class LoginFailureStore(Protocol):
     ) -> None:
         """Free the attempt's place uncounted, in the time that counting takes."""
 
-    async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
-        """Settle the attempt and clear the user's failures; other attempts keep their places."""
+    async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
+        """Settle the attempt and clear the failures of the user and of the address.
 
-    async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
+        Other attempts keep their places, other addresses their failures.
+        """
+
+    async def release(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
         """Free the attempt's place uncounted: it did not test the user's password."""
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
         """Return the failures of a user."""
 
     async def clear(self, realm_id: str, user_id: str) -> bool:
-        """Clear a user's failures; return whether there were any."""
+        """Clear a user's failures from every address; return whether there were any."""
 
     async def clear_realm(self, realm_id: str) -> int:
         """Clear the failures of every user of a realm; return how many users had any."""

@@ -1,5 +1,10 @@
 """A realm and its settings: one frozen dataclass per concern, composed in `Realm`."""
 
+from gateway.domain.realm.address_lockouts import (
+    FAILURES_PER_ADDRESS,
+    brute_force_rules,
+    is_failure_limit,
+)
 from gateway.domain.realm.appearance import (
     ACCENT_COLOR,
     DARK_LOGO,

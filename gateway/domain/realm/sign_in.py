@@ -143,3 +143,6 @@ class BruteForce:
     """`failureFactor`: failures that trigger a lock-out."""
     max_secondary_failures: int = 0
     """`maxSecondaryAuthFailures`: failures of a second factor that lock; 0 counts none apart."""
+    failures_per_address: int = 0
+    """The realm attribute `realmgate.bruteForce.failuresPerAddress`: failures of one address that
+    lock this address out for the user; 0 counts no addresses."""

@@ -183,6 +183,7 @@ _REALM: Final = _fields(
         " clientOfflineSessionIdleTimeout clientOfflineSessionMaxLifespan clientSessionIdleTimeout"
         " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
+        " realmgate.bruteForce.failuresPerAddress"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(

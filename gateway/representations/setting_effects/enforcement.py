@@ -13,7 +13,15 @@ from typing import Any, Final
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
-from gateway.domain.realm import WEBHOOK_SECRET, WEBHOOK_URL, Realm, SecurityHeaders
+from gateway.domain.realm import (
+    FAILURES_PER_ADDRESS,
+    WEBHOOK_SECRET,
+    WEBHOOK_URL,
+    Realm,
+    SecurityHeaders,
+    brute_force_rules,
+    is_failure_limit,
+)
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import (
     CLIENT_ATTRIBUTE_ROWS,
@@ -104,6 +112,7 @@ def ineffective_of_realm(
         *_REALM_FIELDS(realm.unmodelled, fields, path),
         *_policies(realm.unmodelled, fields, path),
         *_unsigned_webhook(realm, before, path),
+        *_failures_per_address(realm, before, path),
     ]
 
 
@@ -119,6 +128,27 @@ def _unsigned_webhook(
         at = join(join(path, "attributes"), WEBHOOK_SECRET)
         reason = "nothing would sign the requests to the webhook"
         yield IneffectiveSetting(at, describe(None), "a secret", reason)
+
+
+def _failures_per_address(
+    realm: Realm, before: Realm | None, path: str
+) -> Iterator[IneffectiveSetting]:
+    """Yield a limit of the failures of one address that one address cannot reach alone."""
+    if before is not None and _limits(before) == _limits(realm):
+        return
+    text, factor = _limits(realm)
+    at = join(join(path, "attributes"), FAILURES_PER_ADDRESS)
+    if not is_failure_limit(text):
+        reason = "it is no number of failures"
+        yield IneffectiveSetting(at, describe(text), "an integer from 0 on, or nothing", reason)
+    elif 0 < factor <= brute_force_rules(realm).failures_per_address:
+        reason = "one address would lock the user out for every address before"
+        allowed = f"less than failureFactor, which is {factor}, or 0"
+        yield IneffectiveSetting(at, describe(text), allowed, reason)
+
+
+def _limits(realm: Realm) -> tuple[str, int]:
+    return realm.attributes.get(FAILURES_PER_ADDRESS, ""), realm.brute_force.failure_factor
 
 
 def _without_repeated_fields(realm: Realm) -> dict[str, str]:

@@ -344,6 +344,15 @@ ATTRIBUTES: Final = (
         "tests/http/test_event_listeners.py::test_the_secret_of_a_webhook_is_shown_nowhere_and_kept_by_its_mask",
     ),
     (
+        "realmgate.bruteForce.failuresPerAddress",
+        "failures of one address that lock it out for one user; 0 or nothing: none do",
+        "Keycloak: 4.1",
+        (
+            "tests/http/test_address_lockouts_over_time.py"
+            "::test_as_many_failures_as_the_limit_lock_one_address_out_and_no_other"
+        ),
+    ),
+    (
         "userProfileEnabled",
         '"false": the user profile has no rules for attributes',
         _REPRESENTATION,

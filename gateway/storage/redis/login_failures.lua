@@ -6,9 +6,11 @@
 local operation, realm, now = ARGV[1], ARGV[2], math.floor(microseconds() / 1000)
 local RECORD = 'rg:failures:' .. realm .. ':'
 local ATTEMPTS = 'rg:attempts:' .. realm .. ':'
+local ADDRESSES = 'rg:addresses:' .. realm .. ':'
 local FAILED = 'rg:failed:' .. realm
 local LOCKED = 'rg:locked:' .. realm
 local FIELDS = {'failures', 'lockouts', 'locked_until', 'last_failure', 'permanent', 'secondary'}
+local MOST_ADDRESSES = 50
 local GRACE, DAY = 60000, 86400000
 local YEAR = 365 * DAY
 
@@ -20,6 +22,7 @@ local RULES = {
   'permanent_lockout', 'linear', 'failure_factor', 'wait_increment_seconds',
   'max_failure_wait_seconds', 'minimum_quick_login_wait_seconds', 'quick_login_check_milliseconds',
   'max_delta_time_milliseconds', 'max_temporary_lockouts', 'max_secondary_failures',
+  'failures_per_address',
 }
 
 -- Parses the arguments from `first` on: names and numbers in turn. A missing rule fails the call
@@ -46,6 +49,7 @@ local function read(user)
   for position, field in ipairs(FIELDS) do
     record[field] = tonumber(stored[position] or 0)
   end
+  record.caller = redis.call('HGET', RECORD .. user, 'caller') or ''
   return record
 end
 
@@ -53,23 +57,98 @@ local function is_locked(record)
   return record.permanent == 1 or math.floor(now / 1000) < record.locked_until
 end
 
+local function grown_wait(failures, limit, rules)
+  if rules.linear then
+    return rules.wait_increment_seconds * (1 + failures - limit)
+  end
+  return rules.wait_increment_seconds * math.floor(failures / limit)
+end
+
 local function wait_of(record, rules)
   if rules.for_good or rules.failure_factor <= 0 then
     return 0
   end
-  if rules.linear then
-    return rules.wait_increment_seconds * (1 + record.failures - rules.failure_factor)
+  return grown_wait(record.failures, rules.failure_factor, rules)
+end
+
+-- A user who is locked for good is counted without a limit of time, and so are the addresses.
+local function is_too_old(last_failure, rules)
+  return not rules.for_good and now - last_failure > rules.max_delta_time_milliseconds
+end
+
+-- The failures of one user by address; none where the realm does not limit addresses.
+local function read_addresses(user, rules)
+  local addresses = {number = 0, by_caller = {}}
+  if rules.failures_per_address == 0 then
+    return addresses
   end
-  return rules.wait_increment_seconds * math.floor(record.failures / rules.failure_factor)
+  local stored = redis.call('HGETALL', ADDRESSES .. user)
+  for position = 1, #stored, 2 do
+    local failures, last, locked = string.match(stored[position + 1], '^(%d+) (%d+) (%d+)$')
+    local found = {
+      failures = tonumber(failures), last_failure = tonumber(last), locked_until = tonumber(locked),
+    }
+    if not is_too_old(found.last_failure, rules) or math.floor(now / 1000) < found.locked_until then
+      addresses.by_caller[stored[position]] = found
+      addresses.number = addresses.number + 1
+    end
+  end
+  return addresses
+end
+
+local function is_locked_address(addresses, caller)
+  local found = addresses.by_caller[caller]
+  return found ~= nil and math.floor(now / 1000) < found.locked_until
+end
+
+local function another_is_spent(addresses, caller, rules)
+  for name, found in pairs(addresses.by_caller) do
+    if name ~= caller and found.failures >= rules.failures_per_address then
+      return true
+    end
+  end
+  return false
+end
+
+-- Counts a failure of the address; returns whether it counts for the user too. A failure does not
+-- where the limit of its address was reached before and that of no other one is: so one address
+-- does not lock the user, and guesses from several addresses are never free.
+local function count_address(addresses, caller, rules)
+  local limit, found = rules.failures_per_address, addresses.by_caller[caller]
+  if limit == 0 or (not found and addresses.number >= MOST_ADDRESSES) then
+    return true
+  end
+  if not found then
+    found = {failures = 0, last_failure = 0, locked_until = 0}
+    addresses.by_caller[caller] = found
+    addresses.number = addresses.number + 1
+  end
+  local since = now - found.last_failure
+  if is_too_old(found.last_failure, rules) then
+    found.failures, found.locked_until = 0, 0
+  end
+  local was_spent = found.failures >= limit
+  found.last_failure, found.failures = now, found.failures + 1
+  local wait = math.min(
+    grown_wait(found.failures, limit, rules), rules.max_failure_wait_seconds)
+  -- A guess after which the address is not locked has to count, or the guesses have no limit.
+  local counts = not was_spent or wait <= 0 or another_is_spent(addresses, caller, rules)
+  if since < rules.quick_login_check_milliseconds then
+    wait = math.max(wait, rules.minimum_quick_login_wait_seconds)
+  end
+  if wait > 0 then
+    found.locked_until = math.floor(now / 1000) + wait
+  end
+  return counts
 end
 
 -- Keycloak's eight steps for a failure now; returns whether a temporary lock-out began.
 -- Stricter than Keycloak: failures close together lock for at least the quick wait, whatever the
--- longest wait is.
-local function count(record, rules, secondary)
+-- longest wait is. Where addresses are limited, two of one address lock the address instead.
+local function count(record, rules, secondary, caller)
   -- Without an earlier failure this is the time since 1970: not quick, and nothing to reset.
   local since = now - record.last_failure
-  if not rules.for_good and since > rules.max_delta_time_milliseconds then
+  if is_too_old(record.last_failure, rules) then
     record.failures, record.lockouts, record.locked_until, record.secondary = 0, 0, 0, 0
   end
   record.last_failure = now
@@ -77,7 +156,10 @@ local function count(record, rules, secondary)
   if secondary then
     record.secondary = record.secondary + 1
   end
-  local close, locked = since < rules.quick_login_check_milliseconds, false
+  local same_address = caller ~= '' and caller == record.caller
+  local close = since < rules.quick_login_check_milliseconds and not same_address
+  local locked = false
+  record.caller = caller
   local wait = wait_of(record, rules)
   local quick = close and wait <= 0
   if not rules.for_good then
@@ -105,6 +187,17 @@ local function count(record, rules, secondary)
   return locked
 end
 
+-- Counts a failure of the address and of the user; returns whether it counts for the user, and
+-- whether a temporary lock-out of the user began. A wrong second factor follows a right password,
+-- so that no stranger can cause it: it always counts.
+local function count_both(record, addresses, caller, rules, secondary)
+  local counts = count_address(addresses, caller, rules)
+  if not counts and not secondary then
+    return false, false
+  end
+  return true, count(record, rules, secondary, addresses.by_caller[caller] and caller or '')
+end
+
 local function lifetime(record, rules)
   if rules.for_good or record.permanent == 1 then
     return YEAR
@@ -122,14 +215,13 @@ local function list(index, score, user, milliseconds)
 end
 
 local function write(user, record, address, milliseconds)
-  local values = {'address', address}
+  local values = {'address', address, 'caller', record.caller}
   for _, field in ipairs(FIELDS) do
     table.insert(values, field)
     table.insert(values, whole(record[field]))
   end
   redis.call('HSET', RECORD .. user, unpack(values))
   redis.call('PEXPIRE', RECORD .. user, whole(milliseconds))
-  list(FAILED, whole(now + milliseconds), user, milliseconds)
   if record.permanent == 1 then
     list(LOCKED, whole(now + milliseconds), user, milliseconds)
   elseif record.locked_until > 0 then
@@ -139,73 +231,130 @@ local function write(user, record, address, milliseconds)
   end
 end
 
+-- Returns how long they are to be kept, 0 where there are none.
+local function write_addresses(user, addresses, rules)
+  local values, milliseconds = {}, 0
+  for caller, found in pairs(addresses.by_caller) do
+    local numbers = {whole(found.failures), whole(found.last_failure), whole(found.locked_until)}
+    table.insert(values, caller)
+    table.insert(values, table.concat(numbers, ' '))
+    milliseconds = math.max(milliseconds, lifetime(found, rules))
+  end
+  if #values > 0 then
+    redis.call('DEL', ADDRESSES .. user)
+    redis.call('HSET', ADDRESSES .. user, unpack(values))
+    redis.call('PEXPIRE', ADDRESSES .. user, whole(milliseconds))
+  end
+  return milliseconds
+end
+
+-- Counts a failure of the user and writes it; returns whether a temporary lock-out began. One that
+-- counts for the address alone takes the same work, on a record under an empty user id.
+local function fail(user, record, attempt)
+  local rules = attempt.rules
+  local counts, locked = count_both(
+    record, attempt.addresses, attempt.caller, rules, attempt.second_factor)
+  local milliseconds = lifetime(record, rules)
+  write(counts and user or '', record, attempt.address, milliseconds)
+  if not counts then
+    redis.call('ZREM', LOCKED, '')
+    redis.call('DEL', RECORD)
+  end
+  milliseconds = math.max(milliseconds, write_addresses(user, attempt.addresses, rules))
+  list(FAILED, whole(now + milliseconds), user, milliseconds)
+  return locked
+end
+
+-- Returns whether there was something.
 local function remove(user)
   redis.call('ZREM', FAILED, user)
   redis.call('ZREM', LOCKED, user)
-  return redis.call('DEL', RECORD .. user)
+  return math.min(1, redis.call('DEL', RECORD .. user, ADDRESSES .. user))
 end
 
 local function show(user)
   return redis.call('HMGET', RECORD .. user, 'address', unpack(FIELDS))
 end
 
+-- An attempt in progress is an entry `<attempt> <caller>`; a caller has no spaces.
+local function entry_of(attempt, caller)
+  return attempt .. ' ' .. caller
+end
+
+local function caller_of(entry)
+  return string.match(entry, ' ([^ ]*)$') or ''
+end
+
 local operations = {}
 
 function operations.reserve()
-  local user, attempt, lifespan = ARGV[3], ARGV[4], ARGV[5]
+  local user, attempt, caller, lifespan = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
   -- Writes nothing, but a full server refuses it, while it would accept commands after a first one
   -- that only removes: no sign-in succeeds whose session could not be stored.
   redis.call('SET', 'rg:nothing', '', 'XX')
-  local record, rules, attempts = read(user), parse_rules(6), ATTEMPTS .. user
+  local record, rules, attempts = read(user), parse_rules(7), ATTEMPTS .. user
+  local addresses = read_addresses(user, rules)
   if record.permanent == 1 then
     return 'locked for good'
-  elseif is_locked(record) then
+  elseif is_locked(record) or is_locked_address(addresses, caller) then
     return 'locked'
   end
   redis.call('ZREMRANGEBYSCORE', attempts, '-inf', whole(now))
-  for _ = 1, redis.call('ZCARD', attempts) do
+  for _, entry in ipairs(redis.call('ZRANGE', attempts, 0, -1)) do
     -- The outcome of attempts in progress is unknown: count them as failures.
-    count(record, rules, true)
-    if is_locked(record) then
+    count_both(record, addresses, caller_of(entry), rules, true)
+    if is_locked(record) or is_locked_address(addresses, caller) then
       return 'busy'
     end
   end
-  redis.call('ZADD', attempts, whole(now + lifespan), attempt)
+  redis.call('ZADD', attempts, whole(now + lifespan), entry_of(attempt, caller))
   redis.call('PEXPIRE', attempts, lifespan)
   return 'admitted'
 end
 
 function operations.fail()
-  local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
-  local second_factor = ARGV[6] == '1'
-  local record, rules = read(user), parse_rules(7)
+  local user, id, caller, address = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+  local record, rules = read(user), parse_rules(8)
+  local addresses = read_addresses(user, rules)
   local was_permanent = record.permanent == 1
-  redis.call('ZREM', ATTEMPTS .. user, attempt)
-  local locked = count(record, rules, second_factor)
+  redis.call('ZREM', ATTEMPTS .. user, entry_of(id, caller))
+  local locked = fail(user, record, {
+    caller = caller, address = address, second_factor = ARGV[7] == '1', rules = rules,
+    addresses = addresses,
+  })
   local permanent = record.permanent == 1 and not was_permanent
-  write(user, record, address, lifetime(record, rules))
-  return {locked and 1 or 0, permanent and 1 or 0, show(user)}
+  local address_locked = is_locked_address(addresses, caller)
+  return {locked and 1 or 0, permanent and 1 or 0, address_locked and 1 or 0, show(user)}
 end
 
 -- Settles the attempt with the same work as a failure, on a record under an empty user id.
 function operations.pass_over()
-  local user, attempt, address = ARGV[3], ARGV[4], ARGV[5]
-  local record, rules = read(user), parse_rules(6)
-  redis.call('ZREM', ATTEMPTS .. user, attempt)
-  count(record, rules, false)
-  write('', record, address, lifetime(record, rules))
+  local user, id, caller, address = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+  local record, rules = read(user), parse_rules(7)
+  redis.call('ZREM', ATTEMPTS .. user, entry_of(id, caller))
+  fail('', record, {
+    caller = caller, address = address, second_factor = false, rules = rules,
+    addresses = read_addresses(user, rules),
+  })
   local shown = show('')
   remove('')
-  return {0, 0, shown}
+  return {0, 0, 0, shown}
 end
 
+-- The failures of other addresses stay: a stranger's do not begin again with each sign-in.
 function operations.succeed()
-  redis.call('ZREM', ATTEMPTS .. ARGV[3], ARGV[4])
-  return remove(ARGV[3])
+  local user, caller = ARGV[3], ARGV[5]
+  redis.call('ZREM', ATTEMPTS .. user, entry_of(ARGV[4], caller))
+  redis.call('HDEL', ADDRESSES .. user, caller)
+  if redis.call('EXISTS', ADDRESSES .. user) == 0 then
+    return remove(user)
+  end
+  redis.call('ZREM', LOCKED, user)
+  return redis.call('DEL', RECORD .. user)
 end
 
 function operations.release()
-  return redis.call('ZREM', ATTEMPTS .. ARGV[3], ARGV[4])
+  return redis.call('ZREM', ATTEMPTS .. ARGV[3], entry_of(ARGV[4], ARGV[5]))
 end
 
 function operations.record()

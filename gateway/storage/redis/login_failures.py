@@ -1,7 +1,10 @@
 """Failed sign-ins in Redis: one script a call, so that all gateways count together.
 
 `rg:failures:<realm>:<user>` is the record, `rg:attempts:<realm>:<user>` are attempts in progress by
-the instant when their places expire. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
+the instant when their places expire. Where the realm limits the failures of an address,
+`rg:addresses:<realm>:<user>` has those of each one: their number, the last one in milliseconds, and
+the second until which it is locked out. Of a user at most 50 addresses are counted; failures of
+further ones count for the user alone. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
 the end of their records and lock-outs. Later failures remove expired entries, and every key
 expires: a record when the realm would not count it any more, and a year after the last failure
 where the realm counts without a limit (permanent lock-out), since the lock itself is in SQL.
@@ -16,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
 
+from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.login_failures import Admission, FailureOutcome, LoginFailures
 from gateway.domain.ports.login_failures import ATTEMPT_LIFESPAN
 from gateway.domain.realm import BruteForce, BruteForceStrategy
@@ -36,12 +40,11 @@ class RedisLoginFailures:
         self._run = load(client, "login_failures")
 
     async def reserve(
-        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce
+        self, realm_id: str, user_id: str, attempt: str, *, rules: BruteForce, address: str
     ) -> Admission:
+        place = (realm_id, user_id, attempt, caller_of(address))
         lifespan = ATTEMPT_LIFESPAN // _MILLISECOND
-        return Admission(
-            await self._run("reserve", realm_id, user_id, attempt, lifespan, *_rules(rules))
-        )
+        return Admission(await self._run("reserve", *place, lifespan, *_rules(rules)))
 
     async def fail(
         self,
@@ -53,10 +56,16 @@ class RedisLoginFailures:
         address: str,
         second_factor: bool = False,
     ) -> FailureOutcome:
-        locked_now, permanent, values = await self._run(
-            "fail", realm_id, user_id, attempt, address, int(second_factor), *_rules(rules)
+        place = (realm_id, user_id, attempt, caller_of(address))
+        locked_now, permanent, address_locked, values = await self._run(
+            "fail", *place, address, int(second_factor), *_rules(rules)
         )
-        return FailureOutcome(_record(values), bool(locked_now), bool(permanent))
+        return FailureOutcome(
+            _record(values),
+            locked_now=bool(locked_now),
+            permanent=bool(permanent),
+            address_locked=bool(address_locked),
+        )
 
     async def pass_over(
         self,
@@ -67,16 +76,15 @@ class RedisLoginFailures:
         rules: BruteForce,
         address: str,
     ) -> None:
-        _, _, values = await self._run(
-            "pass_over", realm_id, user_id, attempt, address, *_rules(rules)
-        )
+        place = (realm_id, user_id, attempt, caller_of(address))
+        *_, values = await self._run("pass_over", *place, address, *_rules(rules))
         _record(values)
 
-    async def succeed(self, realm_id: str, user_id: str, attempt: str) -> None:
-        await self._run("succeed", realm_id, user_id, attempt)
+    async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
+        await self._run("succeed", realm_id, user_id, attempt, caller_of(address))
 
-    async def release(self, realm_id: str, user_id: str, attempt: str) -> None:
-        await self._run("release", realm_id, user_id, attempt)
+    async def release(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
+        await self._run("release", realm_id, user_id, attempt, caller_of(address))
 
     async def record(self, realm_id: str, user_id: str) -> LoginFailures:
         return _record(await self._run("record", realm_id, user_id))
@@ -114,6 +122,7 @@ def _rules(rules: BruteForce) -> tuple[str | int, ...]:
         "quick_login_check_milliseconds": rules.quick_login_check // _MILLISECOND,
         "max_delta_time_milliseconds": rules.max_delta_time // _MILLISECOND,
         "max_secondary_failures": rules.max_secondary_failures,
+        "failures_per_address": rules.failures_per_address,
     }
     return tuple(chain.from_iterable(numbers.items()))
 
