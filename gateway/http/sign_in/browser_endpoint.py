@@ -1,8 +1,8 @@
 """An endpoint whose responses a person sees: its errors are pages.
 
 A GET is read from the query. A POST to the authorization endpoint is read from its body; a name of
-its query that is in the body too comes twice. A form of a page has the sign-in that it belongs to in
-its query, and what the user typed in its body.
+its query that is in the body too comes twice. A form of a page has the sign-in that it belongs to
+in its query, and what the user typed in its body.
 Such a form is refused where the headers of the browser name a page of another site.
 Keycloak: 12.10, 12.12; attacks: D14
 """
