@@ -190,6 +190,13 @@ def test_no_redirect_is_followed_and_no_huge_answer_is_read(
     assert b" /inside " not in listener.asked.pop()
 
 
+def test_a_server_that_does_not_answer_holds_no_request(fetching: Fetching) -> None:
+    """attacks: C21. The client of the tests waits for ten seconds, the gateway for three."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/silent"
+        assert _key_set(fetching, url) == "Unable to load public key"
+
+
 def _refused_notices(gateway: Gateway) -> int:
     return gateway.log_text().count("logout notice not received")
 

@@ -357,6 +357,9 @@ def _forgeries(forging: Forging, token: str, signer: Any) -> dict[str, str]:
         "no signature": f"{head}.{body}.",
         "changed": f"{head}.{_part({**claims, 'name': 'x'})}.{signature}",
         "of the other realm": _by(forging.foreign, {**header, "alg": "ES256"}, claims),
+        "of the other realm, with its kid": _by(
+            forging.foreign, {**header, "alg": "ES256", "kid": forging.foreign.record.kid}, claims
+        ),
     }
     for name in ("RS256", "PS256", "ES384", "EdDSA", "HS512"):
         text = f"{_part({**header, 'alg': name})}.{body}"
