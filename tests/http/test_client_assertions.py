@@ -89,6 +89,7 @@ def _clients(url: str) -> list[dict[str, Any]]:
         _client("by-url", **_at(f"{url}/by-url")),
         _client("rotates", **_at(f"{url}/rotates")),
         _client("no-keys", **_at(f"{url}/none")),
+        _client("huge-keys", **_at(f"{url}/huge")),
         _client("inside", **_at("http://[::1]:9/jwks")),
         _client("by-public-key", **{"jwt.credential.public.key": _der(rsa_key())}),
         _client("by-certificate", **{"jwt.credential.certificate": _certificate(rsa_key())}),
@@ -449,6 +450,17 @@ def test_unknown_keys_do_not_make_the_gateway_ask_each_time(
         sent = signed(claims(recorded, "rotates"), rsa_key("new"), headers={"kid": f"n{number}"})
         assert refusal(send(recorded, sent))[2] == "Unable to load public key"
     assert documents.asked.count("/rotates") == 1
+
+
+def test_a_key_set_larger_than_64_kb_is_not_read(
+    recorded: Recorded, documents: ClientDocuments
+) -> None:
+    """attacks: C21. It has the right key, and white space."""
+    keys = key_set(jwk(rsa_key(), kid="1")).encode()
+    documents.documents["/huge"] = keys + b" " * 65_536
+    answer = send(recorded, signed(claims(recorded, "huge-keys"), headers={"kid": "1"}))
+    assert refusal(answer) == (400, "invalid_client", "Unable to load public key")
+    assert documents.asked.count("/huge") == 1
 
 
 @pytest.mark.parametrize("client_id", ["no-keys", "inside"])

@@ -19,7 +19,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gateway.crypto.keys.ring import ParsedKey
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.crypto.keys.secret import ParsedSecretKey
+from gateway.domain.keys import INTERNAL_TYPES
+from gateway.domain.keys.key import SecretAlgorithm, SignatureAlgorithm
 from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.client_documents import ClientDocuments, serving_documents
@@ -304,6 +306,22 @@ def test_a_token_of_another_kind_is_refused(forging: Forging, action: str, place
     tokens = {**_tokens(forging), "action": _action(forging) if place == "link" else action}
     others = [kind for kind in tokens if kind not in kinds]
     assert {kind for kind in (*others, *sorted(kinds)) if accepts(forging, tokens[kind])} == kinds
+
+
+def test_no_other_internal_token_refreshes(forging: Forging) -> None:
+    """attacks: C15. Each has the claims and the signature of a refresh token, but its own `typ`."""
+    realm = forging.pages.realm
+    keys = realm_keys(realm.administration.gateway.state_dir, realm.get("")["id"]).records
+    (record,) = [key for key in keys if key.algorithm is SecretAlgorithm.HS512]
+    claims = jwt.decode(_tokens(forging)["refresh"], options={"verify_signature": False})
+
+    def of_kind(kind: str) -> str:
+        return ParsedSecretKey(record).sign(json.dumps({**claims, "typ": kind}).encode())
+
+    others = sorted(INTERNAL_TYPES - {"Refresh", "Offline"})
+    assert others
+    assert [kind for kind in others if _refreshes(forging, of_kind(kind))] == []
+    assert _refreshes(forging, of_kind("Refresh"))
 
 
 def _headers(forging: Forging, header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

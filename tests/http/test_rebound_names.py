@@ -1,4 +1,4 @@
-"""URLs of clients as a gateway with its default settings fetches them: over https, once resolved.
+"""URLs of clients are fetched over https unless the operator says otherwise, and resolved once.
 
 A name server of the attacker's choice answers each question with another address (DNS rebinding).
 CWE-918; attacks: C20, C21
@@ -47,7 +47,11 @@ def _replace_name_server() -> None:
 
 @contextmanager
 def _fetching(
-    folder: Path, urls: Mapping[str, str], prepare: Callable[[], None] | None, **settings: object
+    folder: Path,
+    urls: Mapping[str, str],
+    prepare: Callable[[], None] | None = None,
+    *,
+    in_clear: bool,
 ) -> Iterator[httpx2.Client]:
     """Run a gateway with clients whose keys are at URLs."""
     clients = [
@@ -68,8 +72,8 @@ def _fetching(
             folder,
             import_realm=folder / "realms.json",
             fetch_networks=networks,
+            environment={"REALMGATE_FETCH_HTTP": "true"} if in_clear else None,
             prepare=prepare,
-            **settings,
         ) as gateway,
         gateway.client() as http,
     ):
@@ -100,7 +104,7 @@ def test_a_name_that_changes_its_address_does_not_lead_inside(tmp_path: Path) ->
         urls = {host: f"http://{host}:{port}/{host}" for host in _ADDRESSES}
         with (
             serving_documents(_OUTSIDE, port) as outside,
-            _fetching(tmp_path, urls, _replace_name_server, fetch_http="true") as http,
+            _fetching(tmp_path, urls, _replace_name_server, in_clear=True) as http,
         ):
             for client_id in urls:
                 assert _authenticate(http, client_id) == _NO_KEY
@@ -112,7 +116,7 @@ def test_nothing_is_fetched_in_clear_unless_the_operator_allows_it(tmp_path: Pat
     """attacks: C20, C21."""
     with (
         serving_documents(_OUTSIDE) as outside,
-        _fetching(tmp_path, {"app": f"{outside.url}/jwks"}, None) as http,
+        _fetching(tmp_path, {"app": f"{outside.url}/jwks"}, in_clear=False) as http,
     ):
         assert _authenticate(http, "app") == _NO_KEY
     assert outside.asked == []

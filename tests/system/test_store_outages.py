@@ -14,10 +14,11 @@ from tests.support.wire import SECRET, audience, basic, client, protocol
 
 SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
 PROXY = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+CLIENTS = [client("svc", protocolMappers=[audience("svc")])]
 REALM = {
     "realm": "r",
     "enabled": True,
-    "clients": [client("svc", protocolMappers=[audience("svc")])],
+    "clients": CLIENTS,
     "users": [
         {
             "username": "service-account-svc",
@@ -125,14 +126,15 @@ def test_a_revocation_that_a_store_cannot_take_is_503_and_can_be_repeated(
 ) -> None:
     """RFC 7009 §2.2.1; attacks: C11. Access tokens are revoked in SQL, sessions end in Redis."""
     lasting = client("lasting", attributes={"client_credentials.use_refresh_token": "true"})
-    realm = {**REALM, "clients": [*REALM["clients"], lasting]}
+    realm = {**REALM, "clients": [*CLIENTS, lasting]}
     (tmp_path / "realms.json").write_text(json.dumps(realm))
-    stores = {
-        "database_url": own_postgres.url(own_postgres.create_database()).reveal(),
-        "redis_url": own_redis.url.reveal(),
-    }
     with (
-        start_gateway(tmp_path, import_realm=tmp_path / "realms.json", **stores) as gateway,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            database_url=own_postgres.url(own_postgres.create_database()).reveal(),
+            redis_url=own_redis.url.reveal(),
+        ) as gateway,
         gateway.client(**PROXY) as http,
     ):
         access = _token(http).json()["access_token"]
