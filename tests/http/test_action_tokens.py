@@ -148,6 +148,7 @@ def test_a_link_that_no_gateway_of_the_realm_made_is_refused(mailed: MailedRealm
 
 
 def test_a_token_of_a_link_opens_nothing_else(mailed: MailedRealm) -> None:
+    """attacks: C15."""
     user = mailed.add("typed")
     _ask(mailed, user)
     key = key_of(mailed.link("typed@example.org"))

@@ -71,6 +71,7 @@ def test_a_slip_that_would_leave_tokens_unbound_is_told(realm: AdministeredRealm
 
 
 def test_addresses_are_refused_in_keycloaks_words(realm: AdministeredRealm) -> None:
+    """attacks: C2."""
     fields = {
         "redirectUris": ["http://a/b#c", "javascript:x"],
         "rootUrl": "data:s",

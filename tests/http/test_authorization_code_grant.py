@@ -147,6 +147,7 @@ _REDIRECT: Final = ("Incorrect redirect_uri", "invalid_redirect_uri")
 def test_a_request_that_the_code_was_not_issued_for_spends_it(
     coded: Recorded, asked: Mapping[str, Any], form: Mapping[str, str], text: str, error: str
 ) -> None:
+    """attacks: C7."""
     done = _sign_in(coded, asked=asked)
     assert _refused(_redeem(coded, done.code, **form)) == (400, "invalid_grant", text)
     event = coded.one()

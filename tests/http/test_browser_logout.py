@@ -171,6 +171,7 @@ def test_without_a_hint_the_user_confirms_first(leaving: Recorded) -> None:
 
 
 def test_a_logout_without_parameters_ends_on_a_page(leaving: Recorded) -> None:
+    """attacks: C23."""
     done = _sign_in(leaving)
     path, code = _confirmation(_ask(leaving, done, state="only"))
     form = {"session_code": code, "confirmLogout": "on"}
@@ -231,6 +232,7 @@ def test_nobody_is_asked_where_nobody_is_signed_in(leaving: Recorded) -> None:
 def test_no_browser_is_sent_where_the_client_has_not_registered(
     leaving: Recorded, client_id: str, uri: str
 ) -> None:
+    """attacks: C2, C3, C23."""
     done = _sign_in(leaving)
     leaving.events()
     answer = _ask(leaving, done, client_id=client_id, post_logout_redirect_uri=uri)
@@ -252,6 +254,7 @@ def test_a_redirect_needs_a_client(leaving: Recorded) -> None:
 
 
 def test_a_hint_that_is_no_id_token_of_the_client_is_refused(leaving: Recorded) -> None:
+    """attacks: C23."""
     done = _sign_in(leaving)
     hint = done.parameters["id_token"]
     form = {"grant_type": "authorization_code", "code": done.code, "redirect_uri": REDIRECT_URI}

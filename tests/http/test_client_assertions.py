@@ -11,6 +11,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final
@@ -88,6 +89,7 @@ def _clients(url: str) -> list[dict[str, Any]]:
         _client("by-url", **_at(f"{url}/by-url")),
         _client("rotates", **_at(f"{url}/rotates")),
         _client("no-keys", **_at(f"{url}/none")),
+        _client("huge-keys", **_at(f"{url}/huge")),
         _client("inside", **_at("http://[::1]:9/jwks")),
         _client("by-public-key", **{"jwt.credential.public.key": _der(rsa_key())}),
         _client("by-certificate", **{"jwt.credential.certificate": _certificate(rsa_key())}),
@@ -245,6 +247,7 @@ def test_an_assertion_is_accepted_wherever_clients_authenticate(
 
 @pytest.mark.parametrize("path", ["", "/token", "/token/introspect", "/ext/par/request"])
 def test_the_audience_is_the_realm_or_an_endpoint_of_it(recorded: Recorded, path: str) -> None:
+    """attacks: C12."""
     base = issuer(recorded)
     audience = f"{base}/protocol/openid-connect{path}" if path else base
     assert send(recorded, signed(claims(recorded, aud=audience))).status_code == 200
@@ -288,6 +291,7 @@ def _part(raw: str | bytes) -> str:
 
 
 def test_one_of_several_audiences_is_not_enough(recorded: Recorded) -> None:
+    """attacks: C12."""
     sent = signed(claims(recorded, aud=[issuer(recorded), "https://other.example"]))
     assert refusal(send(recorded, sent))[2] == "Multiple audiences not allowed"
 
@@ -312,6 +316,7 @@ def test_one_of_several_audiences_is_not_enough(recorded: Recorded) -> None:
 def test_times_of_an_assertion(
     recorded: Recorded, changed: Mapping[str, int | None], text: str | None
 ) -> None:
+    """attacks: C12."""
     now = int(time.time())
     times = {name: None if value is None else now + value for name, value in changed.items()}
     response = send(recorded, signed(claims(recorded, **times)))
@@ -325,6 +330,7 @@ def test_the_client_may_have_a_longer_lifespan(recorded: Recorded) -> None:
 
 
 def test_an_assertion_is_accepted_once(recorded: Recorded) -> None:
+    """attacks: C12."""
     first = claims(recorded)
     assert send(recorded, signed(first)).status_code == 200
     for again in (
@@ -336,6 +342,17 @@ def test_an_assertion_is_accepted_once(recorded: Recorded) -> None:
         assert refusal(send(recorded, again)) == expected
     other = signed(claims(recorded, "long-lived", jti=first["jti"]))
     assert send(recorded, other).status_code == 200
+
+
+def test_of_a_hundred_uses_at_once_one_is_accepted(recorded: Recorded) -> None:
+    """attacks: C12, S7."""
+    sent = signed(claims(recorded))
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: send(recorded, sent), range(100)))
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert len(refused) == 99
+    expected = (400, "invalid_client", "Token reuse detected")
+    assert {refusal(answer) for answer in refused} == {expected}
 
 
 def test_a_rejected_assertion_does_not_use_up_its_jti(recorded: Recorded) -> None:
@@ -368,6 +385,7 @@ def test_another_algorithm_is_refused(recorded: Recorded, algorithm: str) -> Non
 
 
 def test_the_algorithm_is_the_registered_one(recorded: Recorded) -> None:
+    """attacks: C13."""
     expected = (400, "invalid_client", "Invalid signature algorithm")
     assert refusal(send(recorded, signed(claims(recorded, "pinned")))) == expected
     hs256 = signed(claims(recorded, "by-hs512"), SECRET, "HS256")
@@ -432,6 +450,17 @@ def test_unknown_keys_do_not_make_the_gateway_ask_each_time(
         sent = signed(claims(recorded, "rotates"), rsa_key("new"), headers={"kid": f"n{number}"})
         assert refusal(send(recorded, sent))[2] == "Unable to load public key"
     assert documents.asked.count("/rotates") == 1
+
+
+def test_a_key_set_larger_than_64_kb_is_not_read(
+    recorded: Recorded, documents: ClientDocuments
+) -> None:
+    """attacks: C21. It has the right key, and white space."""
+    keys = key_set(jwk(rsa_key(), kid="1")).encode()
+    documents.documents["/huge"] = keys + b" " * 65_536
+    answer = send(recorded, signed(claims(recorded, "huge-keys"), headers={"kid": "1"}))
+    assert refusal(answer) == (400, "invalid_client", "Unable to load public key")
+    assert documents.asked.count("/huge") == 1
 
 
 @pytest.mark.parametrize("client_id", ["no-keys", "inside"])

@@ -156,6 +156,7 @@ _BY: Final = {"jwks_uri": _key_set, "request_uri": _request_object, "sector": _s
 def test_no_address_leads_inside_and_no_answer_tells_why(
     fetching: Fetching, fetch: Callable[[Fetching, str], str | None]
 ) -> None:
+    """attacks: C20, C21."""
     listener = fetching.listener
     said = {
         fetch(fetching, f"{pattern.format(port=listener.port)}/{fetch.__name__}/{number}")
@@ -175,6 +176,7 @@ def test_no_address_leads_inside_and_no_answer_tells_why(
 def test_no_redirect_is_followed_and_no_huge_answer_is_read(
     fetching: Fetching, fetch: Callable[[Fetching, str], str | None], kind: str
 ) -> None:
+    """attacks: C20, C21."""
     listener = fetching.listener
     inside = f"http://127.0.0.1:{listener.port}/inside"
     answers = {
@@ -188,6 +190,13 @@ def test_no_redirect_is_followed_and_no_huge_answer_is_read(
     assert b" /inside " not in listener.asked.pop()
 
 
+def test_a_server_that_does_not_answer_holds_no_request(fetching: Fetching) -> None:
+    """attacks: C21. The client of the tests waits for ten seconds, the gateway for three."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/silent"
+        assert _key_set(fetching, url) == "Unable to load public key"
+
+
 def _refused_notices(gateway: Gateway) -> int:
     return gateway.log_text().count("logout notice not received")
 
@@ -197,6 +206,7 @@ def _has_refused_more(gateway: Gateway, before: int) -> bool:
 
 
 def test_no_notice_of_a_logout_is_sent_inside(fetching: Fetching) -> None:
+    """attacks: C21."""
     fetching.listener.answer = b"HTTP/1.1 204 No Content\r\n\r\n"
     gateway = fetching.pages.realm.administration.gateway
     for host, is_told in (("[::1]", False), ("0.0.0.0", False), ("127.0.0.1", True)):

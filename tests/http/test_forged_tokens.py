@@ -4,6 +4,7 @@ RFC 8725 §3.1, §3.10 to §3.12; attacks: C13, C14, C15, C23
 """
 
 import base64
+import itertools
 import json
 import time
 import uuid
@@ -18,14 +19,16 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from gateway.crypto.keys.ring import ParsedKey
-from gateway.domain.keys.key import SignatureAlgorithm
-from tests.support.administered_realm import administered_realm, person
+from gateway.crypto.keys.secret import ParsedSecretKey
+from gateway.domain.keys import INTERNAL_TYPES
+from gateway.domain.keys.key import SecretAlgorithm, SignatureAlgorithm
+from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.client_documents import ClientDocuments, serving_documents
+from tests.support.mailed_links import MailedRealm, key_of, mailed_realm
 from tests.support.realm_keys import realm_keys
-from tests.support.recorded_realm import RECORDED
 from tests.support.registration import Registration
-from tests.support.sign_in_browser import PUBLIC_URL, SignInBrowser, SignInRealm, web_client
+from tests.support.sign_in_browser import CALLBACK, PUBLIC_URL, SignInBrowser, web_client
 
 _NAME: Final = "forging"
 _ISSUER: Final = f"{PUBLIC_URL}/realms/{_NAME}"
@@ -47,11 +50,13 @@ def _jwk(name: str) -> dict[str, Any]:
 class Forging:
     """The realm, and an own key of it."""
 
-    pages: SignInRealm
+    pages: MailedRealm
     own: ParsedKey
     foreign: ParsedKey
     """The key of another realm of the same gateway."""
     listener: ClientDocuments
+    client: str
+    """The internal id of the client `app`."""
 
     @property
     def browser(self) -> SignInBrowser:
@@ -66,8 +71,6 @@ def forging(administration: Administration) -> Iterator[Forging]:
         "jwks.string": json.dumps({"keys": [_jwk("client") | {"kid": "own"}]}),
     }
     settings: dict[str, Any] = {
-        **RECORDED,
-        "bruteForceProtected": False,
         "clients": [
             web_client("app"),
             web_client(
@@ -79,11 +82,15 @@ def forging(administration: Administration) -> Iterator[Forging]:
         ],
         "users": [
             person("anna"),
-            person("bert", clientRoles={"realm-management": ["realm-admin"]}),
+            person(
+                "bert",
+                email="bert@example.org",
+                clientRoles={"realm-management": ["realm-admin"]},
+            ),
         ],
     }
     with (
-        administered_realm(administration, _NAME, {}, **settings) as realm,
+        mailed_realm(administration, _NAME, {}, **settings) as pages,
         serving_documents() as listener,
     ):
         state = administration.gateway.state_dir
@@ -93,9 +100,24 @@ def forging(administration: Administration) -> Iterator[Forging]:
                 for record in realm_keys(state, found["id"]).records
                 if record.algorithm is SignatureAlgorithm.ES256
             )
-            for found in (realm.get(""), administration.ask("GET", "acme").json())
+            for found in (pages.realm.get(""), administration.ask("GET", "acme").json())
         )
-        yield Forging(SignInRealm(realm), own, foreign, listener)
+        (client,) = pages.realm.get("clients?clientId=app")
+        yield Forging(pages, own, foreign, listener, client["id"])
+
+
+@pytest.fixture(scope="module")
+def action(forging: Forging) -> str:
+    """Return the token of a link that is used once at most."""
+    return _action(forging)
+
+
+def _action(forging: Forging) -> str:
+    """Return the token of a new link that verifies bert's address."""
+    before = len(forging.pages.server.messages)
+    user = forging.pages.user_id("bert")
+    forging.pages.realm.change("PUT", f"users/{user}/send-verify-email")
+    return key_of(forging.pages.link("bert@example.org", before + 1))
 
 
 def _tokens(forging: Forging) -> dict[str, str]:
@@ -123,6 +145,7 @@ def _tokens(forging: Forging) -> dict[str, str]:
             {**logout, "typ": "Logout", "jti": uuid.uuid4().hex, "iat": now, "exp": now + 60},
         ),
         "initial access": registration.initial(),
+        "registration access": registration.own(forging.client),
         "assertion": _assertion(),
         "request object": _request_object(state="of-the-object"),
         "request object about the client": _request_object(
@@ -168,6 +191,28 @@ def _registers(forging: Forging, token: str) -> bool:
     answer = Registration(forging.pages.realm).ask("POST", "default", {}, token=token)
     assert answer.status_code in {201, 400, 401, 403}, answer.text
     return answer.status_code == 201
+
+
+def _reads_registration(forging: Forging, token: str) -> bool:
+    answer = Registration(forging.pages.realm).ask("GET", "default/app", token=token)
+    assert answer.status_code in {200, 400, 401, 403}, answer.text
+    return answer.status_code == 200
+
+
+def _opens_link(forging: Forging, token: str) -> bool:
+    browser = forging.browser
+    page = browser.post(f"/realms/{browser.realm}/login-actions/action-token", {"key": token})
+    assert page.status in {200, 302, 400, 413}, page.text
+    return page.status in {200, 302}
+
+
+def _is_revoked(forging: Forging, token: str) -> bool:
+    """Tell whether the endpoint finds a token of the client: 200 is the answer of any other too."""
+    form = {"client_id": "app", "client_secret": "a-clients-secret", "token": token}
+    browser = forging.browser
+    answer = browser.http.post(browser.protocol("revoke"), data=form)
+    assert answer.status_code in {200, 400, 413}, answer.text
+    return answer.status_code == 200 and not answer.content
 
 
 def _is_active(forging: Forging, token: str) -> bool:
@@ -234,6 +279,9 @@ _PLACES: Final[Mapping[str, tuple[Callable[[Forging, str], bool], frozenset[str]
     ),
     "admin API": (_as_bearer(f"/admin/realms/{_NAME}/users?max=1"), frozenset({"access"})),
     "registration": (_registers, frozenset({"access", "initial access"})),
+    "own registration": (_reads_registration, frozenset({"access", "registration access"})),
+    "link": (_opens_link, frozenset({"action"})),
+    "revocation": (_is_revoked, frozenset({"access", "refresh", "offline"})),
     "introspection": (_is_active, frozenset({"id"})),
     "refresh": (_refreshes, frozenset({"refresh", "offline"})),
     "id_token_hint": (_hints_at_sign_in, frozenset({"id"})),
@@ -252,12 +300,28 @@ No client is in the audience of the access token.
 
 
 @pytest.mark.parametrize("place", _PLACES)
-def test_a_token_of_another_kind_is_refused(forging: Forging, place: str) -> None:
+def test_a_token_of_another_kind_is_refused(forging: Forging, action: str, place: str) -> None:
     """attacks: C15."""
     accepts, kinds = _PLACES[place]
-    tokens = _tokens(forging)
+    tokens = {**_tokens(forging), "action": _action(forging) if place == "link" else action}
     others = [kind for kind in tokens if kind not in kinds]
     assert {kind for kind in (*others, *sorted(kinds)) if accepts(forging, tokens[kind])} == kinds
+
+
+def test_no_other_internal_token_refreshes(forging: Forging) -> None:
+    """attacks: C15. Each has the claims and the signature of a refresh token, but its own `typ`."""
+    realm = forging.pages.realm
+    keys = realm_keys(realm.administration.gateway.state_dir, realm.get("")["id"]).records
+    (record,) = [key for key in keys if key.algorithm is SecretAlgorithm.HS512]
+    claims = jwt.decode(_tokens(forging)["refresh"], options={"verify_signature": False})
+
+    def of_kind(kind: str) -> str:
+        return ParsedSecretKey(record).sign(json.dumps({**claims, "typ": kind}).encode())
+
+    others = sorted(INTERNAL_TYPES - {"Refresh", "Offline"})
+    assert others
+    assert [kind for kind in others if _refreshes(forging, of_kind(kind))] == []
+    assert _refreshes(forging, of_kind("Refresh"))
 
 
 def _headers(forging: Forging, header: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -297,11 +361,12 @@ def _forgeries(forging: Forging, token: str, signer: Any) -> dict[str, str]:
         return f"{text}.{_part(algorithm.sign(text.encode(), _key('attacker')))}"
 
     found = {name: by_attacker(each) for name, each in _headers(forging, header).items()}
-    for name, encoding in (("PEM", Encoding.PEM), ("DER", Encoding.DER)):
+    for encoding, name in itertools.product((Encoding.PEM, Encoding.DER), ("HS256", "HS512")):
+        form = "PEM" if encoding is Encoding.PEM else "DER"
         public = signer.public_key().public_bytes(encoding, PublicFormat.SubjectPublicKeyInfo)
-        text = f"{_part({**header, 'alg': 'HS256'})}.{body}"
-        mac = jwt.get_algorithm_by_name("HS256").sign(text.encode(), public)
-        found[f"HS256 by the public key as {name}"] = f"{text}.{_part(mac)}"
+        text = f"{_part({**header, 'alg': name})}.{body}"
+        mac = jwt.get_algorithm_by_name(name).sign(text.encode(), public)
+        found[f"{name} by the public key as {form}"] = f"{text}.{_part(mac)}"
     without = {name: value for name, value in header.items() if name != "alg"}
     found |= {
         "alg none": f"{_part({**header, 'alg': 'none'})}.{body}.",
@@ -310,7 +375,13 @@ def _forgeries(forging: Forging, token: str, signer: Any) -> dict[str, str]:
         "no signature": f"{head}.{body}.",
         "changed": f"{head}.{_part({**claims, 'name': 'x'})}.{signature}",
         "of the other realm": _by(forging.foreign, {**header, "alg": "ES256"}, claims),
+        "of the other realm, with its kid": _by(
+            forging.foreign, {**header, "alg": "ES256", "kid": forging.foreign.record.kid}, claims
+        ),
     }
+    for name in ("RS256", "PS256", "ES384", "EdDSA", "HS512"):
+        text = f"{_part({**header, 'alg': name})}.{body}"
+        found[f"ES256 that says {name}"] = f"{text}.{_part(algorithm.sign(text.encode(), signer))}"
     for name in ("crit", "b64"):
         critical = {**header, "alg": "ES256", "crit": [name], name: False} | {"crit": [name]}
         text = f"{_part(critical)}.{body}"
@@ -322,7 +393,10 @@ def _forgeries(forging: Forging, token: str, signer: Any) -> dict[str, str]:
 _GENUINE: Final = {
     "userinfo": "access",
     "admin API": "access",
-    "registration": "access",
+    "registration": "initial access",
+    "own registration": "registration access",
+    "link": "action",
+    "revocation": "access",
     "introspection": "id",
     "id_token_hint": "id",
     "identity cookie": "cookie",
@@ -337,7 +411,7 @@ _GENUINE: Final = {
 def test_no_header_of_a_token_chooses_its_key(forging: Forging, place: str) -> None:
     """RFC 7515 §4.1.11, RFC 8725 §3.10; attacks: C13, C14."""
     accepts, kind = _PLACES[place][0], _GENUINE[place]
-    genuine = _tokens(forging)[kind]
+    genuine = _action(forging) if kind == "action" else _tokens(forging)[kind]
     by_client = kind in {"assertion", "request object"}
     signer = _key("client") if by_client else forging.own._private
     # A request object may be unsigned where the client has chosen no algorithm.
@@ -347,3 +421,31 @@ def test_no_header_of_a_token_chooses_its_key(forging: Forging, place: str) -> N
     assert [name for name, token in forged.items() if accepts(forging, token)] == []
     assert accepts(forging, genuine)
     assert forging.listener.asked == []
+
+
+_MILLION: Final = 1_000_000
+
+
+def test_a_header_of_a_million_characters_is_refused_at_every_form(forging: Forging) -> None:
+    """attacks: C14. `kid` as long as a body may be, or longer."""
+    browser = forging.browser
+    long = _assertion(kid="x" * _MILLION)
+    own = {"client_id": "app", "client_secret": "a-clients-secret"}
+    about = {"client_id": "signs", "response_type": "code", "redirect_uri": CALLBACK}
+    assertion = {"client_assertion_type": _ASSERTION, "client_assertion": long}
+    forms = (
+        ("token", {"grant_type": "client_credentials", **assertion}),
+        ("token", {**own, "grant_type": "refresh_token", "refresh_token": long}),
+        ("token/introspect", {**own, "token": long}),
+        ("revoke", {**own, "token": long}),
+        ("ext/par/request", {**own, **about, "client_id": "app", "request": long}),
+        ("auth", {**about, "request": long}),
+        ("auth", {**about, "id_token_hint": long}),
+        ("logout", {"id_token_hint": long}),
+        ("logout", {**own, "refresh_token": long}),
+    )
+    for path, form in forms:
+        answer = browser.http.post(browser.protocol(path), data=form)
+        assert answer.status_code == 413, (path, answer.status_code, answer.text[:200])
+    page = browser.post(f"/realms/{browser.realm}/login-actions/action-token", {"key": long})
+    assert page.status == 413

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import PASSWORD, Administration
+from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.gateway_process import until
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import (
@@ -46,6 +46,7 @@ def attacked(administration: Administration) -> Iterator[SignInRealm]:
             web_client("app", name=_MARKUP),
             web_client("asks", name=_MARKUP, consentRequired=True),
             web_client("implicit", implicitFlowEnabled=True, standardFlowEnabled=False),
+            web_client("proving", attributes={"pkce.code.challenge.method": "S256"}),
         ],
         "users": [person("anna"), person("mallory")],
     }
@@ -106,7 +107,7 @@ def test_any_text_in_any_parameter_ends_harmlessly(
 
 @pytest.mark.parametrize("name", ["client_id", "redirect_uri", "state", "scope", "unknown"])
 def test_a_repeated_parameter_is_refused(attacked: SignInRealm, name: str) -> None:
-    """RFC 6749 §3.1."""
+    """RFC 6749 §3.1. attacks: C19."""
     known = dict(_asked(unknown="x"))
     browser = attacked.browser()
     page = _query(browser, [*known.items(), (name, known[name])])
@@ -133,6 +134,7 @@ def test_a_repeated_parameter_is_refused(attacked: SignInRealm, name: str) -> No
 def test_no_error_leads_to_an_address_that_is_not_the_clients(
     attacked: SignInRealm, uri: str, mode: str
 ) -> None:
+    """attacks: C1, C3."""
     for changes in ({}, {"prompt": "none"}, {"response_type": "nothing"}):
         page = _query(attacked.browser(), _asked(redirect_uri=uri, response_mode=mode, **changes))
         assert (page.status, page.id) == (400, "error")
@@ -199,6 +201,71 @@ def test_links_of_pages_have_the_configured_address(attacked: SignInRealm) -> No
     for shown in (page, browser.open("unknown"), browser.get(browser.protocol("logout"))):
         assert "evil" not in shown.html
         assert not any("evil" in value for value in shown.response.headers.values())
+
+
+_VERIFIER: Final = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+"""RFC 7636, Appendix B."""
+_CHALLENGE: Final = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+_S256: Final = {"code_challenge": _CHALLENGE, "code_challenge_method": "S256"}
+
+
+@pytest.mark.parametrize(
+    ("client_id", "sent"),
+    [
+        ("proving", {}),
+        ("proving", {"code_challenge": _CHALLENGE}),
+        ("proving", {"code_challenge_method": "S256"}),
+        ("proving", {"code_challenge": _VERIFIER, "code_challenge_method": "plain"}),
+        ("app", {"code_challenge_method": "S256"}),
+        ("app", {**_S256, "code_challenge_method": "s256"}),
+        ("app", {**_S256, "code_challenge_method": "S512"}),
+        ("app", {**_S256, "code_challenge": _CHALLENGE[:42]}),
+        ("app", {**_S256, "code_challenge": "a" * 129}),
+        ("app", {**_S256, "code_challenge": _CHALLENGE[:42] + "+"}),
+    ],
+)
+def test_a_request_without_a_challenge_that_counts_gets_no_code(
+    attacked: SignInRealm, client_id: str, sent: dict[str, str]
+) -> None:
+    """RFC 9700 §2.1.1, RFC 7636 §4.4.1; attacks: C7. `proving` must use S256."""
+    browser = attacked.browser()
+    browser.sign_in("anna")
+    refused = browser.open(client_id, **sent).answer
+    assert (refused["error"], "code" in refused) == ("invalid_request", False)
+    assert browser.open(client_id, **_S256).answer["code"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        (_S256, {}),
+        ({}, {"code_verifier": _VERIFIER}),
+        (_S256, {"code_verifier": _VERIFIER[:42]}),
+        (_S256, {"code_verifier": "a" * 129}),
+        (_S256, {"code_verifier": _VERIFIER[:-1] + "K"}),
+        (_S256, {"code_verifier": _CHALLENGE}),
+        ({"code_challenge": _VERIFIER}, {"code_verifier": _CHALLENGE}),
+        ({"code_challenge": _VERIFIER}, {}),
+    ],
+)
+def test_a_code_without_its_verifier_is_worth_nothing(
+    attacked: SignInRealm, asked: dict[str, str], sent: dict[str, str]
+) -> None:
+    """A challenge or verifier removed, added or changed on the way. RFC 9700 §4.8; attacks: C7."""
+    browser = attacked.browser()
+    form = {
+        "grant_type": "authorization_code",
+        "redirect_uri": CALLBACK,
+        "client_id": "app",
+        "client_secret": SECRET,
+        "code": browser.sign_in("anna", **asked).answer["code"],
+    }
+    refused = browser.http.post(browser.protocol("token"), data={**form, **sent})
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+    good = {"code_challenge_method": "S256", "code_challenge": _CHALLENGE}
+    form["code"] = browser.open(**good).answer["code"]
+    done = browser.http.post(browser.protocol("token"), data={**form, "code_verifier": _VERIFIER})
+    assert done.status_code == 200
 
 
 def _tampered(value: str) -> list[str]:
@@ -363,6 +430,7 @@ def test_pages_of_the_gateway_send_forms(attacked: SignInRealm, sent: dict[str, 
 def test_forged_client_data_leads_nowhere(
     attacked: SignInRealm, data: str, *, signed_in: bool
 ) -> None:
+    """attacks: C3."""
     browser = attacked.browser()
     page = browser.open()
     if signed_in:

@@ -5,10 +5,11 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.support.gateway_process import start_gateway
+from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.tokens import assemble, claims_of, header_of
 from tests.support.wire import CHEAP, PASSWORD, SECRET, Wire, app, protocol, user
 
@@ -118,20 +119,22 @@ def test_logout_needs_a_refresh_token_of_the_caller(wire: Wire) -> None:
     assert wire.refresh(document["refresh_token"]).status_code == 200
 
 
+_ROTATING: Final = {
+    "realm": "people",
+    "enabled": True,
+    "passwordPolicy": CHEAP,
+    "revokeRefreshToken": True,
+    "refreshTokenMaxReuse": 0,
+    "users": [user("alice")],
+    "clients": [app("app")],
+}
+
+
 @pytest.fixture(scope="module")
 def rotating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """Run two workers for a realm whose refresh tokens rotate."""
     folder = tmp_path_factory.mktemp("rotating")
-    realm = {
-        "realm": "people",
-        "enabled": True,
-        "passwordPolicy": CHEAP,
-        "revokeRefreshToken": True,
-        "refreshTokenMaxReuse": 0,
-        "users": [user("alice")],
-        "clients": [app("app")],
-    }
-    (folder / "realms.json").write_text(json.dumps(realm))
+    (folder / "realms.json").write_text(json.dumps(_ROTATING))
     with (
         start_gateway(folder, import_realm=folder / "realms.json", workers=2) as gateway,
         gateway.client() as http,
@@ -152,6 +155,19 @@ def test_a_rotated_token_works_once_and_its_reuse_ends_the_clients_part(rotating
     assert _refused(rotating, second) == (400, "invalid_grant", "Session not active")
 
 
+def test_a_reuse_within_the_second_of_the_rotation_is_one_too(rotating: Wire) -> None:
+    """attacks: C9. The instants of tokens are whole seconds: they do not tell which is newer."""
+    for _ in range(20):
+        first = rotating.sign_in().json()["refresh_token"]
+        second = rotating.refresh(first).json()["refresh_token"]
+        if claims_of(first)["iat"] == claims_of(second)["iat"]:
+            break
+    else:
+        pytest.fail("no rotation in the second of the sign-in")
+    assert _refused(rotating, first)[2] == "Maximum allowed refresh token reuse exceeded"
+    assert _refused(rotating, second)[2] == "Session doesn't have required client"
+
+
 def test_a_token_retired_long_ago_is_stale(rotating: Wire) -> None:
     first = rotating.sign_in().json()["refresh_token"]
     second = rotating.refresh(first).json()["refresh_token"]
@@ -159,22 +175,50 @@ def test_a_token_retired_long_ago_is_stale(rotating: Wire) -> None:
     assert _refused(rotating, first) == (400, "invalid_grant", "Stale token")
 
 
+def _used_at_once(gateway: Gateway, token: str) -> list[str]:
+    """Use a token a hundred times at once; return the refresh tokens that were issued for it."""
+    barrier = threading.Barrier(20)
+    form = {"grant_type": "refresh_token", "client_id": "app", "refresh_token": token}
+
+    def use(_: int) -> list[str]:
+        issued = []
+        barrier.wait(10)
+        for _ in range(5):
+            with gateway.client() as http:
+                answer = http.post(protocol("people", "token"), data=form)
+            if answer.status_code == 200:
+                issued.append(answer.json()["refresh_token"])
+        return issued
+
+    with ThreadPoolExecutor(20) as pool:
+        return [token for issued in pool.map(use, range(20)) for token in issued]
+
+
 def test_of_a_hundred_at_once_one_wins(rotating: Wire) -> None:
     """Attacks C9, S7."""
     token = rotating.sign_in().json()["refresh_token"]
-    barrier = threading.Barrier(20)
+    assert len(_used_at_once(rotating.gateway, token)) == 1
 
-    def use(_: int) -> int:
-        barrier.wait(10)
-        codes = []
-        for _ in range(5):
-            with rotating.gateway.client() as http:
-                form = {"grant_type": "refresh_token", "client_id": "app", "refresh_token": token}
-                codes.append(http.post(protocol("people", "token"), data=form).status_code)
-        return codes.count(200)
 
-    with ThreadPoolExecutor(20) as pool:
-        assert sum(pool.map(use, range(20))) == 1
+def test_a_restart_forgives_no_reuse(tmp_path: Path) -> None:
+    """attacks: C9. A family that ended stays ended, and a token that was used stays used."""
+    (tmp_path / "realms.json").write_text(json.dumps(_ROTATING))
+    with (
+        start_gateway(tmp_path, import_realm=tmp_path / "realms.json", workers=2) as gateway,
+        gateway.client() as http,
+    ):
+        before = Wire(gateway, http, {})
+        ended = before.sign_in().json()["refresh_token"]
+        (winner,) = _used_at_once(gateway, ended)
+        used = before.sign_in().json()["refresh_token"]
+        successor = before.refresh(used).json()["refresh_token"]
+        gateway.stop()
+    with start_gateway(tmp_path, workers=2) as gateway, gateway.client() as http:
+        after = Wire(gateway, http, {})
+        for token in (ended, winner):
+            assert _refused(after, token)[2] == "Session doesn't have required client"
+        assert _refused(after, used)[2] == "Maximum allowed refresh token reuse exceeded"
+        assert _refused(after, successor)[2] == "Session doesn't have required client"
 
 
 def test_users_stay_signed_in_over_a_restart(tmp_path: Path) -> None:

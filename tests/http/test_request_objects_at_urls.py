@@ -65,6 +65,7 @@ def test_a_registered_address_is_fetched_and_counts(
 def test_an_object_of_a_wrong_key_is_refused(
     recorded: Recorded, documents: ClientDocuments
 ) -> None:
+    """attacks: C20."""
     documents.documents["/wrong.jwt"] = jwt.encode({"client_id": "app"}, "x" * 64, "HS256").encode()
     assert authorize(recorded, f"{documents.url}/wrong.jwt").status_code == 400
 
@@ -73,6 +74,7 @@ def test_an_object_of_a_wrong_key_is_refused(
 def test_another_address_is_not_fetched(
     recorded: Recorded, documents: ClientDocuments, path: str
 ) -> None:
+    """attacks: C20."""
     before = len(documents.asked)
     assert authorize(recorded, documents.url + path).status_code == 400
     assert len(documents.asked) == before

@@ -140,6 +140,7 @@ def test_a_second_client_gets_its_code_without_a_page(
 
 
 def test_nobody_is_signed_in_where_prompt_is_none(shared: SignInRealm) -> None:
+    """attacks: C23."""
     browser = shared.browser()
     page = browser.open(prompt="none")
     assert page.answer == {
@@ -155,6 +156,7 @@ def test_nobody_is_signed_in_where_prompt_is_none(shared: SignInRealm) -> None:
 def test_a_user_signs_in_again_where_the_client_asks_for_it(
     browser: SignInBrowser, asked: dict[str, str]
 ) -> None:
+    """attacks: C23."""
     page = browser.open(**asked)
     assert (page.id, page.message) == ("login-password", "Please re-authenticate to continue")
     assert "anna" in page.html
@@ -175,6 +177,7 @@ def test_a_max_age_that_is_no_number_is_a_page(browser: SignInBrowser, max_age: 
 
 
 def test_prompt_none_stands_alone_and_max_age_counts_with_it(browser: SignInBrowser) -> None:
+    """attacks: C23."""
     assert browser.open(prompt="none login").answer["error"] == "invalid_request"
     assert browser.open(prompt="none", max_age="0").answer["error"] == "login_required"
 
@@ -187,7 +190,7 @@ def test_login_hint_fills_in_the_name(shared: SignInRealm) -> None:
 
 
 def test_the_hint_of_another_user_is_refused(shared: SignInRealm, browser: SignInBrowser) -> None:
-    """OpenID Connect Core §3.1.2.1: `login_required`."""
+    """OpenID Connect Core §3.1.2.1: `login_required`. attacks: C23."""
     other = shared.browser()
     hint = other.redeem(other.sign_in("bert").answer["code"]).json()["id_token"]
     for prompt in (None, "none"):
@@ -237,7 +240,7 @@ def test_an_unknown_name_gets_as_far_as_a_known_one(shared: SignInRealm) -> None
 
 
 def test_a_level_is_reached_by_its_steps_alone(shared: SignInRealm) -> None:
-    """Step-up: the password is not asked for again. Keycloak: 12.10."""
+    """Step-up: the password is not asked for again. Keycloak: 12.10. attacks: C23."""
     browser = shared.browser()
     first = browser.sign_in("coded", "steps", acr_values="silver")
     assert _claims(browser, first, "steps")["acr"] == "silver"
@@ -250,6 +253,7 @@ def test_a_level_is_reached_by_its_steps_alone(shared: SignInRealm) -> None:
 
 
 def test_a_level_is_not_reached_without_a_page(shared: SignInRealm) -> None:
+    """attacks: C23."""
     browser = shared.browser()
     browser.sign_in("coded", "steps", acr_values="silver")
     page = browser.open("steps", acr_values="gold", prompt="none")

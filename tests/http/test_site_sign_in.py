@@ -203,6 +203,7 @@ def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
 
 
 def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Protected) -> None:
+    """attacks: C3."""
     headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
     with protected.gateway.client(**headers) as http:
         for path in ("sign-in", "sign-out"):

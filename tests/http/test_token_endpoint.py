@@ -116,6 +116,7 @@ def test_a_refusal_has_its_documented_status_code_and_text(
 
 
 def test_a_parameter_in_query_and_body_is_repeated(wire: Wire) -> None:
+    """attacks: C19."""
     response = wire.post("token?client_id=svc", GRANT | SVC)
     assert response.json()["error_description"] == "duplicated parameter"
 

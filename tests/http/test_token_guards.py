@@ -64,6 +64,7 @@ CHANGES: dict[str, Callable[[Claims], Claims]] = {
 def test_a_rightly_signed_token_is_inactive_when_it_is(
     wire: Wire, ring: StolenKeys, change: Callable[[Claims], Claims]
 ) -> None:
+    """attacks: C15."""
     claims = claims_of(wire.token("aud"))
     assert wire.introspect(_signed(ring, claims)).json()["active"] is True
     assert wire.introspect(_signed(ring, change(claims))).json() == INACTIVE
@@ -85,7 +86,7 @@ def test_a_token_from_before_its_clients_not_before_is_inactive(wire: Wire) -> N
 def test_a_token_of_another_kind_cannot_be_revoked_as_one(
     wire: Wire, ring: StolenKeys, typ: str, answered: tuple[int, str]
 ) -> None:
-    """RFC 7009 §2.2, §2.2.1. No gateway signs a refresh token by a key that clients see."""
+    """RFC 7009 §2.2.1; attacks: C15. No refresh token is signed by a key that clients see."""
     form = {"client_id": "aud", "client_secret": "a-clients-secret"}
     token = _signed(ring, claims_of(wire.token("aud")) | {"typ": typ})
     answer = wire.post("revoke", form | {"token": token})

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 import pytest
@@ -16,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tests.support.spec_stack import Stack, refusal
-from tests.support.wire import PASSWORD, SECRET
+from tests.support.sign_in_browser import CALLBACK
+from tests.support.spec_stack import Stack, protocol, refusal
+from tests.support.wire import FORM, PASSWORD, SECRET
 
 MOST_GROWTH = 10_000_000
 COSTLY = "(?:(?=(.)*(.)*b)|a)a*"
@@ -90,7 +92,34 @@ def large_certificate(key: ec.EllipticCurvePrivateKey, number: int, folder: Path
     return pair
 
 
+def test_huge_parameters_and_unknown_languages_take_no_memory(spec: Stack) -> None:
+    """attacks: C24. Each is refused, or forgotten with its request."""
+    names = ("scope", "state", "nonce", "claims", "ui_locales", "login_hint")
+    asked = {"client_id": "web", "response_type": "code", "redirect_uri": CALLBACK}
+    path = f"{protocol('browsers')}/auth"
+    form = {"Content-Type": FORM}
+    huge = f"{urlencode(asked)}&state={'x' * 1_000_000}".encode()
+
+    def flood(http: httpx2.Client, numbers: range) -> None:
+        for number in numbers:
+            assert http.post(path, content=huge, headers=form).status_code == 413
+            for name in names:
+                long = {**asked, "scope": "openid", name: f"x{number}-{name} " * 200}
+                assert http.get(path, params=long).status_code < 500
+            for kind in ("ui_locales", "kc_locale"):
+                language = {"prompt": "none", kind: f"x{number}-{'y' * 200}"}
+                http.get(path, params={**asked, **language})
+            http.get(path, params=asked, headers={"Accept-Language": f"x{number}," * 300})
+
+    with spec.gateways[0].client() as http:
+        flood(http, range(10))
+        before = memory(spec)
+        flood(http, range(10, 50))
+        assert memory(spec) - before < MOST_GROWTH
+
+
 def test_permuted_and_repeated_scopes_take_no_memory(spec: Stack) -> None:
+    """attacks: C24."""
     names = ["openid", "email", "profile", "phone", "address", "offline_access"]
     chosen = random.Random(1)  # noqa: S311 - no secret
 

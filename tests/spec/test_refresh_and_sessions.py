@@ -90,6 +90,7 @@ def test_the_realm_may_allow_one_reuse(spec: Stack) -> None:
 def test_of_100_parallel_refreshes_on_two_gateways_as_many_win_as_the_realm_allows(
     pair: Stack, realm: str, winners: int
 ) -> None:
+    """attacks: C9."""
     first = pair.signed_in(pair.fresh(realm), realm)["refresh_token"]
     with ThreadPoolExecutor(25) as pool:
         answers = list(pool.map(lambda _: pair.refresh(first, realm), range(GUESSES)))
@@ -270,6 +271,7 @@ def test_each_session_setting_bounds_what_it_is_for(
 def test_users_stay_signed_in_and_locked_out_over_a_restart(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
+    """attacks: C9."""
     with start_stack(tmp_path, edge_certificates) as stack:
         (gateway,) = stack.gateways
         online = stack.signed_in("user-0", scope="openid")

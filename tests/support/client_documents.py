@@ -19,7 +19,7 @@ class ClientDocuments:
 
 
 @contextmanager
-def serving_documents() -> Iterator[ClientDocuments]:
+def serving_documents(host: str = "127.0.0.1", port: int = 0) -> Iterator[ClientDocuments]:
     """Serve on the loopback interface, which the gateway of the tests may fetch from."""
     served = ClientDocuments("")
 
@@ -34,8 +34,8 @@ def serving_documents() -> Iterator[ClientDocuments]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.url = f"http://127.0.0.1:{server.server_port}"
+    server = ThreadingHTTPServer((host, port), Handler)
+    served.url = f"http://{host}:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -1,6 +1,8 @@
 """Stores that go away under a running gateway. Attacks F2, F8."""
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import httpx2
@@ -12,10 +14,11 @@ from tests.support.wire import SECRET, audience, basic, client, protocol
 
 SVC = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
 PROXY = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+CLIENTS = [client("svc", protocolMappers=[audience("svc")])]
 REALM = {
     "realm": "r",
     "enabled": True,
-    "clients": [client("svc", protocolMappers=[audience("svc")])],
+    "clients": CLIENTS,
     "users": [
         {
             "username": "service-account-svc",
@@ -101,6 +104,58 @@ def test_a_name_that_postgresql_cannot_hold_is_unknown_not_an_error(
         form = {"grant_type": "client_credentials"}
         nul = http.post(protocol("r", "token"), data=form, headers={"Authorization": basic("a\0b")})
         assert (nul.status_code, nul.json()["error"]) == (401, "invalid_client")
+
+
+def _revoke(http: httpx2.Client, client_id: str, token: str) -> httpx2.Response:
+    form = {"client_id": client_id, "client_secret": SECRET, "token": token}
+    return http.post(protocol("r", "revoke"), data=form)
+
+
+def _refresh(http: httpx2.Client, token: str) -> httpx2.Response:
+    form = {"grant_type": "refresh_token", "client_id": "lasting", "refresh_token": token}
+    return http.post(protocol("r", "token"), data=form | {"client_secret": SECRET})
+
+
+def _is_unavailable(answer: httpx2.Response) -> bool:
+    is_told = answer.json()["error"] == "temporarily_unavailable"
+    return answer.status_code == 503 and is_told and int(answer.headers["retry-after"]) >= 1
+
+
+def test_a_revocation_that_a_store_cannot_take_is_503_and_can_be_repeated(
+    tmp_path: Path, own_postgres: PostgresServer, own_redis: RedisServer
+) -> None:
+    """RFC 7009 §2.2.1; attacks: C11. Access tokens are revoked in SQL, sessions end in Redis."""
+    lasting = client("lasting", attributes={"client_credentials.use_refresh_token": "true"})
+    realm = {**REALM, "clients": [*CLIENTS, lasting]}
+    (tmp_path / "realms.json").write_text(json.dumps(realm))
+    with (
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            database_url=own_postgres.url(own_postgres.create_database()).reveal(),
+            redis_url=own_redis.url.reveal(),
+        ) as gateway,
+        gateway.client(**PROXY) as http,
+    ):
+        access = _token(http).json()["access_token"]
+        refresh = _token(http, {"client_id": "lasting"}).json()["refresh_token"]
+        assert _is_active(http, access)
+        assert _refresh(http, refresh).status_code == 200
+
+        os.kill(own_redis.pid, signal.SIGSTOP)
+        assert _is_unavailable(_revoke(http, "lasting", refresh))
+        os.kill(own_redis.pid, signal.SIGCONT)
+        until(lambda: _refresh(http, refresh).status_code == 200, "no recovery", RECOVERY)
+        own_postgres.stop()
+        assert _is_unavailable(_revoke(http, "svc", access))
+        own_postgres.start()
+        until(lambda: _is_active(http, access), "no recovery", RECOVERY)
+
+        for client_id, token in (("svc", access), ("lasting", refresh)):
+            revoked = _revoke(http, client_id, token)
+            assert (revoked.status_code, revoked.content) == (200, b"")
+        assert not _is_active(http, access)
+        assert _refresh(http, refresh).status_code == 400
 
 
 def test_without_redis_tokens_go_on_and_it_is_told(tmp_path: Path, own_redis: RedisServer) -> None:

@@ -1,7 +1,8 @@
 """An endpoint whose responses a person sees: its errors are pages.
 
-A GET is read from the query. A POST to the authorization endpoint is read from its body alone; a
-form of a page has the sign-in that it belongs to in its query, and what the user typed in its body.
+A GET is read from the query. A POST to the authorization endpoint is read from its body; a name of
+its query that is in the body too comes twice. A form of a page has the sign-in that it belongs to
+in its query, and what the user typed in its body.
 Such a form is refused where the headers of the browser name a page of another site.
 Keycloak: 12.10, 12.12; attacks: D14
 """
@@ -100,7 +101,8 @@ class BrowserEndpoint(GuardedEndpoint):
         body = await self._body(scope, receive, exchange)
         query = parse_form(scope["query_string"])
         from_body = scope["method"] == "POST" and not self._has_own_forms
-        parameters = Parameters.of(body if from_body else query)
+        names = [name for name, _ in query]
+        parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
         request = BrowserRequest(
             protocol=self._context.request(entry, exchange.facts, parameters),
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),

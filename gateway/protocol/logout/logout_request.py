@@ -12,7 +12,7 @@ from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory
-from gateway.protocol.authorization import PageError, PageMessage
+from gateway.protocol.authorization import PageError, PageMessage, invalid_request_page
 from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -71,6 +71,8 @@ async def check_logout_request(
     request: ProtocolRequest, parameters: Parameters, directory: Directory
 ) -> LogoutRequest:
     """Return what the parameters ask for; raises PageError and StoreUnavailable."""
+    if parameters.repeated:
+        raise invalid_request_page("duplicated parameter")
     token, client_id, redirect_uri, state = map(parameters.get, (_HINT, *_KEPT))
     if redirect_uri is not None and token is None and client_id is None:
         raise _refused(
