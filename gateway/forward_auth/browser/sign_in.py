@@ -132,9 +132,9 @@ class SiteSignIn:
         }
         visit.request.event.begin(EventType.CODE_TO_TOKEN)
         visit.request.event.client_id = client.client_id
-        return await self._redemption.redeem(
-            replace(visit.request, parameters=Parameters(form)), client
-        )
+        # A refresh token is never issued, so nothing could use an offline session.
+        request = replace(visit.request, parameters=Parameters(form))
+        return await self._redemption.redeem(request, client, only_online=True)
 
     async def _require_unlocked(
         self, visit: SiteVisit, redeemed: RedeemedSignIn, pending: PendingSignIn
