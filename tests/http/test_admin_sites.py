@@ -101,6 +101,18 @@ def test_a_site_keeps_its_name(realm: AdministeredRealm) -> None:
     assert answer == (BAD, {"errorMessage": "The name of a site cannot be changed"})
 
 
+def test_a_client_that_cannot_sign_browsers_in_is_refused(realm: AdministeredRealm) -> None:
+    attributes = {"exclude.issuer.from.auth.response": "true"}
+    client = {"clientId": "silent", "attributes": attributes}
+    realm.change("POST", SITES, site(client="silent"))
+    realm.change("POST", "clients", client)
+    reason = "exclude.issuer.from.auth.response is true, but sites require iss"
+    refused = (BAD, {"errorMessage": f"Client silent cannot sign browsers in: {reason}"})
+    assert realm.refused("PUT", f"{SITES}/wiki", site(client="silent")) == refused
+    assert realm.refused("POST", SITES, site("other", client="silent")) == refused
+    realm.change("PUT", f"{SITES}/wiki", site())
+
+
 def test_a_change_since_it_was_read_refuses(realm: AdministeredRealm) -> None:
     realm.change("POST", SITES, site())
     tag = realm.ask("GET", f"{SITES}/wiki").headers["etag"]

@@ -6,7 +6,7 @@ Spec: 2.1 (session settings)
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix, start_nginx
 from tests.support.protected_sites import HOST, Protected, protecting_source
 from tests.support.recording_upstream import recording_upstream
-from tests.support.site_browser import HOME, SiteBrowser
+from tests.support.site_browser import SiteBrowser
 from tests.support.timed_gateway import Timed
 from tests.support.wire import PASSWORD, app, user
 

@@ -128,7 +128,9 @@ def test_every_client_of_the_session_gets_its_frame_or_its_notice(
     }
     policies = page.response.headers.get_list("content-security-policy")
     assert policies
-    assert all(re.search(r"frame-src[^;]* https://framed\.example\.test", each) for each in policies)
+    assert all(
+        re.search(r"frame-src[^;]* https://framed\.example\.test", each) for each in policies
+    )
     assert page.link("continue") == f"https://{HOST}/public/bye"
     assert browser.cookie(SESSION_COOKIE) is None
 

@@ -10,7 +10,7 @@ from gateway.admin.access import Acting, InvalidRequest, existing
 from gateway.admin.changes import Change, Changes
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.forward_auth import Site
+from gateway.domain.forward_auth import Site, unusable_setting
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -77,8 +77,22 @@ class SiteAdministration:
         for host in site.hosts:
             if host in reserved:
                 raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
+        await _require_usable_client(change, site)
         await change.stores.sites.put(change.realm.id, site)
         _record(change, operation, site)
+
+
+async def _require_usable_client(change: Change, site: Site) -> None:
+    """Raise InvalidRequest for a client with a setting by which no browser can sign in.
+
+    The client may be created later: the sign-in is refused then, with the same reason.
+    """
+    if site.client is None:
+        return
+    client = await change.stores.clients.find_by_client_id(change.realm.id, site.client)
+    unusable = None if client is None else unusable_setting(client)
+    if unusable is not None:
+        raise InvalidRequest(f"Client {site.client} cannot sign browsers in: {unusable}")
 
 
 def _record(change: Change, operation: OperationType, site: Site) -> None:

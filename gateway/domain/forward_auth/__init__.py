@@ -17,6 +17,7 @@ from gateway.domain.forward_auth.site import (
     Rule,
     Site,
 )
+from gateway.domain.forward_auth.site_client import unusable_setting
 from gateway.domain.forward_auth.site_session import SiteSession
 from gateway.domain.forward_auth.target import (
     LONGEST_URI,
@@ -51,5 +52,6 @@ __all__ = [
     "canonical_host",
     "check_path",
     "target_of",
+    "unusable_setting",
     "without_port",
 ]
