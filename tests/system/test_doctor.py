@@ -23,7 +23,7 @@ KEY = base64.b64encode(bytes(32)).decode()
 
 
 def examine(
-    tmp_path: Path, *options: str, path: str = "", typed: str = "", **settings: object
+    tmp_path: Path, *options: str, path: object = "", typed: object = "", **settings: object
 ) -> tuple[int, str]:
     """Run the command; `path` comes before PATH, and `typed` is its standard input."""
     settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
@@ -34,7 +34,7 @@ def examine(
             "PATH": f"{path}:{os.environ['PATH']}",
             **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
         },
-        typed=typed,
+        typed=str(typed),
         timeout=30,
     )
     return done.returncode, done.stdout + done.stderr

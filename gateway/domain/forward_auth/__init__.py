@@ -16,6 +16,7 @@ from gateway.domain.forward_auth.site import (
     Requirements,
     Rule,
     Site,
+    UnreadableSite,
 )
 from gateway.domain.forward_auth.site_client import unusable_setting
 from gateway.domain.forward_auth.site_session import SiteSession
@@ -49,6 +50,7 @@ __all__ = [
     "SiteSession",
     "Target",
     "Unauthenticated",
+    "UnreadableSite",
     "canonical_host",
     "check_path",
     "target_of",
