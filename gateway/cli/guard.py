@@ -23,7 +23,7 @@ from gateway.cli.guard_explanation import explain
 from gateway.cli.output import counted, show_rows
 
 if TYPE_CHECKING:
-    from gateway.domain.forward_auth import Site
+    from gateway.domain.forward_auth import Site, UnreadableSite
 
 _LARGEST = 4 * 1024 * 1024
 _FILE = "rules file"
@@ -50,15 +50,7 @@ def list_(realm: str | None, output: str) -> None:
     if output == "json":
         echo_document([_document(owner, site) for owner, site in found])
         return
-    show_rows(
-        (
-            site.name,
-            _FILE if owner is None else f"realm {owner}",
-            counted(len(site.rules), "rule"),
-            ", ".join(site.hosts),
-        )
-        for owner, site in found
-    )
+    show_rows(_row(owner, site) for owner, site in found)
 
 
 @guard.command(short_help="Show a site with its rules.")
@@ -129,12 +121,28 @@ def check(file: Path) -> None:
     click.echo(f"{counted(len(sites), 'site')} with {counted(rules, 'rule')}: valid")
 
 
-async def _sites(operator: LocalOperator, realm: str | None) -> list[tuple[str | None, "Site"]]:
+def _row(owner: str | None, site: "Site | UnreadableSite") -> tuple[str, ...]:
+    from gateway.domain.forward_auth import UnreadableSite
+
+    source = _FILE if owner is None else f"realm {owner}"
+    if isinstance(site, UnreadableSite):
+        return site.name, source, "cannot be read", ""
+    return site.name, source, counted(len(site.rules), "rule"), ", ".join(site.hosts)
+
+
+async def _sites(
+    operator: LocalOperator, realm: str | None
+) -> list[tuple[str | None, "Site | UnreadableSite"]]:
     """Return the sites with the realm that owns each; None for the rules file."""
     if realm is not None:
         acting = await operator.on(realm)
         async with operator.services.database.read() as stores:
-            return [(realm, site) for site in await stores.sites.list(acting.realm.id)]
+            readable = await stores.sites.list(acting.realm.id)
+            unreadable = await stores.sites.list_unreadable(acting.realm.id)
+        return [
+            *((realm, site) for site in readable),
+            *((realm, site) for site in unreadable),
+        ]
     file = operator.services.rules_file
     of_file: tuple[Site, ...] = ()
     if file is not None:
@@ -142,14 +150,20 @@ async def _sites(operator: LocalOperator, realm: str | None) -> list[tuple[str |
         of_file = file.sites
     async with operator.services.database.read() as stores:
         every = await stores.sites.all()
+        unreadable = await stores.sites.list_unreadable()
     of_realms = [(site.realms[0], site) for sites in every.values() for site in sites]
-    return [*((None, site) for site in of_file), *of_realms]
+    return [
+        *((None, site) for site in of_file),
+        *of_realms,
+        *((site.realm, site) for site in unreadable),
+    ]
 
 
-def _document(owner: str | None, site: "Site") -> dict[str, Any]:
+def _document(owner: str | None, site: "Site | UnreadableSite") -> dict[str, Any]:
+    from gateway.domain.forward_auth import Site
     from gateway.representations.forward_auth import render_file_site, render_site
 
-    if owner is None:
+    if owner is None and isinstance(site, Site):
         return {"source": _FILE, **render_file_site(site)}
     return {"source": "realm", "realm": owner, **render_site(site)}
 

@@ -7,7 +7,7 @@ from sqlalchemy import update
 from structlog.testing import capture_logs
 
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.forward_auth import PathPattern, Rule, Site
+from gateway.domain.forward_auth import PathPattern, Rule, Site, UnreadableSite
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.forward_auth.tables import sites as rows
 from tests.support.stored_values import realm, store_realms
@@ -98,4 +98,10 @@ async def test_a_site_that_this_version_cannot_read_is_left_out_and_reported(
         with capture_logs() as logs:
             assert await stores.sites.all() == {}
             assert await stores.sites.list("demo-id") == ()
+        found = await stores.sites.find("demo-id", "wiki")
+        assert isinstance(found, UnreadableSite)
+        assert (found.name, found.realm, "later" in found.reason) == ("wiki", "demo", True)
+        assert await stores.sites.list_unreadable() == (found,)
+        assert await stores.sites.list_unreadable("demo-id") == (found,)
+        assert await stores.sites.list_unreadable("other-id") == ()
     assert [(log["event"], log["site"]) for log in logs] == [("site cannot be read", "wiki")] * 2

@@ -1,7 +1,9 @@
 """Protected sites over the admin API: rights, uniqueness of hosts, events, realm files."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +101,47 @@ def test_a_site_keeps_its_name(realm: AdministeredRealm) -> None:
     realm.change("POST", SITES, site())
     answer = realm.refused("PUT", f"{SITES}/wiki", site("other", "wiki.example.org"))
     assert answer == (BAD, {"errorMessage": "The name of a site cannot be changed"})
+
+
+def _store_as_later_version(realm: AdministeredRealm, name: str) -> None:
+    """Put a member into a stored site that this version does not know."""
+    database = realm.administration.gateway.state_dir / "realmgate.db"
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(
+            "UPDATE sites SET document = json_set(document, '$.later', 1) WHERE name = ?", (name,)
+        )
+
+
+def test_a_site_that_a_later_version_stored_is_listed_replaced_and_deleted(
+    realm: AdministeredRealm,
+) -> None:
+    for name in ("api", "wiki"):
+        realm.change("POST", SITES, site(name))
+    _store_as_later_version(realm, "api")
+    unreadable = realm.get(f"{SITES}/api")
+    assert unreadable.keys() == {"name", "unreadable"}
+    assert "later" in unreadable["unreadable"]
+    assert realm.get(SITES) == [unreadable, site()]
+    taken = (CONFLICT, {"errorMessage": "Site api already exists"})
+    assert realm.refused("POST", SITES, site("api")) == taken
+    realm.change("PUT", f"{SITES}/api", site("api"))
+    assert realm.get(SITES) == [site("api"), site()]
+    _store_as_later_version(realm, "api")
+    realm.change("DELETE", f"{SITES}/api")
+    assert realm.get(SITES) == [site()]
+    realm.change("POST", SITES, site("other", "api.example.org"))
+
+
+def test_a_client_that_cannot_sign_browsers_in_is_refused(realm: AdministeredRealm) -> None:
+    attributes = {"exclude.issuer.from.auth.response": "true"}
+    client = {"clientId": "silent", "attributes": attributes}
+    realm.change("POST", SITES, site(client="silent"))
+    realm.change("POST", "clients", client)
+    reason = "exclude.issuer.from.auth.response is true, but sites require iss"
+    refused = (BAD, {"errorMessage": f"Client silent cannot sign browsers in: {reason}"})
+    assert realm.refused("PUT", f"{SITES}/wiki", site(client="silent")) == refused
+    assert realm.refused("POST", SITES, site("other", client="silent")) == refused
+    realm.change("PUT", f"{SITES}/wiki", site())
 
 
 def test_a_change_since_it_was_read_refuses(realm: AdministeredRealm) -> None:

@@ -4,6 +4,9 @@ import base64
 import json
 import os
 import re
+import shlex
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,19 +17,24 @@ from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
 from tests.support.forked_gateway import run_command
+from tests.support.nginx import make_prefix, nginx_command
 
 KEY = base64.b64encode(bytes(32)).decode()
 
 
-def examine(tmp_path: Path, *options: str, **settings: object) -> tuple[int, str]:
+def examine(
+    tmp_path: Path, *options: str, path: object = "", typed: object = "", **settings: object
+) -> tuple[int, str]:
+    """Run the command; `path` comes before PATH, and `typed` is its standard input."""
     settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
     done = run_command(
         ["doctor", *options],
         cwd=tmp_path,
         env={
-            "PATH": os.environ["PATH"],
+            "PATH": f"{path}:{os.environ['PATH']}",
             **{f"REALMGATE_{name.upper()}": str(value) for name, value in settings.items()},
         },
+        typed=str(typed),
         timeout=30,
     )
     return done.returncode, done.stdout + done.stderr
@@ -112,6 +120,88 @@ def test_a_configuration_that_nginx_would_refuse_is_named_with_its_line(
         assert code == 1
         assert reason in said
         assert line is None or f"WRONG {file}:{line} nginx-configuration" in said, said
+
+
+_BROKEN = Path(__file__).parent / "broken_nginx"
+_MISTAKE = "session-tickets.conf"
+
+
+def _broken(tmp_path: Path, certificates: Path) -> Path:
+    """Return a configuration with one mistake, which leads to a gateway."""
+    folder = make_prefix(tmp_path) / "nginx"
+    render_nginx(NginxSite(("unix:/run/gateway.sock",), certificates), folder)
+    (folder / "certs").symlink_to(certificates)
+    shutil.copytree(_BROKEN / "shared", folder / "shared")
+    return Path(shutil.copy(_BROKEN / _MISTAKE, folder))
+
+
+def _installed(folder: Path, *arguments: str) -> str:
+    """Return a folder with the real nginx under its own name, with other arguments before."""
+    folder.mkdir()
+    program = folder / "nginx"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(arguments)} "$@"\n')
+    program.chmod(0o755)
+    return str(folder)
+
+
+def _command(main: Path) -> list[str]:
+    return nginx_command(main.parent.parent, main)
+
+
+def _authorities(pki: Path) -> dict[str, object]:
+    return {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+
+
+def test_the_installed_nginx_is_asked_for_its_configuration(tmp_path: Path, pki: Path) -> None:
+    """`nginx -T`: file and line are those of the files that it read."""
+    main = _broken(tmp_path, pki)
+    programs = _installed(tmp_path / "bin", *_command(main))
+    code, said = examine(tmp_path, path=programs, **_authorities(pki))
+    given, expected = examine(tmp_path, "--nginx", str(main), **_authorities(pki))
+    assert said == expected
+    assert (code, given) == (1, 1)
+    assert re.search(rf"^WRONG {main}:\d+ session-resumption$", said, re.MULTILINE), said
+
+
+def test_the_output_of_nginx_may_come_from_standard_input(tmp_path: Path, pki: Path) -> None:
+    main = _broken(tmp_path, pki)
+    command = [*_command(main), "-T"]
+    dump = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    code, said = examine(tmp_path, "--nginx", "-", typed=dump, **_authorities(pki))
+    assert (code, said) == examine(tmp_path, "--nginx", str(main), **_authorities(pki))
+    code, said = examine(tmp_path, "--nginx", "-", typed=main.read_text())
+    assert code == 1
+    assert "this is no output of nginx -T: it names no configuration file" in said
+    code, said = examine(tmp_path, "--nginx", "-", "--token", "-", typed=dump)
+    assert (code, "cannot both read standard input" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("directive", "reason"),
+    [
+        ("", "no server of the installed nginx leads to the gateway"),
+        ("unknown on;", 'nginx -T failed: unknown directive "unknown" in '),
+    ],
+)
+def test_an_nginx_that_cannot_be_examined_is_named(
+    tmp_path: Path, pki: Path, directive: str, reason: str
+) -> None:
+    """It is not a mistake of the gateway's proxy, which may run elsewhere."""
+    main = make_prefix(tmp_path) / "other.conf"
+    main.write_text(f"{directive} events {{}} http {{ server {{ listen 127.0.0.1:1; }} }}")
+    programs = _installed(tmp_path / "bin", *nginx_command(tmp_path, main))
+    code, said = examine(tmp_path, path=programs, **_authorities(pki))
+    assert code == 0, said
+    assert f"nginx-configuration was not done: {reason}" in said
+    assert "run doctor with --nginx CONF" in said
+
+
+def test_nginx_learns_no_secret_of_the_environment(tmp_path: Path, pki: Path) -> None:
+    learned = tmp_path / "learned"
+    programs = _installed(tmp_path / "bin", "sh", "-c", f"env > {learned}; exit 1")
+    examine(tmp_path, path=programs, **_authorities(pki))
+    assert "PATH=" in learned.read_text()
+    assert KEY not in learned.read_text()
 
 
 def test_the_report_in_json_names_file_line_and_remedy(tmp_path: Path, pki: Path) -> None:

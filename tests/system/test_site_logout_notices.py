@@ -3,8 +3,11 @@
 Spec: OpenID Connect Back-Channel Logout §2.5
 """
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 import pytest
@@ -13,10 +16,12 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import until
 from tests.support.logout_receiver import FETCHES_FROM_LOOPBACK, LogoutReceiver, logout_receiver
 from tests.support.protected_sites import HOST, Protected, start_protected
-from tests.support.site_browser import SiteBrowser
+from tests.support.sign_in_browser import CALLBACK, PUBLIC_URL, web_client
+from tests.support.site_browser import SESSION_COOKIE, SiteBrowser
 from tests.support.wire import claims_of
 
 SIGN_OUT = f"https://{HOST}/.realmgate/sign-out"
+FRAME = "https://framed.example.test/logout?kind=1"
 
 
 def _administer(protected: Protected, method: str, path: str, body: Any = None) -> httpx2.Response:
@@ -45,11 +50,23 @@ def protected(
     folder = tmp_path_factory.mktemp("site-notices")
     with start_protected(folder, edge_certificates, None, **FETCHES_FROM_LOOPBACK) as running:
         (client,) = _administer(running, "GET", "/clients?clientId=portal").json()
-        client["attributes"]["backchannel.logout.url"] = receiver.url
-        client["attributes"]["backchannel.logout.session.required"] = "true"
+        client["attributes"] |= _notices_to(receiver)
         _administer(running, "PUT", f"/clients/{client['id']}", client)
+        framed = {"frontchannel.logout.url": FRAME}
+        for other in (
+            web_client("framed", frontchannelLogout=True, attributes=framed),
+            web_client("noticed", attributes=_notices_to(receiver)),
+        ):
+            _administer(running, "POST", "/clients", other)
         _administer(running, "PUT", "", {"eventsEnabled": True})
         yield running
+
+
+def _notices_to(receiver: LogoutReceiver) -> dict[str, str]:
+    return {
+        "backchannel.logout.url": receiver.url,
+        "backchannel.logout.session.required": "true",
+    }
 
 
 def _events(protected: Protected, kind: str) -> list[dict[str, Any]]:
@@ -73,6 +90,49 @@ def test_a_sign_out_sends_notices_to_clients_and_is_an_event(
     (redeemed,) = _events(protected, "CODE_TO_TOKEN")
     assert (redeemed["clientId"], redeemed["sessionId"]) == ("portal", claims["sid"])
     assert "error" not in redeemed
+
+
+def _join(browser: SiteBrowser, client_id: str) -> None:
+    """Sign in at another client by the session that the browser has at the realm."""
+    asked = {
+        "client_id": client_id,
+        "response_type": "code",
+        "redirect_uri": CALLBACK,
+        "scope": "openid",
+    }
+    url = httpx2.URL(f"{PUBLIC_URL}/realms/staff/protocol/openid-connect/auth", params=asked)
+    assert "code" in browser.open(str(url)).answer
+
+
+def test_every_client_of_the_session_gets_its_frame_or_its_notice(
+    protected: Protected, receiver: LogoutReceiver
+) -> None:
+    """OpenID Connect Front-Channel Logout §2, §3."""
+    browser = SiteBrowser(protected)
+    assert browser.sign_in("bob").status == 200
+    for client_id in ("framed", "noticed"):
+        _join(browser, client_id)
+    receiver.tokens.clear()
+    page = browser.submit(browser.visit(f"{SIGN_OUT}?rd=/public/bye"))
+    until(lambda: len(receiver.tokens) > 1, "not every logout token came", 30)
+    tokens = [claims_of(token) for token in receiver.tokens]
+    assert {token["aud"] for token in tokens} == {"portal", "noticed"}
+    (session,) = {token["sid"] for token in tokens}
+    assert (page.status, page.id) == (200, "frontchannel-logout")
+    (frame,) = (unescape(each) for each in re.findall(r'<iframe src="([^"]+)"', page.html))
+    assert frame.startswith(FRAME)
+    assert parse_qs(urlsplit(frame).query) == {
+        "kind": ["1"],
+        "iss": [f"{PUBLIC_URL}/realms/staff"],
+        "sid": [session],
+    }
+    policies = page.response.headers.get_list("content-security-policy")
+    assert policies
+    assert all(
+        re.search(r"frame-src[^;]* https://framed\.example\.test", each) for each in policies
+    )
+    assert page.link("continue") == f"https://{HOST}/public/bye"
+    assert browser.cookie(SESSION_COOKIE) is None
 
 
 def test_a_visit_without_a_session_is_no_event(protected: Protected) -> None:

@@ -52,7 +52,7 @@ def site_handlers(
     sites, clients = services.site_sessions, SiteClients(services.directory)
     return SiteHandlers(
         sign_in=SignInHandlers(
-            SiteSignIn(accounts, redemption, sites),
+            SiteSignIn(accounts, redemption, sites, services.pushed_requests),
             PendingSignIns(services.secrets),
             sites,
             clients,

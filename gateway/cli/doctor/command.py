@@ -3,6 +3,7 @@
 Exit codes: 0 all in order, 1 something is wrong, 2 settings or files that cannot be used.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from gateway.domain.secrets import Secret
     from gateway.settings import Settings
 
-_EXISTING = click.Path(exists=True, path_type=Path)
+_EXISTING = click.Path(exists=True, path_type=Path, allow_dash=True)
+_STANDARD_INPUT = Path("-")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -84,7 +86,8 @@ def _attack_options(command: Callable[..., None]) -> Callable[..., None]:
     "configuration",
     metavar="CONF",
     type=_EXISTING,
-    help="nginx's main file, the folder of `realmgate nginx render`, or the output of `nginx -T`.",
+    help="nginx's main file, the folder of `realmgate nginx render`, or an output of `nginx -T`; -"
+    " for that on standard input. Without it the installed nginx is asked (`nginx -T`).",
 )
 @_attack_options
 @click.option(
@@ -107,6 +110,8 @@ def doctor(
     from gateway.domain.secrets import Secret
     from gateway.settings import load_settings
 
+    if configuration == _STANDARD_INPUT and token and token.fileno() == sys.stdin.fileno():
+        raise click.UsageError("--nginx and --token cannot both read standard input.")
     secret = None if token is None else Secret(read_secret(token, "Token", "--token").strip())
     attacks = _Attacked(token=secret, **attacked)
     found = []
@@ -125,27 +130,41 @@ def _examinations(
     settings: "Settings", configuration: Path | None, attacks: _Attacked
 ) -> Iterator[Examination]:
     from gateway.cli.doctor.installation import examine_installation
-    from gateway.cli.doctor.nginx_examinations import (
-        examine_nginx,
-        read_proxy,
-        without_configuration,
-    )
+    from gateway.cli.doctor.nginx_examinations import examine_nginx
 
     targets = _targets(settings, attacks)
     yield Examination("settings", Outcome.OK, "The settings are valid.")
     yield from examine_installation(settings)
     proxy: Proxy | None = None
-    if configuration is None:
-        yield without_configuration(settings)
+    read = _read_nginx(settings, configuration)
+    if isinstance(read, Examination):
+        yield read
     else:
-        read = read_proxy(configuration, settings)
-        if isinstance(read, Examination):
-            yield read
-        else:
-            proxy = read
-            yield from examine_nginx(proxy)
+        proxy = read
+        yield from examine_nginx(proxy)
     if targets:
         yield from _attack(targets, settings, proxy)
+
+
+def _read_nginx(settings: "Settings", configuration: Path | None) -> "Proxy | Examination":
+    """Return the configuration of nginx: of a file, of standard input, or of the program."""
+    from gateway.cli.doctor.nginx.files import LARGEST
+    from gateway.cli.doctor.nginx_examinations import (
+        read_installed_proxy,
+        read_proxy,
+        source_at,
+        source_of_dump,
+    )
+
+    if configuration is None:
+        return read_installed_proxy(settings)
+    if configuration != _STANDARD_INPUT:
+        return read_proxy(source_at(configuration), settings)
+    content = sys.stdin.buffer.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise click.BadParameter(f"more than {LARGEST} bytes", param_hint="--nginx")
+    text = content.decode(errors="replace")
+    return read_proxy(source_of_dump(text, "standard input"), settings)
 
 
 def _targets(settings: "Settings", attacks: _Attacked) -> "list[Target]":

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-import shutil
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.cli.doctor.findings import Examination, Finding, Outcome
+from gateway.cli.doctor.programs import find_program
 from gateway.cli.output import counted
 from gateway.domain.errors import RealmgateError
 from gateway.domain.secrets import Secret
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gateway.supervisor.administrator_warnings import ExpiringPassword
 
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
-_SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Where Debian installs nginx: not in the PATH of users."""
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
@@ -71,7 +69,7 @@ def _proxy(settings: "Settings") -> str:
 def _program(name: str, option: str, settings: "Settings") -> str:
     if name == "redis-server" and settings.redis_url is not None:
         return "A Redis is configured, so no local redis-server is needed."
-    binary = shutil.which(name) or shutil.which(name, path=_SYSTEM_FOLDERS)
+    binary = find_program(name)
     if binary is None:
         raise ProblemFound(f"{name} is not installed: apt-get install {name}")
     done = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)

@@ -11,6 +11,11 @@ from typing import Final
 ANY_ALGORITHM: Final = "any"
 """`request.object.signature.alg`: whatever the client has a key for, and `none`."""
 UNSIGNED: Final = "none"
+_OBJECT_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "request or request_uri": ("request", "request_uri"),
+    "request only": ("request",),
+    "request_uri only": ("request_uri",),
+}
 _INHERITED: Final = timedelta()
 
 
@@ -72,6 +77,11 @@ class RequestObjectSettings:
     """`request.object.required`: `request or request_uri`, `request only`, `request_uri only`."""
     uris: tuple[str, ...] = ()
     """`request.uris`: what a `request_uri` may be; a `*` at the end stands for the rest."""
+
+    @property
+    def allowed_parameters(self) -> tuple[str, ...]:
+        """The parameters one of which a request must have; empty: it needs no request object."""
+        return _OBJECT_PARAMETERS.get(self.required, ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ from gateway.domain.forward_auth.site import (
     Requirements,
     Rule,
     Site,
+    UnreadableSite,
 )
+from gateway.domain.forward_auth.site_client import unusable_setting
 from gateway.domain.forward_auth.site_session import SiteSession
 from gateway.domain.forward_auth.target import (
     LONGEST_URI,
@@ -48,8 +50,10 @@ __all__ = [
     "SiteSession",
     "Target",
     "Unauthenticated",
+    "UnreadableSite",
     "canonical_host",
     "check_path",
     "target_of",
+    "unusable_setting",
     "without_port",
 ]

@@ -116,3 +116,15 @@ class Site:
     client: str | None = None
     audience: str | None = None
     cookie_domain: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableSite:
+    """A site of a realm that a later version has stored; `reason` is why this one cannot read it.
+
+    Its hosts are refused. It can be listed, replaced and deleted.
+    """
+
+    name: str
+    realm: str
+    reason: str

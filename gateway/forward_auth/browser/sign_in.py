@@ -15,16 +15,17 @@ from urllib.parse import urlencode
 
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
-from gateway.domain.forward_auth import SiteSession
+from gateway.domain.forward_auth import SiteSession, unusable_setting
 from gateway.domain.forward_auth.site_session import cookie_scope
 from gateway.domain.ports.directory import ClientEntry
+from gateway.domain.ports.sign_in.pushed_requests import PushedParameters, PushedRequestStore
 from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.sessions import session_maximum_ends_at
 from gateway.forward_auth.browser.pending_sign_ins import PendingSignIn
 from gateway.forward_auth.browser.urls import CALLBACK_PATH
 from gateway.forward_auth.browser.visit import SiteVisit
 from gateway.forward_auth.live_accounts import LiveAccounts
-from gateway.protocol.authorization import PageError, PageMessage
+from gateway.protocol.authorization import PageError, PageMessage, keep_pushed_request
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.sign_in_results.code_redemption import CodeRedemption, RedeemedSignIn
 
@@ -68,11 +69,16 @@ class SiteSignIn:
     """Begins and completes sign-ins. Methods raise PageError and StoreUnavailable."""
 
     def __init__(
-        self, accounts: LiveAccounts, redemption: CodeRedemption, sessions: SiteSessions
+        self,
+        accounts: LiveAccounts,
+        redemption: CodeRedemption,
+        sessions: SiteSessions,
+        pushed_requests: PushedRequestStore,
     ) -> None:
         self._accounts = accounts
         self._redemption = redemption
         self._sessions = sessions
+        self._pushed_requests = pushed_requests
 
     async def begin(self, visit: SiteVisit, return_url: str) -> BegunSignIn:
         """Begin the sign-in that leads to a URL of the site."""
@@ -88,8 +94,22 @@ class SiteSignIn:
             "code_challenge": _challenge(pending.verifier),
             "code_challenge_method": "S256",
         }
+        if client.authorization.pushed_requests_only:
+            asked = await self._push(visit, client, asked)
         endpoint = f"{visit.request.issuer}/protocol/openid-connect/auth"
         return BegunSignIn(f"{endpoint}?{urlencode(asked)}", pending)
+
+    async def _push(
+        self, visit: SiteVisit, client: Client, asked: dict[str, str]
+    ) -> dict[str, str]:
+        """Keep the request for the realm's endpoint; return the parameters that name it.
+
+        Every caller can begin a sign-in, so the request counts as that of a public client.
+        """
+        pushed = PushedParameters(asked, is_anonymous=True)
+        realm = visit.request.realm.realm
+        kept = await keep_pushed_request(self._pushed_requests, realm, client, pushed)
+        return {"client_id": client.client_id, "request_uri": kept.request_uri}
 
     async def complete(self, visit: SiteVisit, pending: PendingSignIn | None) -> SignedIn:
         """Take the realm's response; raises SignInFailed and OAuthError too.
@@ -120,6 +140,11 @@ class SiteSignIn:
         if not entry.client.enabled:
             error = EventError.CLIENT_DISABLED
             raise PageError(PageMessage.clientDisabledMessage, event_error=error)
+        unusable = unusable_setting(entry.client)
+        if unusable is not None:
+            reason = f"the client {client_id} cannot sign browsers in: {unusable}"
+            error = EventError.NOT_ALLOWED
+            raise PageError(PageMessage.siteClientUnusableMessage, event_error=error, reason=reason)
         return entry
 
     async def _redeem(
@@ -132,9 +157,9 @@ class SiteSignIn:
         }
         visit.request.event.begin(EventType.CODE_TO_TOKEN)
         visit.request.event.client_id = client.client_id
-        return await self._redemption.redeem(
-            replace(visit.request, parameters=Parameters(form)), client
-        )
+        # A refresh token is never issued, so nothing could use an offline session.
+        request = replace(visit.request, parameters=Parameters(form))
+        return await self._redemption.redeem(request, client, only_online=True)
 
     async def _require_unlocked(
         self, visit: SiteVisit, redeemed: RedeemedSignIn, pending: PendingSignIn

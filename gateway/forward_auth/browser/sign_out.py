@@ -53,7 +53,7 @@ class SiteSignOut:
         self._sessions = sessions
 
     async def is_signed_in(self, visit: SiteVisit, values: Sequence[str]) -> bool:
-        """Tell whether one of the cookie's values stands for a session that lasts."""
+        """Tell whether one of the cookie's values names a session that has not ended."""
         for value in values:
             found = await self._sites.find(visit.request.realm.realm.id, value)
             if found is not None and await self._lasts(visit, found):

@@ -13,6 +13,7 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.forward_auth import Credential, Identity, Reason, Site
 from gateway.domain.ports.directory import RealmEntry
 from gateway.forward_auth.credentials.rights import current_rights
+from gateway.forward_auth.credentials.user_identity import user_identity
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
@@ -113,22 +114,15 @@ def _identity(request: ProtocolRequest, active: ActiveToken) -> Identity:
     rights = current_rights(request.realm, active.client, user, scopes)
     if not active.context.lightweight:
         rights = rights.within_token(claims)
-    certificate = request.certificate
-    return Identity(
-        realm=request.realm.realm.name,
-        kind=Credential.BEARER,
-        subject=user.user.id,
-        username=user.user.username,
-        email=user.user.email,
-        email_verified=user.user.email_verified,
-        groups=user.groups,
-        realm_roles=rights.realm_roles,
-        client_roles=rights.client_roles,
-        client_id=active.client.client.client_id,
-        scopes=rights.scopes,
-        thumbprint=_bound_to(claims.get("cnf")),
+    return user_identity(
+        Credential.BEARER,
+        request.realm,
+        active.client,
+        user,
+        rights,
         session_id=active.session.id if active.session else None,
-        certificate=certificate if certificate is not None and certificate.identifies else None,
+        certificate=request.certificate,
+        thumbprint=_bound_to(claims.get("cnf")),
     )
 
 

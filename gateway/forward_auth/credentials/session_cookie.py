@@ -13,6 +13,7 @@ from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.sessions import UserSession
 from gateway.forward_auth.credentials.rights import current_rights
+from gateway.forward_auth.credentials.user_identity import user_identity
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
@@ -57,21 +58,14 @@ class SessionCookies:
         session = await self._session(realm, client, found)
         part = session.clients[client.client.id]
         rights = current_rights(realm, client, user, part.scope.split())
-        certificate = self._accounts.certificate(evidence, realm.realm)
-        return Identity(
-            realm=realm.realm.name,
-            kind=Credential.SESSION,
-            subject=user.user.id,
-            username=user.user.username,
-            email=user.user.email,
-            email_verified=user.user.email_verified,
-            groups=user.groups,
-            realm_roles=rights.realm_roles,
-            client_roles=rights.client_roles,
-            client_id=client.client.client_id,
-            scopes=rights.scopes,
+        return user_identity(
+            Credential.SESSION,
+            realm,
+            client,
+            user,
+            rights,
             session_id=session.id,
-            certificate=certificate if certificate is not None and certificate.identifies else None,
+            certificate=self._accounts.certificate(evidence, realm.realm),
         )
 
     async def _user(self, realm: RealmEntry, found: SiteSession) -> UserEntry:

@@ -11,7 +11,11 @@ from gateway.protocol.authorization.errors import (
     invalid_request_page,
 )
 from gateway.protocol.authorization.levels import level_of, levels_of
-from gateway.protocol.authorization.pushed_requests import PushedRequest, PushedRequestEndpoint
+from gateway.protocol.authorization.pushed_requests import (
+    PushedRequest,
+    PushedRequestEndpoint,
+    keep_pushed_request,
+)
 from gateway.protocol.authorization.request import (
     AuthorizationRequest,
     CodeChallenge,

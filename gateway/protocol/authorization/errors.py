@@ -53,6 +53,9 @@ class PageMessage(StrEnum):
     linkNotValidMessage = (  # noqa: N815
         "This link is not valid. Open the whole link of the mail, or ask for a new one."
     )
+    siteClientUnusableMessage = (  # noqa: N815
+        "The application cannot be used to sign in here. Contact your administrator."
+    )
 
     oauth2DeviceAuthorizationGrantDisabledMessage = (  # noqa: N815
         "Client is not allowed to initiate OAuth 2.0 Device Authorization Grant."

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
-from gateway.domain.ports.sign_in.pushed_requests import PushedParameters
-from gateway.domain.realm import pushed_request_lifespan
+from gateway.domain.ports.sign_in.pushed_requests import PushedParameters, PushedRequestStore
+from gateway.domain.realm import Realm, pushed_request_lifespan
 from gateway.protocol.authorization.checks.pushed_request import PUSHED
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
 from gateway.protocol.authorization.endpoint import run_checks
@@ -30,6 +31,16 @@ class PushedRequest:
 
     request_uri: str = field(repr=False)
     lifespan: timedelta
+
+
+async def keep_pushed_request(
+    store: PushedRequestStore, realm: Realm, client: Client, pushed: PushedParameters
+) -> PushedRequest:
+    """Keep a request of the client under a new reference; raises StoreUnavailable."""
+    reference = secrets.token_urlsafe(_REFERENCE_BYTES)
+    lifespan = pushed_request_lifespan(realm)
+    await store.add(realm.id, client.id, reference, pushed, lifespan)
+    return PushedRequest(f"{PUSHED}{reference}", lifespan)
 
 
 class PushedRequestEndpoint:
@@ -56,13 +67,9 @@ class PushedRequestEndpoint:
         realm, client = draft.request.realm.realm, draft.client.client
         kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
         kept |= {"client_id": client.client_id}
-        reference = secrets.token_urlsafe(_REFERENCE_BYTES)
-        lifespan = pushed_request_lifespan(realm)
-        store = self._services.pushed_requests
         pushed = PushedParameters(
             kept,
             certificate=bound_certificate(client, draft.request.certificate),
             is_anonymous=client.public_client,
         )
-        await store.add(realm.id, client.id, reference, pushed, lifespan)
-        return PushedRequest(f"{PUSHED}{reference}", lifespan)
+        return await keep_pushed_request(self._services.pushed_requests, realm, client, pushed)

@@ -64,13 +64,19 @@ class CodeRedemption:
         self._sessions = sessions
         self._redemption = SignInRedemption(directory, sessions, consents)
 
-    async def redeem(self, request: ProtocolRequest, client: Client) -> RedeemedSignIn:
-        """Redeem the parameter `code`; raises OAuthError and StoreUnavailable."""
+    async def redeem(
+        self, request: ProtocolRequest, client: Client, *, only_online: bool = False
+    ) -> RedeemedSignIn:
+        """Redeem the parameter `code`; raises OAuthError and StoreUnavailable.
+
+        With `only_online` no offline session begins, although the scopes would allow one.
+        """
         redeemed = await self._redeem(request)
         _require_request(request, client, redeemed)
         user, code = redeemed.sign_in.user, redeemed.code
         granted = await self._redemption.scopes(request, client, user, code.scope)
-        joined = await self._join(request, client, redeemed, granted)
+        offline = granted.offline and not only_online
+        joined = await self._join(request, client, redeemed, granted, offline=offline)
         return RedeemedSignIn(code, user, granted, joined)
 
     async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
@@ -105,6 +111,8 @@ class CodeRedemption:
         client: Client,
         redeemed: _Redeemed,
         granted: GrantedScopes,
+        *,
+        offline: bool,
     ) -> Joined:
         """Return the session with the client's part as the code decided it."""
         code, realm = redeemed.code, request.realm.realm
@@ -112,9 +120,9 @@ class CodeRedemption:
             " ".join(granted.names), code.acr, code.authenticated_at, code.claims
         )
         joined = await self._redemption.join(
-            request, client, redeemed.sign_in, participation, offline=granted.offline
+            request, client, redeemed.sign_in, participation, offline=offline
         )
-        if granted.offline and await self._codes.was_replayed(realm.id, code.name):
+        if offline and await self._codes.was_replayed(realm.id, code.name):
             # The replay found no offline session that it could end.
             await self._revoke(request, code.name)
         return joined

@@ -102,7 +102,7 @@ def _read_rule(document: Any, path: str) -> Rule:
 
 
 def _contradictions(rule: Rule, given: Given) -> Iterator[FieldError]:
-    """Yield the fields that have no effect beside others."""
+    """Yield the fields that have no effect together with others."""
     if rule.anonymous:
         without_effect = (rule.requirements, rule.accepts) != (_NEW.requirements, _NEW.accepts)
         if without_effect or rule.bound_only:

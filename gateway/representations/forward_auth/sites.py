@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import Credential, Site
+from gateway.domain.forward_auth import Credential, Site, UnreadableSite
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.forward_auth.fields import (
     COOKIE_DOMAIN,
@@ -81,8 +81,10 @@ def shared_names(sites: Iterable[Site], path: str) -> Iterator[FieldError]:
     yield from repeated_names(hosts, path, "each host in one site")
 
 
-def render_site(site: Site) -> dict[str, Any]:
-    """Return the JSON object of a site of a realm."""
+def render_site(site: Site | UnreadableSite) -> dict[str, Any]:
+    """Return the JSON object of a site of a realm; with `unreadable` where it cannot be read."""
+    if isinstance(site, UnreadableSite):
+        return {"name": site.name, "unreadable": site.reason}
     return SITE_FIELDS.answer(site, {})
 
 
@@ -105,7 +107,7 @@ def _contradictions(site: Site, path: str) -> Iterator[FieldError]:
 def _unreachable(site: Site, at: str) -> Iterator[FieldError]:
     for place, earlier in unreachable_rules(site.rules):
         sentence = (
-            f"no request reaches it, since {earlier.name} stands before it and matches all that it"
+            f"no request reaches it, since {earlier.name} comes before it and matches all that it"
             " does: put it first"
         )
         yield FieldError(f"{at}[{place}]", "a rule", "a rule that decides", sentence=sentence)

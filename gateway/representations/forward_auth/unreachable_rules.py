@@ -1,6 +1,6 @@
 """Rules that never decide, since rules before them decide every request that they match.
 
-Such a rule is a mistake that opens what it was to close: `/*` stands before `/admin/*`.
+Such a rule is a mistake that opens what it was to close: `/*` comes before `/admin/*`.
 """
 
 from collections.abc import Iterator, Sequence

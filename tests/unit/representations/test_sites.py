@@ -256,7 +256,7 @@ def test_names_of_rules_differ() -> None:
 def test_a_rule_that_a_wider_one_before_it_hides_is_refused() -> None:
     wide, narrow = rule(name="all"), rule(name="admin", paths=["/admin/*"], realmRoles=["admin"])
     (error,) = errors_of(site(wide, narrow))
-    assert error.startswith("rules[1]: no request reaches it, since all stands before it")
+    assert error.startswith("rules[1]: no request reaches it, since all comes before it")
     parse_site(site(narrow, wide), realm="demo")
 
 

@@ -89,7 +89,8 @@ def read_dump(text: str) -> tuple[Directive, ...]:
     parts = _HEADING.split(text)
     names, texts = parts[1::2], parts[2::2]
     if not names:
-        raise SyntaxProblem(Place("nginx -T", 1), "this is no output of nginx -T")
+        reason = "this is no output of nginx -T: it names no configuration file"
+        raise SyntaxProblem(Place("nginx -T", 1), reason)
     files = _Dumped(
         {name: body.removeprefix("\n") for name, body in zip(names, texts, strict=True)}
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from gateway.domain.forward_auth import Site
+from gateway.domain.forward_auth import Site, UnreadableSite
 
 
 class SiteRepository(Protocol):
@@ -19,8 +19,11 @@ class SiteRepository(Protocol):
     async def list(self, realm_id: str) -> tuple[Site, ...]:
         """Return the sites of a realm by name, without those that this version cannot read."""
 
-    async def find(self, realm_id: str, name: str) -> Site | None:
-        """Return the site; raises InvalidInput where this version cannot read it."""
+    async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
+        """Return those that this version cannot read, of all realms for None."""
+
+    async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
+        """Return the site, or that this version cannot read it; None where there is none."""
 
     async def put(self, realm_id: str, site: Site) -> None:
         """Store the site under its name, replacing the one there.

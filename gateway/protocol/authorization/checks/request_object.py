@@ -16,11 +16,6 @@ from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.errors import PageError, invalid_request_page
 from gateway.protocol.authorization.parameters import PARAMETERS, text_of
 
-_WAYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "request or request_uri": ("request", "request_uri"),
-    "request only": ("request",),
-    "request_uri only": ("request_uri",),
-}
 _DOTS_OF_JWE: Final = 4
 _ABOUT_THE_OBJECT: Final = frozenset({"request", "request_uri"})
 
@@ -33,8 +28,8 @@ async def check(draft: AuthorizationDraft) -> None:
     if len(sent) > 1:
         raise _refused("Illegal to use both 'request' and 'request_uri' parameters together")
     client = draft.client.client
-    allowed = _WAYS.get(client.request_objects.required)
-    if allowed is not None and not set(sent) & set(allowed):
+    allowed = client.request_objects.allowed_parameters
+    if allowed and not set(sent) & set(allowed):
         names = " or ".join(f"'{name}'" for name in allowed)
         raise invalid_request_page(f"Client is required to use {names} parameter.")
     if not sent:

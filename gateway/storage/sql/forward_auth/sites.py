@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy import Text, and_, delete, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.forward_auth import Site
+from gateway.domain.forward_auth import Site, UnreadableSite
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.forward_auth import parse_site, render_site
@@ -45,7 +45,14 @@ class SqlSites:
         found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
         return tuple(site for site in found if site is not None)
 
-    async def find(self, realm_id: str, name: str) -> Site | None:
+    async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
+        chosen = (
+            _WITH_REALM if realm_id is None else _WITH_REALM.where(sites.c.realm_id == realm_id)
+        )
+        found = await self._transaction.read(chosen.order_by(realms.c.name, sites.c.name), _read)
+        return tuple(site for site in found if isinstance(site, UnreadableSite))
+
+    async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
         if not is_name(name):
             return None
         one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
@@ -81,8 +88,11 @@ class SqlSites:
             raise AlreadyExists(f"Host {found.host} belongs to another site")
 
 
-def _read(row: Any) -> Site:
-    return _parsed(row.document, row.realm)
+def _read(row: Any) -> Site | UnreadableSite:
+    try:
+        return _parsed(row.document, row.realm)
+    except InvalidInput as refusal:
+        return UnreadableSite(row.name, row.realm, str(refusal))
 
 
 # Every change of a realm reads its sites again, which are mostly the same.
@@ -92,10 +102,10 @@ def _parsed(text: str, realm: str) -> Site:
 
 
 def _read_or_report(row: Any) -> Site | None:
-    try:
-        return _read(row)
-    except InvalidInput as refusal:
-        structlog.get_logger().error(
-            "site cannot be read", realm=row.realm, site=row.name, reason=str(refusal)
-        )
-        return None
+    found = _read(row)
+    if isinstance(found, Site):
+        return found
+    structlog.get_logger().error(
+        "site cannot be read", realm=found.realm, site=found.name, reason=found.reason
+    )
+    return None

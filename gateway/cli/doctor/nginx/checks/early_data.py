@@ -1,4 +1,4 @@
-"""A request in TLS early data can be sent again by whoever recorded it. Source: RFC 8470 §3."""
+"""An attacker who recorded a request in TLS early data can send it again. Source: RFC 8470 §3."""
 
 from collections.abc import Iterator
 
