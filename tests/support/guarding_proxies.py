@@ -17,6 +17,8 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.support.apache import MODULES, apache_folder, hand_over
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import until
@@ -140,6 +142,13 @@ def start_open_site(certificates: EdgeCertificates) -> Iterator[Protected]:
                 for above in path.relative_to(folder).parents:
                     (folder / above).chmod(0o755)
             yield protected
+
+
+@pytest.fixture(scope="session")
+def open_site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
+    """Run one such gateway and service for all tests."""
+    with start_open_site(edge_certificates) as protected:
+        yield protected
 
 
 @contextmanager

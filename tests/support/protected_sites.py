@@ -197,7 +197,7 @@ class Protected:
         asked = {"grant_type": "client_credentials", "client_id": client_id}
         return str(self._tokens(realm, asked | {"client_secret": SECRET})["access_token"])
 
-    def bound_token(self, certificate: str, username: str = "ada") -> str:
+    def bound_token(self, certificate: str, username: str = "ada", listener: str = "https") -> str:
         """Return an access token that is bound to a certificate."""
         asked = {
             "grant_type": "password",
@@ -206,7 +206,7 @@ class Protected:
             "username": username,
             "password": PASSWORD,
         }
-        return str(self._tokens("staff", asked, certificate)["access_token"])
+        return str(self._tokens("staff", asked, certificate, listener)["access_token"])
 
     def browser_session(self, username: str = "ada", **fields: Any) -> str:
         """Return the cookie of a browser that signed in at the site, as the store keeps it.
@@ -237,11 +237,16 @@ class Protected:
         return f"__Host-realmgate-session={value}"
 
     def _tokens(
-        self, realm: str, form: Mapping[str, str], certificate: str | None = None
+        self,
+        realm: str,
+        form: Mapping[str, str],
+        certificate: str | None = None,
+        listener: str = "https",
     ) -> dict[str, Any]:
         pair = None if certificate is None else self.certificates.pair(certificate)
         with self.nginx.client(pair) as http:
-            url = f"{self.nginx.https}/realms/{realm}/protocol/openid-connect/token"
+            base = getattr(self.nginx, listener)
+            url = f"{base}/realms/{realm}/protocol/openid-connect/token"
             response = http.post(url, data=dict(form), headers={"Host": "localhost"})
         assert response.status_code == httpx2.codes.OK, response.text
         found: dict[str, Any] = response.json()

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
-from tests.support.edge_certificates import EdgeCertificates
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_open_site, start_proxy
+from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
 from tests.support.spellings import spellings
@@ -23,17 +22,10 @@ _TRUSTED = (
 )
 
 
-@pytest.fixture(scope="module")
-def site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
-    """Run gateway and service."""
-    with start_open_site(edge_certificates) as protected:
-        yield protected
-
-
 @pytest.fixture(scope="module", params=COMMANDS)
-def running(request: pytest.FixtureRequest, site: Protected) -> Iterator[GuardingProxy]:
+def running(request: pytest.FixtureRequest, open_site: Protected) -> Iterator[GuardingProxy]:
     """Run each proxy."""
-    with start_proxy(request.param, HOST, site) as proxy:
+    with start_proxy(request.param, HOST, open_site) as proxy:
         yield proxy
 
 
