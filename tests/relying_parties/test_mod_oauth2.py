@@ -18,13 +18,14 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.ports import ADDRESS, free_ports
 from tests.support.protected_sites import Protected
 
-_DIRECTIVES: Final = """
+_DIRECTIVES: Final = r"""
     SSLVerifyClient optional_no_ca
     SSLVerifyDepth 3
     SSLCACertificateFile {folder}/ca.crt
     <Location "/">
         AuthType oauth2
-        OAuth2TokenVerify jwks_uri {jwks_uri} jwks_uri.ssl_verify=false&type=mtls&mtls.policy={policy}
+        OAuth2TokenVerify jwks_uri {jwks_uri} \
+            jwks_uri.ssl_verify=false&type=mtls&mtls.policy={policy}
         Require valid-user
     </Location>
 """

@@ -85,7 +85,8 @@ def start_apache(
 ) -> Iterator[None]:
     """Run Apache with a site for each port, of these directives, until the end of the block.
 
-    `module` is the one that is tested. `pages` are the texts by path, `.shtml` with server-side includes, of all sites.
+    `module` is the one that is tested. `pages` are the texts by path, `.shtml` with server-side
+    includes, of all sites.
     """
     for path, text in pages.items():
         file = folder / "pages" / path
