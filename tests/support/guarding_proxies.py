@@ -152,8 +152,13 @@ def open_site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
 
 
 @contextmanager
-def start_proxy(name: str, host: str, protected: Protected) -> Iterator[GuardingProxy]:
-    """Run the proxy in front of the gateway and the service of `protected`."""
+def start_proxy(
+    name: str, host: str, protected: Protected, gateway: Path | None = None
+) -> Iterator[GuardingProxy]:
+    """Run the proxy in front of the gateway and the service of `protected`.
+
+    `gateway` is the socket of another one.
+    """
     (port,) = free_ports(1)
     with apache_folder(protected.certificates.folder) as folder:
         shutil.copy(protected.certificates.folder / "ca.crl", folder)
@@ -163,7 +168,7 @@ def start_proxy(name: str, host: str, protected: Protected) -> Iterator[Guarding
             "SITE": host,
             "CERTIFICATES": str(folder),
             "SERVICE": str(protected.service.path),
-            "REALMGATE_GATEWAY": str(protected.gateway.socket),
+            "REALMGATE_GATEWAY": str(gateway or protected.gateway.socket),
             "REALMGATE_PROXY_SECRET": PROXY_SECRET,
         }
         command = COMMANDS[name](folder, environment)
