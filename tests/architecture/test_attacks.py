@@ -1,6 +1,6 @@
-"""Every attack on sign-ins, mails and logs has a test that names it in its docstring.
+"""Every attack on decisions, sign-ins, mails and logs has a test that names it in its docstring.
 
-Source: docs/reference/attacks.md, sections D and E
+Source: docs/reference/attacks.md, sections B, D and E
 """
 
 import ast
@@ -14,6 +14,7 @@ import pytest
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ROWS: Final = (
+    *("B1", "B3", "B4", "B5", "B6", "B7", "B8"),
     *("D1", "D3", "D4", "D5", "D6", "D7", "D8", "D10", "D11", "D12", "D13", "D14"),
     *("E5", "E7", "E8"),
 )
@@ -53,10 +54,11 @@ def test_an_attack_is_named_by_a_test_that_runs_the_product(
     assert {file.parts[0] for file in tests_of[row]} & _LIVE, row
 
 
-def test_the_reference_has_no_attack_on_sign_ins_that_the_list_lacks() -> None:
+@pytest.mark.parametrize("section", ["B", "D"])
+def test_the_reference_has_no_attack_of_the_section_that_the_list_lacks(section: str) -> None:
     page = (_ROOT / "docs/reference/attacks.md").read_text(encoding="utf-8")
-    rows = set(re.findall(r"^\| (D\d+) \|", page, re.MULTILINE))
-    assert rows == {row for row in _ROWS if row.startswith("D")}
+    rows = set(re.findall(rf"^\| ({section}\d+) \|", page, re.MULTILINE))
+    assert rows == {row for row in _ROWS if row.startswith(section)}
 
 
 @pytest.mark.parametrize(

@@ -3,28 +3,23 @@
 The hosts are the TLS listeners of the nginx: each has the same service and the same rules.
 """
 
-import asyncio
 import json
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from gateway.domain.forward_auth import SiteSession
-from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.storage.redis.site_sessions import RedisSiteSessions
 from tests.support.administration import Administration, master
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, changed_source, make_prefix, start_nginx
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
+from tests.support.site_sessions import store_site_session
 from tests.support.wire import (
     BOUND,
     DEVICE_SUBJECT,
@@ -214,27 +209,12 @@ class Protected:
         `fields` replace those of the session.
         """
         claims = claims_of(self.token(username)["access_token"])
-        return asyncio.run(self._store_session(claims, fields))
-
-    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-        value = secrets.token_urlsafe(32)
         found = self.administration.http.get(
             "/admin/realms/staff",
             headers={"Authorization": f"Bearer {self.administration.token()}"},
         )
-        session = SiteSession(
-            site="app",
-            realm_id=found.json()["id"],
-            client="portal",
-            user_id=claims["sub"],
-            session_id=claims["sid"],
-            created_at=datetime.now(UTC),
-        )
-        redis = create_client(PrivateRedis(self.gateway.state_dir).url)
-        changed = replace(session, **dict(fields))
-        await RedisSiteSessions(redis).add(value, changed, timedelta(minutes=5))
-        await redis.aclose()
-        return f"__Host-realmgate-session={value}"
+        redis_url = PrivateRedis(self.gateway.state_dir).url
+        return store_site_session(redis_url, "app", found.json()["id"], claims, **fields)
 
     def _tokens(
         self,

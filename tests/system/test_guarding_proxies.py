@@ -70,6 +70,7 @@ def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:
 
 
 def test_whoever_may_not_pass_learns_why(proxy: GuardingProxy) -> None:
+    """attacks: B5."""
     token = proxy.protected.token("bob")["access_token"]
     for path, sent, status in (
         ("/home/", None, 401),
@@ -102,6 +103,7 @@ def test_a_browser_is_sent_to_sign_in_and_shown_pages(proxy: GuardingProxy) -> N
 
 
 def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
+    """attacks: B4."""
     token = proxy.protected.token("ada")["access_token"]
     for path in (
         *(f"/.realmgate/guard/{name}" for name in COMMANDS),
@@ -115,6 +117,7 @@ def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
 
 
 def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
+    """attacks: A4, B6."""
     names = [each for name in _TRUSTED for each in spellings(name)]
     names += ["Forwarded", "X-Original-URL", "X-Rewrite-URL", "Client-Cert", "Remote.User"]
     names += ["Remote-Anything", "X-Realmgate-Anything"]
@@ -133,6 +136,7 @@ def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
 
 
 def test_one_forged_header_changes_no_decision(proxy: GuardingProxy) -> None:
+    """attacks: A20, B4."""
     for line in (
         *("X-Forwarded-Uri: /public/", "X_Forwarded_Uri: /public/", "X-Forwarded-Method: OPTIONS"),
         *(f"X-Forwarded-Host: {OPEN_HOST}", f"X-Realmgate-Server: {OPEN_HOST}"),

@@ -24,7 +24,7 @@ _NORMALIZED = {"caddy": {"http:/a": "/a"}}
 def test_a_path_that_reaches_the_service_is_the_one_that_was_decided(
     open_site: Protected, name: str
 ) -> None:
-    """The proxy may refuse more by itself."""
+    """The proxy may refuse more by itself. attacks: B3."""
     misread, passed = {}, 0
     with start_proxy(name, OPEN_HOST, open_site) as proxy:
         for row in _ROWS:

@@ -35,6 +35,7 @@ def edge(running: GuardedEdge) -> GuardedEdge:
 
 @pytest.mark.parametrize("answer", ODD_ANSWERS.values(), ids=ODD_ANSWERS)
 def test_an_answer_that_is_no_decision_is_a_503(edge: GuardedEdge, answer: bytes) -> None:
+    """attacks: B7."""
     edge.gateway.responses[DECISION] = answer
     with edge.nginx.client() as client:
         found = client.get(f"{edge.nginx.https}/", headers={"Host": HOST})
@@ -69,7 +70,7 @@ def stack(
 
 
 def test_a_gateway_that_hangs_and_one_that_is_gone_let_nothing_pass(stack: Protected) -> None:
-    """Even an anonymous path needs a decision."""
+    """Even an anonymous path needs a decision. attacks: B7."""
     assert stack.ask("/health").status_code == 200
     stack.service.forget()
     processes = [stack.gateway.pid, *descendants(stack.gateway.pid)]
