@@ -3,6 +3,8 @@
 attacks: A4, A20, A21, B4, B5, B6, B7
 """
 
+import socket
+import ssl
 from collections.abc import Iterator
 
 import pytest
@@ -174,3 +176,27 @@ def test_nothing_but_a_websocket_is_an_upgrade(proxy: GuardingProxy) -> None:
         found = proxy.send(f"{head}Connection: Upgrade, close\r\nHTTP2-Settings: AAMAAABk\r\n\r\n")
         assert found.status in {200, 400}
     assert not [each for each in proxy.protected.service.received if each.all("Upgrade")]
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_tls_session_outlives_a_revocation(
+    proxy: GuardingProxy, version: ssl.TLSVersion
+) -> None:
+    """Caddy reads no revocation list: the realm's check is that of each request. attacks: A9."""
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    tls.minimum_version = tls.maximum_version = version
+    pair = proxy.protected.certificates.pair("device-1")
+    tls.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+    request = f"GET /public/ HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
+    session, resumed = None, []
+    for _ in range(3):
+        with (
+            socket.create_connection((ADDRESS, proxy.port)) as plain,
+            tls.wrap_socket(plain, server_hostname=HOST, session=session) as connection,
+        ):
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            resumed.append(connection.session_reused)
+            session = connection.session
+    assert proxy.name == "caddy" or not any(resumed)
