@@ -1,16 +1,18 @@
-"""Behind HAProxy, Apache and Caddy nothing reaches a service without a decision, either."""
+"""HAProxy, Apache and Caddy ask the gateway, and without a decision nothing reaches a service."""
 
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Final
+from urllib.parse import unquote
 
 import pytest
 
 from tests.support.guarded_edge import ODD_ANSWERS, response
 from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
-from tests.support.protected_sites import HOST, Protected
+from tests.support.ports import ADDRESS
+from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 _DECISIONS: Final = {"redirect", "a header too long"}
@@ -19,6 +21,17 @@ _ODD_ANSWERS: Final = {
     **{odd: ODD_ANSWERS[odd] for odd in ODD_ANSWERS if odd not in _DECISIONS},
     "created": response("201 Created", "Remote-User: ada"),
     "no content": response("204 No Content", "Remote-User: ada"),
+}
+_QUESTION: Final = {
+    "X-Realmgate-Proxy-Secret": PROXY_SECRET,
+    "X-Realmgate-Server": HOST,
+    "X-Forwarded-Method": "DELETE",
+    "X-Forwarded-Uri": "/a/%20?b",
+    "X-Forwarded-Host": HOST,
+    "X-Forwarded-For": ADDRESS,
+    "X-Forwarded-Proto": "https",
+    "ssl-client-verify": "SUCCESS",
+    "ssl-client-cert": "",
 }
 _UNAVAILABLE: Final = dict.fromkeys(COMMANDS, 503)
 _LONGEST_WAIT: Final = 9.0
@@ -108,3 +121,19 @@ def test_a_decision_lets_requests_pass_again(
     _answer(gateway, response("200 OK"))
     assert _statuses(proxies) == dict.fromkeys(COMMANDS, 200)
     assert len(service.received) == len(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_proxy_asks_by_what_it_found_out(
+    proxies: dict[str, GuardingProxy], gateway: RecordingUpstream, name: str
+) -> None:
+    """attacks: B4."""
+    _answer(gateway, response("403 Forbidden"))
+    gateway.received.clear()
+    forged = (f"{header}: forged" for header in _QUESTION if header != "X-Forwarded-Host")
+    proxies[name].ask("/a/%20?b", *forged, certificate="device-1", method="DELETE")
+    (asked,) = gateway.received
+    found = {header: asked.all(header) for header in _QUESTION}
+    (certificate,) = found.pop("ssl-client-cert")
+    assert unquote(certificate).startswith("-----BEGIN CERTIFICATE-----\n")
+    assert found == {header: [value] for header, value in _QUESTION.items() if value}
