@@ -144,6 +144,8 @@ def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
     for each in received:
         users = each.all("Remote-User")
         assert users == (["ada"] if each.target == "/home/" else [])
+        if each.target == "/public/":
+            assert not [name for name in IDENTITY_HEADERS if each.all(name)]
 
 
 def test_one_forged_header_changes_no_decision(proxy: GuardingProxy) -> None:
