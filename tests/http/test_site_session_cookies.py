@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.protected_sites import HOST, Protected
+from tests.support.wire import claims_of
 
 
 def _status(protected: Protected, cookie: str, path: str = "/home/", **headers: str) -> int:
@@ -35,6 +36,12 @@ def test_a_session_is_one_of_its_site_user_and_client(
 ) -> None:
     assert _status(protected, protected.browser_session("ada")) == 200
     assert _status(protected, protected.browser_session("ada", **fields)) == 401
+
+
+def test_the_user_session_of_another_user_is_refused(protected: Protected) -> None:
+    """attacks: B8."""
+    bob = claims_of(protected.token("bob")["access_token"])["sub"]
+    assert _status(protected, protected.browser_session("ada", user_id=bob)) == 401
 
 
 def test_a_cookie_that_is_no_session_is_refused(protected: Protected) -> None:
