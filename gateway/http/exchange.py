@@ -37,8 +37,8 @@ class Exchange:
 
     `route` is the pattern that matched. `realm` is that of the path, and `security_headers` are
     those of the realm of the response: None until an endpoint has looked the realm up. `page` is
-    that of a browser which sent the request. `log_level` is that of the request's line, as `logging`
-    numbers it.
+    that of a browser which sent the request. `log_level` is that of the request's line, one of the
+    levels of `logging`.
     """
 
     edge: EdgeFacts | None = None
