@@ -19,7 +19,7 @@ from gateway.cli.administration import (
     output_option,
     yes_option,
 )
-from gateway.cli.guard_explanation import explain
+from gateway.cli.guard.explanation import explain
 from gateway.cli.output import counted, show_rows
 
 if TYPE_CHECKING:
