@@ -173,7 +173,7 @@ def test_a_password_that_was_not_given_twice_alike_changes_nothing(shell: Shell,
     assert shell.administration.sign_in(shell.name) == 200
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"a\0b", b"x" * 2000])
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"a\0b", b"x" * 2000, b"x" * 20_000])
 def test_a_file_without_a_usable_password_is_refused_and_not_shown(
     shell: Shell, tmp_path: Path, content: bytes
 ) -> None:
