@@ -9,14 +9,13 @@ Keycloak: 12.10, 12.12; attacks: D14
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Final
 
 from starlette.types import Receive, Scope
 
 from gateway.domain.errors import RealmgateError, RealmNotFound
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import RealmEntry
-from gateway.http.edge.facts import EdgeFacts
+from gateway.http.cross_site_forms import is_from_own_page
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
@@ -31,14 +30,6 @@ from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
-
-_OPAQUE_ORIGIN: Final = "null"
-"""What browsers send from pages with `Referrer-Policy: no-referrer`, the gateway's own among them,
-and from sandboxed frames of any site. Spec: Fetch §3.2.
-"""
-_OTHER_SITE: Final = "cross-site"
-_OWN_PAGE: Final = frozenset({"same-origin", "none"})
-"""`Sec-Fetch-Site` of the gateway's own pages, and of a form that the user has sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +103,13 @@ class BrowserEndpoint(GuardedEndpoint):
 
     def _require_own_page(self, exchange: Exchange) -> None:
         """Raise PageError for a form of another site, by `Origin` and `Sec-Fetch-Site`."""
-        if not self._is_of_own_page(exchange.facts):
+        if not is_from_own_page(exchange.facts, self._context.origins):
             raise PageError(
                 PageMessage.invalidRequestMessage,
                 event_error=EventError.INVALID_REQUEST,
                 status=HTTPStatus.FORBIDDEN,
                 reason="a page of another site sent the form",
             )
-
-    def _is_of_own_page(self, facts: EdgeFacts) -> bool:
-        origin = facts.headers.text(b"origin")
-        site = facts.headers.text(b"sec-fetch-site")
-        if origin not in {None, _OPAQUE_ORIGIN}:
-            return origin in self._context.origins and site != _OTHER_SITE
-        if site is not None:
-            return site in _OWN_PAGE
-        # Browsers send Sec-Fetch-Site to https alone: without TLS the headers do not tell a page of
-        # the gateway from another one, and the secret in its form decides.
-        return origin is None or not facts.secure
 
     async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         try:

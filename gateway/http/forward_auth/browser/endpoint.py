@@ -16,6 +16,7 @@ from gateway.domain.forward_auth import AmbiguousTarget, Site, canonical_host
 from gateway.domain.ports.directory import RealmEntry
 from gateway.forward_auth.browser import WANTED, SiteVisit, UnsafeReturnUrl, return_url
 from gateway.forward_auth.site_table import Sites
+from gateway.http.cross_site_forms import is_from_own_page
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
@@ -154,8 +155,7 @@ def _host(facts: EdgeFacts) -> str | None:
 
 def _require_own_page(facts: EdgeFacts, origin: str) -> None:
     """Raise OAuthError for a form that another page than one of the host has sent. attacks: D14."""
-    sender, site = facts.headers.text(b"origin"), facts.headers.text(b"sec-fetch-site")
-    if sender not in {None, "null", origin} or site not in {None, "same-origin", "none"}:
+    if not is_from_own_page(facts, {origin}):
         reason = "a page of another origin sent the form"
         raise OAuthError("invalid_request", status=HTTPStatus.FORBIDDEN, reason=reason)
 
