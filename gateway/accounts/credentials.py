@@ -22,8 +22,7 @@ from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_password import OTP
-from gateway.authentication.recovery_code_check import codes_threshold
-from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes, codes_threshold
 from gateway.authentication.removal import (
     CredentialNotFound,
     CredentialNotRemovable,

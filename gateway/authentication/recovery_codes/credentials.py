@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.secrets import Secret
-from gateway.domain.users import PRIORITY_STEP, Credential
+from gateway.domain.users import Credential, next_priority
 
 RECOVERY_CODES: Final = "recovery-authn-codes"
 """The type of a credential."""
@@ -89,7 +89,7 @@ def new_credential(
         created_at=generated_at,
         credential_data=_json(data),
         secret_data=_secret_data(left),
-        priority=max((one.priority for one in others), default=0) + PRIORITY_STEP,
+        priority=next_priority(others),
     )
 
 
