@@ -20,7 +20,7 @@ from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
-from gateway.http.pages import LocaleWishes, supported_locale
+from gateway.http.pages import LocalePreferences, supported_locale
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, read_cookies
@@ -38,7 +38,7 @@ class BrowserRequest:
 
     protocol: ProtocolRequest
     cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
-    wishes: LocaleWishes
+    preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
 
@@ -95,7 +95,7 @@ class BrowserEndpoint(GuardedEndpoint):
         request = BrowserRequest(
             protocol=self._context.request(entry, exchange.facts, parameters),
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-            wishes=locale_wishes(exchange, parameters),
+            preferences=locale_preferences(exchange, parameters),
             form=dict(reversed(body)) if self._has_own_forms else {},
             is_form=scope["method"] == "POST",
         )
@@ -139,7 +139,7 @@ class BrowserEndpoint(GuardedEndpoint):
 def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
     """Return the reply with the cookie of the language that the user has chosen on a page."""
     settings = request.protocol.realm.realm.localization
-    locale = supported_locale(settings, request.wishes.chosen)
+    locale = supported_locale(settings, request.preferences.chosen)
     if locale is None:
         return reply
     headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
@@ -169,19 +169,19 @@ async def error_page(
     if exchange.realm is None:
         return reply
     view = error_view(error, exchange.request_id)
-    wishes = locale_wishes(exchange, Parameters())
+    preferences = locale_preferences(exchange, Parameters())
     status = page_status(error, reply.status)
     realm, client = exchange.realm.realm, client_of(error)
-    page = await pages.page(view, realm, wishes, status=status, client=client)
+    page = await pages.page(view, realm, preferences, status=status, client=client)
     kept = tuple(header for header in reply.headers if header[0] != b"content-type")
     return Reply(page.status, (*page.headers, *kept), page.body)
 
 
-def locale_wishes(exchange: Exchange, parameters: Parameters) -> LocaleWishes:
+def locale_preferences(exchange: Exchange, parameters: Parameters) -> LocalePreferences:
     """Return the languages that a request asks for."""
     headers = exchange.facts.headers
     cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
-    return LocaleWishes(
+    return LocalePreferences(
         chosen=parameters.get("kc_locale") or "",
         client=parameters.get("ui_locales") or "",
         cookie=cookies[0] if cookies else "",

@@ -24,10 +24,10 @@ from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.forward_auth.browser.site_headers import for_sites
 from gateway.http.forward_auth.original_headers import FORWARDED_HOST
 from gateway.http.guarded_endpoint import GuardedEndpoint
-from gateway.http.pages import LocaleWishes
+from gateway.http.pages import LocalePreferences
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply, prose_error
-from gateway.http.sign_in.browser_endpoint import error_page, locale_wishes
+from gateway.http.sign_in.browser_endpoint import error_page, locale_preferences
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.authorization import invalid_request_page
 from gateway.protocol.errors import OAuthError
@@ -43,7 +43,7 @@ class SiteRequest:
     visit: SiteVisit
     cookies: str | None = field(repr=False)
     """The header as sent."""
-    wishes: LocaleWishes
+    preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
 
@@ -108,7 +108,7 @@ class SiteEndpoint(GuardedEndpoint):
         request = SiteRequest(
             visit=visit,
             cookies=facts.headers.text(b"cookie"),
-            wishes=locale_wishes(exchange, parameters),
+            preferences=locale_preferences(exchange, parameters),
             form=await _form(scope, receive, facts),
             is_form=scope["method"] == "POST",
         )
