@@ -17,7 +17,7 @@ from gateway.cli.administration import (
     on_realm,
     output_option,
 )
-from gateway.cli.output import show_rows
+from gateway.cli.output import instant_text, show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
@@ -149,4 +149,4 @@ def _columns(state: "KeyState") -> tuple[str, ...]:
 
 
 def _instant(instant: datetime | None) -> str:
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ") if instant else ""
+    return instant_text(instant) if instant else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import RealmOperator, on_realm, output_option, page_options
-from gateway.cli.output import counted, show_rows
+from gateway.cli.output import counted, instant_text, show_rows
 
 if TYPE_CHECKING:
     from gateway.domain.sessions import UserSession
@@ -106,8 +106,8 @@ def _document(item: "UserSession") -> dict[str, Any]:
         "username": item.username,
         "userId": item.user_id,
         "ipAddress": item.ip_address,
-        "start": item.started_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "lastAccess": item.refreshed_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "start": instant_text(item.started_at),
+        "lastAccess": instant_text(item.refreshed_at),
         "rememberMe": item.remember_me,
         "offline": item.offline,
         "clients": sorted(item.clients),
