@@ -207,6 +207,9 @@ def test_sessions_are_listed_and_ended_one_by_one(shell: Shell) -> None:
     again = shell.session("end", str(first["session_state"]))
     assert again.exit_code == 1
     assert "there is no session" in again.stderr
+    like_options = "-hYBY8cpU4qgVndLrXYwC24e"
+    unknown = shell.session("end", like_options)
+    assert (unknown.exit_code, like_options in unknown.stderr) == (1, True)
 
 
 def test_a_logged_out_user_has_no_session_and_no_token_is_believed(shell: Shell) -> None:
