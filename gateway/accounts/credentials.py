@@ -204,7 +204,7 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level that the `acr` of the token stands for; one below all without."""
+    """Return the level of the `acr` of the token; one below all others without it."""
     if caller.acr is None or caller.client is None:
         return _UNKNOWN_LEVEL
     names = levels_of(caller.realm, caller.client.client)

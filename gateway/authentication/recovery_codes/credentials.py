@@ -1,6 +1,6 @@
 """Recovery codes as a credential stores them: hashed, used once each, in the order of the list.
 
-The two JSON strings are Keycloak's: `totalCodes` and `remainingCodes` beside the name of the hash,
+The two JSON strings are Keycloak's: `totalCodes`, `remainingCodes` and the name of the hash,
 and `codes` with `number` and `encodedHashedValue`, the SHA-512 of the code in Base64. Credentials
 of Keycloak before 26.2 call the same hash `RS512`.
 Keycloak: RecoveryAuthnCodesCredentialModel, RecoveryAuthnCodesUtils (26.7), 16.1

@@ -68,8 +68,8 @@ class RecoveryCodesPage:
 class RegisterKeyPage:
     """A new security key or passkey. Form `register`: clientDataJSON, attestationObject, ...
 
-    Fields `publicKeyCredentialId`, `transports`, `authenticatorAttachment`, `authenticatorLabel`,
-    `error` and `logout-sessions` besides.
+    Further fields: `publicKeyCredentialId`, `transports`, `authenticatorAttachment`,
+    `authenticatorLabel`, `error` and `logout-sessions`.
     """
 
     action: str = field(repr=False)

@@ -254,7 +254,7 @@ class AlreadySignedInPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageExpiredPage:
-    """A step out of order: restart the sign-in, or continue where it stands."""
+    """A step out of order: restart the sign-in, or continue at its current step."""
 
     restart_url: str = field(repr=False)
     continue_url: str = field(repr=False)

@@ -58,4 +58,4 @@ def _ports(target: Target) -> set[str]:
     return {host.replace("0.0.0.0:", "127.0.0.1:").replace("[::]:", "[::1]:") for host in tcp}
 
 
-ATTACK = Attack("direct-access", "The gateway trusts nobody but its proxy.", _run)
+ATTACK = Attack("direct-access", "The gateway trusts only its proxy.", _run)

@@ -1,4 +1,4 @@
-"""Only the proxy may reach the gateway, and nobody may read what both send. attacks: A1."""
+"""Only the proxy may reach the gateway, and no other host may read their traffic. attacks: A1."""
 
 from collections.abc import Iterator
 from ipaddress import ip_address
