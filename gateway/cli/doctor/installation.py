@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gateway.supervisor.administrator_warnings import ExpiringPassword
 
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
-_TIME_TO_ANSWER = timedelta(seconds=3)
-"""For a program that is asked for its version."""
 _SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where Debian installs nginx: not in the PATH of users."""
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
@@ -34,6 +32,8 @@ class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
 
 
+_TIME_TO_ANSWER = timedelta(seconds=3)
+"""For a program that is asked for its version."""
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 

@@ -14,7 +14,7 @@ DOMAIN_COOKIE: Final = "__Secure-realmgate-session"
 
 @dataclass(frozen=True, slots=True)
 class SiteSession:
-    """The session that the value of the cookie names.
+    """What the value of the session cookie stands for.
 
     `site` is what it is valid for, see `cookie_scope`. `client` is a clientId, `session_id` is that
     of the realm's user session.

@@ -1,4 +1,4 @@
-"""Identity headers of the caller's own, with a credential that passes. attacks: B6."""
+"""Identity headers of the caller's own, beside a credential that passes. attacks: B6."""
 
 import secrets
 from collections.abc import Iterator

@@ -88,7 +88,7 @@ class Proxy:
 
     @property
     def unprotected(self) -> Iterator[Location]:
-        """Yield the locations with content and without a decision in servers with protected ones.
+        """Yield the locations with content beside protected ones that need no decision.
 
         Locations of the gateway decide for themselves, and internal ones cannot be requested.
         """

@@ -1,4 +1,4 @@
-"""A request in TLS early data can be replayed by an attacker. Source: RFC 8470 §3."""
+"""A request in TLS early data can be sent again by whoever recorded it. Source: RFC 8470 §3."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A location without a decision in a server with protected ones: a way around all rules."""
+"""A location without a decision beside protected ones: a way around all rules."""
 
 from collections.abc import Iterator
 from typing import Final
