@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.admin.access import Forbidden, NotAuthenticated, NotFound
+from gateway.authentication.lockouts import is_locked_out
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.login_failures import LoginFailureStore
@@ -143,10 +144,7 @@ class AccountAccess:
 
     async def _require_not_locked_out(self, request: ProtocolRequest, user: UserEntry) -> None:
         realm = request.realm.realm
-        if not realm.brute_force.protected:
-            return
-        record = await self._failures.record(realm.id, user.user.id)
-        if record.is_locked(request.now):
+        if await is_locked_out(self._failures, realm, user.user, request.now):
             raise NotAuthenticated("the user is locked out")
 
     @staticmethod

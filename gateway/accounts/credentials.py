@@ -22,8 +22,7 @@ from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.one_time_password import OTP
-from gateway.authentication.recovery_code_check import codes_threshold
-from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes, codes_threshold
 from gateway.authentication.removal import (
     CredentialNotFound,
     CredentialNotRemovable,
@@ -205,7 +204,7 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
 
 
 def _level(caller: AccountCaller) -> int:
-    """Return the level that the `acr` of the token stands for; one below all without."""
+    """Return the level of the `acr` of the token; one below all others without it."""
     if caller.acr is None or caller.client is None:
         return _UNKNOWN_LEVEL
     names = levels_of(caller.realm, caller.client.client)

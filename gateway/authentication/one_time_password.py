@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from gateway.domain.one_time_passwords import CodeMatch
 from gateway.domain.ports.one_time_passwords import OneTimePasswords
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -35,20 +36,12 @@ class OneTimePasswordCheck:
         *,
         admitted: bool = True,
     ) -> bool:
-        """Tell whether the code may be taken, which it may once.
+        """Return whether the code is right, and use it: each one is accepted once.
 
-        One that is not `admitted` is computed, not taken.
-
-        Raises StoreUnavailable, or SecretUnreadable where the credential cannot be used.
+        A code that is not `admitted` is computed and never accepted. Raises StoreUnavailable, or
+        SecretUnreadable where the credential cannot be used.
         """
-        match = self._codes.match(
-            code or Secret(""),
-            credential.credential_data,
-            credential.secret_data,
-            look_ahead_window=realm.otp_policy.look_ahead_window,
-            now=now,
-            reusable=realm.otp_policy.code_reusable,
-        )
+        match = self._match(realm, credential, code or Secret(""), now)
         if match is None or not admitted:
             return False
         if match.advanced is None:
@@ -62,7 +55,17 @@ class OneTimePasswordCheck:
 
         The code is used, so no sign-in accepts it.
         """
-        match = self._codes.match(
+        match = self._match(realm, credential, code, now)
+        if match is None:
+            return None
+        if match.advanced is None:
+            return credential
+        return replace(credential, credential_data=match.advanced)
+
+    def _match(
+        self, realm: Realm, credential: Credential, code: Secret, now: datetime
+    ) -> CodeMatch | None:
+        return self._codes.match(
             code,
             credential.credential_data,
             credential.secret_data,
@@ -70,11 +73,6 @@ class OneTimePasswordCheck:
             now=now,
             reusable=realm.otp_policy.code_reusable,
         )
-        if match is None:
-            return None
-        if match.advanced is None:
-            return credential
-        return replace(credential, credential_data=match.advanced)
 
     async def _advance(self, realm_id: str, credential: Credential, advanced: str) -> bool:
         """Store the step; False where the device was used, removed or replaced meanwhile."""

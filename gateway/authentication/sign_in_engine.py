@@ -22,7 +22,7 @@ from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.pending_actions import PendingActions
-from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.recovery_codes import RecoveryCodeCheck
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions import required_actions
 from gateway.authentication.web_authn import (

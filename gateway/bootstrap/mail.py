@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from gateway.domain.mail import Mail, MailServer
 from gateway.domain.ports.outgoing.mail import MailSender, MailTokens
 from gateway.domain.ports.realm_texts import RealmTexts
-from gateway.outgoing import AddressPolicy, GuardedSockets
+from gateway.outgoing import AddressPolicy, GuardedSockets, ServerVerification
 from gateway.settings import Settings
 
 
@@ -37,8 +37,8 @@ def mail_sender(settings: Settings, texts: RealmTexts, tokens: MailTokens) -> Ma
             GuardedSockets(AddressPolicy(settings.mail_networks)).connect,
             MailRenderer(texts, settings.themes),
             tokens=tokens,
+            verification=ServerVerification(settings.mail_ca_file).context,
             host_name=_smtp_name(urlsplit(settings.public_url).hostname or "localhost"),
-            authorities=settings.mail_ca_file,
         )
 
     return _SenderOfFirstMail(make)

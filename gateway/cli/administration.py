@@ -92,7 +92,7 @@ class LocalOperator:
 
     @property
     def mails(self) -> "UserMails":
-        from gateway.bootstrap.mail_delivery import user_mails
+        from gateway.bootstrap.deliveries import user_mails
 
         return user_mails(self.services)
 
@@ -130,7 +130,7 @@ class LocalOperator:
 
     @property
     def webhooks(self) -> "WaitingWebhooks":
-        from gateway.bootstrap.mail_delivery import waiting_webhooks
+        from gateway.bootstrap.deliveries import waiting_webhooks
 
         return waiting_webhooks(self.services)
 

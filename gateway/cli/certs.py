@@ -67,7 +67,7 @@ def certs() -> None:
     "names",
     multiple=True,
     metavar="DNS_OR_IP",
-    help="Another name of the server, besides localhost, 127.0.0.1 and ::1. Repeatable.",
+    help="Another name of the server, in addition to localhost, 127.0.0.1 and ::1. Repeatable.",
 )
 @click.option(
     "--algorithm",

@@ -17,7 +17,8 @@ from gateway.cli.administration import (
     on_realm,
     output_option,
 )
-from gateway.cli.output import show_rows
+from gateway.cli.leading_hyphen import IdCommand
+from gateway.cli.output import instant_text, show_rows
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
@@ -92,9 +93,10 @@ async def rotate(
     _report(await operator.keys.rotate(operator.acting, algorithm=chosen, publish_for=pause))
 
 
-# A kid is base64url and may begin with a hyphen.
 @keys.command(
-    short_help="Disable a key at once.", context_settings={"ignore_unknown_options": True}
+    cls=IdCommand,
+    short_help="Disable a key at once.",
+    context_settings={"ignore_unknown_options": True},
 )
 @click.argument("kid")
 @click.option("--realm", metavar="NAME", help="Name of the realm, if the kid is not unique.")
@@ -149,4 +151,4 @@ def _columns(state: "KeyState") -> tuple[str, ...]:
 
 
 def _instant(instant: datetime | None) -> str:
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ") if instant else ""
+    return instant_text(instant) if instant else ""

@@ -1,4 +1,4 @@
-"""What commands print: columns, a user as text, and failures with their exit codes.
+"""What commands print: columns, instants, users, deliveries, and failures with their exit codes.
 
 Characters that move the cursor or hide text are escaped: names come from users. Exit codes: 2 bad
 input, 3 unreachable, 1 the rest.
@@ -8,8 +8,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,8 @@ from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 if TYPE_CHECKING:
     from gateway.admin.users import Lockout, UserSummary
+    from gateway.domain.deliveries.webhooks import WebhookStatus
+    from gateway.domain.mail import MailStatus
 
 _GAP = "  "
 _MOST_ROLES = 20
@@ -35,6 +37,25 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
 def counted(number: int, what: str) -> str:
     """Return `1 user`, `2 users`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def instant_text(instant: datetime) -> str:
+    """Return the instant in UTC and whole seconds, such as `2026-11-23T19:00:00Z`."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def delivery_document(item: "MailStatus | WebhookStatus", **own: str) -> dict[str, Any]:
+    """Return a mail or an event that waits or was given up; `own` are members of its kind."""
+    return {
+        "id": item.id,
+        "state": "waiting" if item.failed_at is None else "given up",
+        **own,
+        "created": instant_text(item.created_at),
+        "attempts": item.attempts,
+        "due": None if item.due_at is None else instant_text(item.due_at),
+        "failed": None if item.failed_at is None else instant_text(item.failed_at),
+        "reason": item.reason,
+    }
 
 
 def visible(text: str) -> str:

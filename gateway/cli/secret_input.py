@@ -7,15 +7,17 @@ from typing import Any, Final
 
 import click
 
+from gateway.cli.file_input import read_whole
+
 _LONGEST: Final = 10_000
-"""Characters that are read of a file."""
+"""Characters of a file."""
 
 
 def read_secret(file: Any, prompt: str, option: str) -> str:
     """Return the text of `file` without its last line end; prompts twice where it is None.
 
     `option` is the one that names the file. Raises UsageError without a terminal, BadParameter for
-    a file that is not text.
+    a file that is not text or is longer than 10,000 characters.
     """
     return _prompted(prompt, option) if file is None else _content(file, option)
 
@@ -38,7 +40,7 @@ def _prompted(prompt: str, option: str) -> str:
 
 def _content(file: Any, option: str) -> str:
     try:
-        text: str = file.read(_LONGEST)
+        text: str = read_whole(file, _LONGEST, option)
     except (OSError, UnicodeDecodeError) as error:
         raise click.BadParameter("it cannot be read as UTF-8", param_hint=option) from error
     return text.removesuffix("\n").removesuffix("\r")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import RealmOperator, on_realm, output_option, page_options
-from gateway.cli.output import counted, show_rows
+from gateway.cli.leading_hyphen import IdCommand
+from gateway.cli.output import counted, instant_text, show_rows
 
 if TYPE_CHECKING:
     from gateway.domain.sessions import UserSession
@@ -67,7 +68,7 @@ async def list_(
     )
 
 
-@session.command(context_settings={"ignore_unknown_options": True})
+@session.command(cls=IdCommand, context_settings={"ignore_unknown_options": True})
 @click.argument("session_id", metavar="[SESSION]", required=False)
 @on_realm
 @click.option("--user", "name", metavar="USER", help="End every session of this user.")
@@ -81,9 +82,7 @@ async def end(
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
-    from gateway.admin.access import (
-        NotFound,
-    )
+    from gateway.admin.access import NotFound
 
     acting, sessions = operator.acting, operator.sessions
     if session_id is not None:
@@ -106,8 +105,8 @@ def _document(item: "UserSession") -> dict[str, Any]:
         "username": item.username,
         "userId": item.user_id,
         "ipAddress": item.ip_address,
-        "start": item.started_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "lastAccess": item.refreshed_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "start": instant_text(item.started_at),
+        "lastAccess": instant_text(item.refreshed_at),
         "rememberMe": item.remember_me,
         "offline": item.offline,
         "clients": sorted(item.clients),

@@ -1,7 +1,8 @@
 """Which language a page is shown in. Keycloak: 12.12.
 
-Only where the realm enables internationalization; else pages are in English. The first wish that
-the realm supports decides, in the order of the fields of `LocaleWishes`; then the realm's default.
+Only where the realm enables internationalization; else pages are in English. The first
+preference that the realm supports decides, in the order of the fields of `LocalePreferences`; then
+the realm's default.
 """
 
 import re
@@ -15,14 +16,14 @@ from gateway.domain.texts import ENGLISH, language_of
 _LONGEST: Final = 1_000
 """Characters of a header or parameter that are read."""
 _MOST: Final = 20
-"""Languages of one wish that are considered."""
+"""Languages of one preference that are considered."""
 _TAG: Final = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 _WEIGHTED: Final = re.compile(r"([A-Za-z0-9_-]{1,35})(?:;q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocaleWishes:
-    """What says which language a user reads, the strongest first; empty where it is not known."""
+class LocalePreferences:
+    """Where a user's language comes from, the strongest source first; empty without one."""
 
     chosen: str = ""
     """`kc_locale`: the user chose it on a page of this sign-in."""
@@ -36,18 +37,18 @@ class LocaleWishes:
     """The header Accept-Language."""
 
 
-def select_locale(settings: Localization, wishes: LocaleWishes) -> str:
+def select_locale(settings: Localization, preferences: LocalePreferences) -> str:
     """Return the locale of a page, written as the realm supports it."""
     if not settings.enabled:
         return ENGLISH
-    wished = (
-        (wishes.chosen,),
-        (wishes.user,),
-        wishes.client[:_LONGEST].split()[:_MOST],
-        (wishes.cookie,),
-        _by_weight(wishes.browser),
+    preferred = (
+        (preferences.chosen,),
+        (preferences.user,),
+        preferences.client[:_LONGEST].split()[:_MOST],
+        (preferences.cookie,),
+        _by_weight(preferences.browser),
     )
-    for tags in wished:
+    for tags in preferred:
         found = _supported(settings.supported_locales, tags)
         if found is not None:
             return found
@@ -88,7 +89,7 @@ def _normal(tag: str) -> str:
 
 
 def _by_weight(header: str) -> list[str]:
-    """Return the languages of Accept-Language, the most wanted first. Spec: RFC 9110 §12.5.4."""
+    """Return the languages of Accept-Language, the most preferred first. Spec: RFC 9110 §12.5.4."""
     return [tag for _, tag in sorted(_weighted(header), key=lambda pair: -pair[0])][:_MOST]
 
 

@@ -4,7 +4,7 @@ Keycloak: UserRepresentation. `document` keeps what has no typed field.
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -86,6 +86,16 @@ class Credential:
     priority: int = 10
     label: str | None = None
     """What its user calls it."""
+
+
+def last_priority(held: Iterable[Credential]) -> int:
+    """Return the priority of the credential that the user prefers least; 0 without one."""
+    return max((one.priority for one in held), default=0)
+
+
+def next_priority(held: Iterable[Credential]) -> int:
+    """Return the priority of a new credential, which comes after those that the user has."""
+    return last_priority(held) + PRIORITY_STEP
 
 
 @dataclass(frozen=True, slots=True)

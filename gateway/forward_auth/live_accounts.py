@@ -7,6 +7,7 @@ Changes of other gateways arrive by message and by the log of changes. The log i
 from datetime import datetime, timedelta
 from typing import Final
 
+from gateway.authentication.lockouts import is_locked_out
 from gateway.certificates import CertificateTrust
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clock import Clock
@@ -64,11 +65,8 @@ class LiveAccounts:
             raise CredentialRefused(reason, f"the realm {realm.name} requires HTTPS")
 
     async def is_locked(self, realm: Realm, user: User) -> bool:
-        """Tell whether wrong passwords have locked the user out; raises StoreUnavailable."""
-        if not realm.brute_force.protected or user.service_account_client is not None:
-            return False
-        failures = await self._login_failures.record(realm.id, user.id)
-        return failures.is_locked(self.clock.now())
+        """Return whether failed sign-ins have locked the user out; raises StoreUnavailable."""
+        return await is_locked_out(self._login_failures, realm, user, self.clock.now())
 
     def certificate(self, evidence: Evidence, realm: Realm) -> ClientCertificate | None:
         """Return the caller's certificate with what it may be used for in the realm."""

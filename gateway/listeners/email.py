@@ -31,7 +31,7 @@ _TWINS: Final = {
     (EventType.UPDATE_CREDENTIAL, "otp"): EventType.UPDATE_TOTP,
     (EventType.REMOVE_CREDENTIAL, "otp"): EventType.REMOVE_TOTP,
 }
-"""What is recorded beside a change of a credential of that type."""
+"""The event that is recorded with a change of a credential of that type."""
 _WITH_TYPE: Final = frozenset({MailKind.EVENT_UPDATE_CREDENTIAL, MailKind.EVENT_REMOVE_CREDENTIAL})
 
 

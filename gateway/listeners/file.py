@@ -6,6 +6,7 @@ as by logrotate, is re-created with the next event.
 
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +20,8 @@ from gateway.listeners.listener import ListenerOptions
 NAME: Final = "file"
 _END: Final = b"\n"
 _MODE: Final = 0o640
-_LOG_PAUSE: Final = 60.0
-"""Seconds between two log lines about a file that cannot be written."""
+_LOG_PAUSE: Final = timedelta(minutes=1)
+"""Between two log lines about a file that cannot be written."""
 
 
 class FileListener:
@@ -44,7 +45,7 @@ class FileListener:
     def _log_failure(self, failure: OSError) -> None:
         now = time.monotonic()
         if now >= self._log_again_at:
-            self._log_again_at = now + _LOG_PAUSE
+            self._log_again_at = now + _LOG_PAUSE.total_seconds()
             self._log.error("events not written to the file", reason=str(failure))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import aiosmtplib
@@ -32,8 +31,9 @@ _ALWAYS_REFUSED: Final = range(500, 600)
 class SmtpMailSender:
     """MailSender by SMTP.
 
-    `connect` returns a connected socket for host and port, or raises OSError. `host_name` is the
-    name that the gateway gives to servers.
+    `connect` returns a connected socket for host and port, or raises OSError. `verification` is
+    called for encrypted connections alone. `host_name` is the name that the gateway gives to
+    servers.
     """
 
     def __init__(
@@ -41,19 +41,17 @@ class SmtpMailSender:
         connect: Callable[[str, int], Awaitable[socket.socket]],
         renderer: MailRenderer,
         *,
+        verification: Callable[[], ssl.SSLContext],
         host_name: str,
         tokens: MailTokens | None = None,
-        authorities: Path | None = None,
         time: timedelta = MOST_TIME,
     ) -> None:
-        """Trust the authorities of the PEM file `authorities` beside the system's."""
         self._tokens = tokens
         self._connect = connect
         self._renderer = renderer
         self._host_name = host_name
-        self._authorities = authorities
+        self._verification = verification
         self._time = time
-        self._verification: ssl.SSLContext | None = None
 
     async def send(self, server: MailServer, mail: Mail) -> None:
         recipient = ascii_address(mail.recipient)
@@ -93,23 +91,13 @@ class SmtpMailSender:
             timeout=self._time.total_seconds(),
             use_tls=server.encryption is Encryption.TLS,
             start_tls=server.encryption is Encryption.STARTTLS,
-            tls_context=None if server.encryption is Encryption.NONE else self._tls(),
+            tls_context=None if server.encryption is Encryption.NONE else self._verification(),
             username=server.user,
             password=None if server.password is None else server.password.reveal(),
             oauth_token_generator=token,
         )
         await client.connect()
         return client
-
-    def _tls(self) -> ssl.SSLContext:
-        """Return what verifies servers; loaded at the first use, as it takes memory."""
-        if self._verification is None:
-            context = ssl.create_default_context()
-            context.minimum_version = ssl.TLSVersion.TLSv1_2
-            if self._authorities is not None:
-                context.load_verify_locations(cafile=self._authorities)
-            self._verification = context
-        return self._verification
 
 
 async def _part(client: aiosmtplib.SMTP) -> None:

@@ -8,5 +8,6 @@ from gateway.outgoing.documents import CachedDocuments
 from gateway.outgoing.http_client import GuardedHttpClient, Response
 from gateway.outgoing.logout_notices import HttpNoticeSender
 from gateway.outgoing.mail_tokens import ClientCredentialsTokens
+from gateway.outgoing.server_verification import ServerVerification
 from gateway.outgoing.sockets import GuardedSockets
 from gateway.outgoing.webhooks import HttpWebhookSender

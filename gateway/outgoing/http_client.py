@@ -6,7 +6,6 @@ time in total and of size. CWE-918; attacks C20, C21; Spec: RFC 9112 §2, RFC 91
 """
 
 import asyncio
-import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -18,6 +17,7 @@ import h11
 from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.resolver import Resolver, SystemResolver
+from gateway.outgoing.server_verification import ServerVerification
 from gateway.outgoing.target import Target, parse_target
 
 MOST_BYTES: Final = 64 * 1024
@@ -62,14 +62,13 @@ class GuardedHttpClient:
         limits: ClientLimits | None = None,
         resolver: Resolver | None = None,
     ) -> None:
-        """Trust the authorities of the PEM file `authorities` beside the system's."""
+        """Trust the system's authorities and those of the PEM file `authorities`."""
         self._policy = policy
         self._allow_http = allow_http
-        self._authorities = authorities
+        self._verification = ServerVerification(authorities)
         self._limits = limits or ClientLimits()
         self._resolve = resolver or SystemResolver()
         self._free = asyncio.Semaphore(self._limits.at_once)
-        self._verification: ssl.SSLContext | None = None
 
     async def get(self, url: str) -> Response:
         """Request the URL by GET."""
@@ -118,7 +117,7 @@ class GuardedHttpClient:
         allowed = [address for address in found if self._policy.permits(address)]
         if not allowed:
             raise DocumentUnavailable(f"{target.host} has no address that is allowed")
-        tls = self._tls() if target.secure else None
+        tls = self._verification.context() if target.secure else None
         name = target.host if target.secure else None
         failure: OSError = OSError("no address")
         for address in allowed[:_MOST_ADDRESSES]:
@@ -144,16 +143,6 @@ class GuardedHttpClient:
                     raise DocumentUnavailable(f"larger than {self._limits.most_bytes} bytes")
             elif isinstance(event, h11.EndOfMessage):
                 return Response(status, bytes(body))
-
-    def _tls(self) -> ssl.SSLContext:
-        """Return what verifies servers; loaded at the first use, as it takes memory."""
-        if self._verification is None:
-            context = ssl.create_default_context()
-            context.minimum_version = ssl.TLSVersion.TLSv1_2
-            if self._authorities is not None:
-                context.load_verify_locations(cafile=self._authorities)
-            self._verification = context
-        return self._verification
 
 
 def _headers(target: Target, more: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

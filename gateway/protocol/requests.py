@@ -35,7 +35,7 @@ class EventDraft:
     """What the user has changed in the account before; each is an event of its own."""
     other_sessions: tuple[str, ...] = ()
     """Sessions to which the same happened: one event for each."""
-    beside: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
+    further: list[tuple[EventType, Mapping[str, str]]] = field(default_factory=list)
     """Further events of the same user from the same address."""
 
     def begin(self, kind: EventType) -> None:

@@ -15,7 +15,7 @@ import structlog
 import uvloop
 
 from gateway.bootstrap.applications import build_applications
-from gateway.bootstrap.mail_delivery import mail_delivery, webhook_deliveries
+from gateway.bootstrap.deliveries import mail_delivery, webhook_deliveries
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle

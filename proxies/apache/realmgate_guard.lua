@@ -14,7 +14,7 @@ local IDENTITY_HEADERS = {
     "X-Realmgate-Subject", "X-Realmgate-Client", "X-Realmgate-Certificate",
     "X-Realmgate-Credential", "X-Realmgate-Token",
 }
--- Beginnings of what nobody but Apache and the gateway may say, `-` for every other character.
+-- Prefixes of headers that only Apache and the gateway may set, `-` for every other character.
 local RESERVED = {
     "remote-", "x-realmgate-", "forwarded", "x-forwarded-", "x-original-", "x-rewrite-", "x-real-",
     "x-client-", "x-ssl-", "client-cert", "ssl-client-", "x-request-id",

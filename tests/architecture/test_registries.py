@@ -21,7 +21,7 @@ from gateway.authentication.new_accounts.registrations import Registrations
 from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.password_check import PasswordCheck
-from gateway.authentication.recovery_code_check import RecoveryCodeCheck
+from gateway.authentication.recovery_codes import RecoveryCodeCheck
 from gateway.authentication.web_authn import KeyCheck
 from gateway.cli.doctor.attacks import ATTACKS
 from gateway.crypto.passwords.schemes import ALGORITHMS

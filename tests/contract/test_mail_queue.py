@@ -25,7 +25,7 @@ from gateway.domain.mail import (
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Smtp
 from gateway.mail import MailRenderer, SmtpMailSender
-from gateway.outgoing import AddressPolicy, GuardedSockets
+from gateway.outgoing import AddressPolicy, GuardedSockets, ServerVerification
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.schema import mails
 from tests.support import mail_server as support
@@ -95,6 +95,7 @@ def _delivery(database: SqlDatabase, clock: SetClock) -> MailDelivery:
     sender = SmtpMailSender(
         GuardedSockets(_LOOPBACK).connect,
         MailRenderer(_NoTexts()),
+        verification=ServerVerification().context,
         host_name="gateway.test",
         time=timedelta(milliseconds=800),
     )

@@ -10,8 +10,7 @@ import pytest
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.engine import Challenged
-from gateway.authentication.recovery_code_check import RecoveryCodeCheck
-from gateway.authentication.recovery_codes import new_codes, new_credential
+from gateway.authentication.recovery_codes import RecoveryCodeCheck, new_codes, new_credential
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.domain.authentication import FormName
 from gateway.domain.errors import SecretUnreadable

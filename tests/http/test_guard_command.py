@@ -202,6 +202,18 @@ def test_a_wrong_site_is_refused_with_every_error(shell: Shell) -> None:
     assert len(done.output.splitlines()) == len(("hosts", "realms"))
 
 
+def test_a_file_that_is_too_large_is_refused_and_not_cut(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "large.toml"
+    site = 'name = "wiki"\nhosts = ["wiki.example.org"]\n[[rules]]\nname = "r"\npaths = ["/*"]\n'
+    comment = f"#{'x' * 1023}\n" * (4 * 1024)
+    # Without its end the file is valid: the rule would accept every kind of credential.
+    file.write_text(f'{site}{comment}accepts = ["certificate"]\n')
+    done = shell.run("set", str(file), "--realm", "demo", code=BAD)
+    assert "longer than 4194304 bytes" in done.output
+    assert "longer than 4194304 bytes" in shell.run("check", str(file), code=BAD).output
+    shell.run("show", "wiki", code=REFUSED)
+
+
 def test_a_rules_file_is_checked_without_a_gateway(shell: Shell, tmp_path: Path) -> None:
     assert shell.run("check", str(shell.rules)).output == "1 site with 6 rules: valid\n"
     wrong = tmp_path / "wrong.toml"

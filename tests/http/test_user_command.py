@@ -173,7 +173,7 @@ def test_a_password_that_was_not_given_twice_alike_changes_nothing(shell: Shell,
     assert shell.administration.sign_in(shell.name) == 200
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"a\0b", b"x" * 2000])
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\n", b"a\0b", b"x" * 2000, b"x" * 20_000])
 def test_a_file_without_a_usable_password_is_refused_and_not_shown(
     shell: Shell, tmp_path: Path, content: bytes
 ) -> None:
@@ -207,6 +207,9 @@ def test_sessions_are_listed_and_ended_one_by_one(shell: Shell) -> None:
     again = shell.session("end", str(first["session_state"]))
     assert again.exit_code == 1
     assert "there is no session" in again.stderr
+    like_options = "-hYBY8cpU4qgVndLrXYwC24e"
+    unknown = shell.session("end", like_options)
+    assert (unknown.exit_code, like_options in unknown.stderr) == (1, True)
 
 
 def test_a_logged_out_user_has_no_session_and_no_token_is_believed(shell: Shell) -> None:

@@ -44,7 +44,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.user_profile.profile import EMAIL, USERNAME
-from gateway.domain.users import MOST_CREDENTIALS, PRIORITY_STEP, Credential, User
+from gateway.domain.users import MOST_CREDENTIALS, PRIORITY_STEP, Credential, User, last_priority
 from gateway.representations.users import PASSWORD, NewPassword, UserInput, parse_user_input
 
 _NAMES: Final = (USERNAME, EMAIL)
@@ -255,7 +255,7 @@ async def _store_hashed(change: Change, user: User, given: UserInput) -> None:
         return
     users, realm_id = change.stores.users, change.realm.id
     held = await users.credentials(realm_id, user.id)
-    last = max((one.priority for one in held), default=0)
+    last = last_priority(held)
     if any(one.type == PASSWORD for one in hashed):
         for one in held:
             if one.type == PASSWORD:

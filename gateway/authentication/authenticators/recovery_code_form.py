@@ -9,8 +9,7 @@ from typing import ClassVar, Final
 
 from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import Config, Form, Result, SecretCheck, SignIn
-from gateway.authentication.recovery_code_check import RecoveryCodeCheck
-from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes
+from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodeCheck, RecoveryCodes
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.flows import RECOVERY_CODE_FORM
 from gateway.domain.secrets import Secret

@@ -1,4 +1,4 @@
-"""What stands for an authenticator that does not act: it never succeeds.
+"""The substitute for an authenticator that does not act: it never succeeds.
 
 So a flow passes it over, and fails where it requires it. Identity providers and Kerberos are never
 configured, which Keycloak treats alike.

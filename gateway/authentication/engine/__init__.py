@@ -1,7 +1,7 @@
 """The sign-in engine: runs a realm's flows for every way to sign in.
 
 A flow has executions: authenticators, and flows of their own. An authenticator succeeds, fails, or
-challenges the user; what it decides by and what it comes to are values.
+challenges the user; its input and its results are values.
 """
 
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges

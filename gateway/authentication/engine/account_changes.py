@@ -49,7 +49,7 @@ def credential_changes(
 ) -> AccountChanges:
     """Return the events of a credential that a form has set, with the user's other sessions.
 
-    `more` are details besides.
+    `more` are further details.
     """
     details = {Detail.CREDENTIAL_TYPE: credential_type, **(more or {})}
     changes = tuple(AccountChange(kind, details) for kind in kinds)

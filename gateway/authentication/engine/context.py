@@ -1,4 +1,4 @@
-"""What a step of a sign-in is decided by, besides the state of the sign-in."""
+"""The input of each step of a sign-in, without the state of the sign-in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -56,7 +56,7 @@ class FlowRunner:
         unavailable: Callable[[str], Authenticator],
         accounts: Accounts,
     ) -> None:
-        """`unavailable` returns what stands for an authenticator that does not act."""
+        """`unavailable` returns the substitute for an authenticator that does not act."""
         self._authenticators = authenticators
         self._conditions = conditions
         self._unavailable = unavailable

@@ -78,7 +78,7 @@ def highest_level(flow: SignInFlow, levels: Levels, now: datetime) -> int:
 def credential_levels(flow: SignInFlow, level: int = NO_LEVEL) -> dict[str, int]:
     """Return the level at which a flow asks for each type of credential.
 
-    It is NO_LEVEL for what stands outside of the levels. Of several places the last one counts.
+    It is NO_LEVEL for an execution outside of the levels. Of several places the last one counts.
     Keycloak: LoAUtil.getCredentialTypesToLoAMap
     """
     own = (level_in(step.config) for step in flow.conditions if step.authenticator == LEVEL)

@@ -72,7 +72,7 @@ class SignIn:
     """What a page says where a required action has ended the sign-in, and the account."""
     proven_password: tuple[Credential, Secret] | None = field(default=None, repr=False)
     event_details: dict[str, str] = field(default_factory=dict)
-    """What the event of this request says besides."""
+    """Further details of the event of this request."""
     stage: Stage = field(init=False)
     execution: str | None = field(init=False)
     required_action: str | None = field(init=False)
@@ -178,7 +178,7 @@ class SignIn:
 
     @property
     def required_actions(self) -> tuple[str, ...]:
-        """Aliases of the actions that this sign-in requires beside those of the account."""
+        """Aliases of the actions that this sign-in requires in addition to those of the account."""
         return tuple(json.loads(self.notes.get(_REQUIRED, "[]")))
 
     def require(self, alias: str) -> None:
@@ -197,7 +197,7 @@ class SignIn:
         self.note(_REQUIRED, json.dumps(left) if left else None)
 
     def record(self, change: AccountChange) -> None:
-        """Record an event of the account beside those of this request."""
+        """Record a further event of the account with those of this request."""
         self.account_changes = self.account_changes.followed_by(AccountChanges((change,)))
 
     def note(self, name: str, text: str | None) -> None:
@@ -258,7 +258,7 @@ class Authenticator(Protocol):
         ...
 
     async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
-        """Return what it comes to when the flow reaches it.
+        """Return the result when the flow reaches the authenticator.
 
         Raises SignInRefused or StoreUnavailable.
         """

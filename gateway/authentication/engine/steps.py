@@ -20,7 +20,7 @@ class Challenged:
     account_changes: AccountChanges = NO_CHANGES
     """What the form before has changed in the account."""
     event_details: Mapping[str, str] = field(default_factory=dict)
-    """What the event of a failure says besides."""
+    """Further details of the event of a failure."""
 
     @property
     def execution(self) -> str | None:
@@ -48,7 +48,7 @@ class SignedIn:
     """What became of the action that the client asked for: `success`, `cancelled` or `error`."""
     account_changes: AccountChanges = NO_CHANGES
     event_details: Mapping[str, str] = field(default_factory=dict)
-    """What the event says besides."""
+    """Further details of the event."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from uuid import uuid4
 from gateway.authentication.one_time_password import OTP
 from gateway.domain.authentication import OtpEnrollment
 from gateway.domain.realm import OtpPolicy, OtpType, Realm
-from gateway.domain.users import PRIORITY_STEP, Credential, User
+from gateway.domain.users import Credential, User, next_priority
 
 _SIGNS: Final = string.ascii_letters + string.digits
 _SECRET_LENGTH: Final = 20
@@ -57,7 +57,6 @@ def new_credential(
         "period": int(policy.period.total_seconds()),
         "algorithm": policy.algorithm.value,
     }
-    last = max((one.priority for one in held), default=0)
     return Credential(
         id=str(uuid4()),
         user_id=user.id,
@@ -65,7 +64,7 @@ def new_credential(
         created_at=now,
         credential_data=_json(data),
         secret_data=_json({"value": secret}),
-        priority=last + PRIORITY_STEP,
+        priority=next_priority(held),
     )
 
 

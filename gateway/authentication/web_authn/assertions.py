@@ -200,7 +200,7 @@ def _held(keys: KeyCredentials, account: Account | None, presented: _Presented) 
 
 
 def _user_id(handle: str) -> str:
-    """Return the id of the user that a handle stands for, empty where it stands for none."""
+    """Return the id of the user that a handle encodes, empty for an invalid handle."""
     try:
         raw = decode(handle)
         return raw.decode("utf-8") if len(raw) <= _LONGEST_HANDLE else ""

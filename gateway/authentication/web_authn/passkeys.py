@@ -14,13 +14,13 @@ _SUBMITTED: Final = ("authenticatorData", "error")
 
 
 class Passkeys:
-    """Offers passkeys beside another form."""
+    """Offers passkeys on the page of another form."""
 
     def __init__(self, checks: KeyCheck) -> None:
         self._checks = checks
 
     def offer(self, sign_in: SignIn) -> AssertionRequest | None:
-        """Return what the page asks for beside its form.
+        """Return the passkey request of a page with another form.
 
         None where passkeys are off, or the user who is known has none.
         """

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from uuid import uuid4
 
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.users import PRIORITY_STEP, Credential
+from gateway.domain.users import Credential, next_priority
 from gateway.domain.web_authn import VerifiedKey, decode
 
 _NO_SECRETS: Final = "{}"
@@ -99,7 +99,7 @@ def new_credential(
         created_at=now,
         credential_data=_json(data),
         secret_data=_NO_SECRETS,
-        priority=max((one.priority for one in held), default=0) + PRIORITY_STEP,
+        priority=next_priority(held),
         label=label,
     )
 

@@ -6,7 +6,7 @@ import re
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,6 +30,8 @@ class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
 
 
+_TIME_TO_ANSWER = timedelta(seconds=3)
+"""For a program that is asked for its version."""
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
@@ -72,7 +74,16 @@ def _program(name: str, option: str, settings: "Settings") -> str:
     binary = find_program(name)
     if binary is None:
         raise ProblemFound(f"{name} is not installed: apt-get install {name}")
-    done = subprocess.run([binary, option], capture_output=True, text=True, check=False, timeout=5)
+    try:
+        done = subprocess.run(
+            [binary, option],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_TIME_TO_ANSWER.total_seconds(),
+        )
+    except subprocess.TimeoutExpired as failure:
+        raise ProblemFound(f"{binary} {option} does not end.") from failure
     match = _VERSION.search(done.stdout + done.stderr)
     if match is None:
         raise ProblemFound(f"{name} does not report its version.")
@@ -143,12 +154,13 @@ def _of_password(password: "ExpiringPassword") -> str:
 
 
 def _rules_file(settings: "Settings") -> str:
-    from gateway.representations.forward_auth import parse_rules_file
+    from gateway.bootstrap.services import rules_file
 
-    if settings.guard_file is None:
+    file = rules_file(settings)
+    if file is None:
         return "There is no rules file; realms may have sites of their own."
-    sites = parse_rules_file(settings.guard_file.read_bytes(), str(settings.guard_file))
-    return f"{settings.guard_file} is valid: {counted(len(sites), 'site')}."
+    file.load()
+    return f"{settings.guard_file} is valid: {counted(len(file.sites), 'site')}."
 
 
 def _certificates(settings: "Settings") -> str:

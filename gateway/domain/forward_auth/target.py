@@ -6,7 +6,7 @@ Source: attacks B1, B3; RFC 3986 §3.3; RFC 9112 §3.2
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import unquote_plus, unquote_to_bytes
@@ -48,7 +48,7 @@ class OriginalRequest:
     method: str
     scheme: str
     host: str
-    uri: str
+    uri: str = field(repr=False)
     server: str | None = None
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from gateway.domain.address_domains import ascii_domain
 from gateway.domain.errors import RealmgateError
-from gateway.domain.locale_selection import LocaleWishes, select_locale
+from gateway.domain.locale_selection import LocalePreferences, select_locale
 from gateway.domain.realm import Realm, Smtp
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
@@ -167,7 +167,7 @@ def user_mail(realm: Realm, user: User, address: str, kind: MailKind, now: datet
         realm_id=realm.id,
         realm_title=realm.display_name or realm.name,
         recipient=address,
-        locale=select_locale(realm.localization, LocaleWishes(user=user.locale)),
+        locale=select_locale(realm.localization, LocalePreferences(user=user.locale)),
         kind=kind,
         created_at=now,
         theme=realm.email_theme or "",

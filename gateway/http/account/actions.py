@@ -1,4 +1,4 @@
-"""The links of the console beside its pages: required actions, and "Sign out"."""
+"""The links of the console that are no pages: required actions, and "Sign out"."""
 
 import re
 from http import HTTPStatus

@@ -182,8 +182,8 @@ class Console:
         page: AccountPage,
         view: AccountView,
     ) -> Reply:
-        wishes = replace(request.wishes, user=caller.user.user.locale)
+        preferences = replace(request.preferences, user=caller.user.user.locale)
         url = account_url(request.protocol.issuer, page)
         realm = request.protocol.realm.realm
         theme = realm.account_theme
-        return await self._pages.page(view, realm, wishes, client=client, theme=theme, url=url)
+        return await self._pages.page(view, realm, preferences, client=client, theme=theme, url=url)

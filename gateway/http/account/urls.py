@@ -1,4 +1,4 @@
-"""The URLs of the console beside those of its pages. Keycloak: 16.1, 17.7."""
+"""The URLs of the console that are no pages. Keycloak: 16.1, 17.7."""
 
 from typing import Final
 from urllib.parse import urlencode

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope
 
 from gateway.accounts.access import AccountAccess, AccountCaller
 from gateway.admin.access import AdminRefusal, NotFound
-from gateway.domain.locale_selection import LocaleWishes
+from gateway.domain.locale_selection import LocalePreferences
 from gateway.domain.texts import Texts
 from gateway.http.account_api.operations import AccountOperation, AccountRequest
 from gateway.http.admin.bodies import read_admin_body
@@ -103,8 +103,8 @@ class AccountEndpoint(RealmEndpoint):
 
     def _texts(self, caller: AccountCaller, exchange: Exchange) -> Awaitable[Texts]:
         language = exchange.facts.headers.text(b"accept-language") or ""
-        wishes = LocaleWishes(user=caller.user.user.locale, browser=language)
-        return self._pages.texts(PageVisit(realm=caller.realm, wishes=wishes))
+        preferences = LocalePreferences(user=caller.user.user.locale, browser=language)
+        return self._pages.texts(PageVisit(realm=caller.realm, preferences=preferences))
 
 
 def _matches(template: tuple[str, ...], segments: tuple[str, ...]) -> bool:

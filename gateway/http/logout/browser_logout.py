@@ -90,7 +90,7 @@ class BrowserLogoutHandler:
         return await self._pages.page(
             view,
             request.protocol.realm.realm,
-            request.wishes,
+            request.preferences,
             client=client,
             url=f"{issuer}/{LOGOUT_PATH}?{urlencode(outcome.asked.stored())}",
         )
@@ -106,7 +106,7 @@ class BrowserLogoutHandler:
             location = (b"location", outcome.target.encode("ascii", "xmlcharrefreplace"))
             return Reply(_FOUND, (location, _NOT_KEPT, *cookies))
         page = await self._pages.page(
-            _view(outcome, stops=stops), protocol.realm.realm, request.wishes, client=client
+            _view(outcome, stops=stops), protocol.realm.realm, request.preferences, client=client
         )
         return Reply(page.status, (*page.headers, *cookies), page.body)
 

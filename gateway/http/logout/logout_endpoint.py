@@ -28,7 +28,7 @@ from gateway.http.sign_in.browser_endpoint import (
     BrowserEndpoint,
     BrowserRequest,
     error_page,
-    locale_wishes,
+    locale_preferences,
     record_refusal,
 )
 from gateway.http.sign_in.cookies import read_cookies
@@ -69,7 +69,7 @@ class LogoutHandler:
             browser = BrowserRequest(
                 protocol=request,
                 cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-                wishes=locale_wishes(exchange, request.parameters),
+                preferences=locale_preferences(exchange, request.parameters),
             )
             return await self._of_browsers.begin(browser, exchange)
         caller = await self._of_clients.answer(request)

@@ -14,7 +14,7 @@ from gateway.http.pages.page_values import Message
 
 
 class AccountIcon(StrEnum):
-    """The picture beside a link or a row."""
+    """The picture of a link or a row."""
 
     PERSON = "user"
     KEY = "key"

@@ -12,8 +12,8 @@ from gateway.http.pages.page_values import ClientDisplay, Message
 class UpdatePasswordPage:
     """A new password. Form `kc-passwd-update-form`: password-new, -confirm, logout-sessions."""
 
-    action: str
-    restart_url: str
+    action: str = field(repr=False)
+    restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -30,7 +30,7 @@ class ConfigureOtpPage:
     `uri` is shown as a QR code, `shown_secret` as text, for applications that scan nothing.
     """
 
-    action: str
+    action: str = field(repr=False)
     uri: str = field(repr=False)
     secret: str = field(repr=False)
     shown_secret: str = field(repr=False)
@@ -55,7 +55,7 @@ class RecoveryCodesPage:
     Fields `generatedRecoveryAuthnCodes`, `generatedAt`, `userLabel`, `logout-sessions`.
     """
 
-    action: str
+    action: str = field(repr=False)
     codes: tuple[str, ...] = field(repr=False)
     generated_at: int
     """Milliseconds since 1970."""
@@ -68,11 +68,11 @@ class RecoveryCodesPage:
 class RegisterKeyPage:
     """A new security key or passkey. Form `register`: clientDataJSON, attestationObject, ...
 
-    Fields `publicKeyCredentialId`, `transports`, `authenticatorAttachment`, `authenticatorLabel`,
-    `error` and `logout-sessions` besides.
+    Further fields: `publicKeyCredentialId`, `transports`, `authenticatorAttachment`,
+    `authenticatorLabel`, `error` and `logout-sessions`.
     """
 
-    action: str
+    action: str = field(repr=False)
     request: RegistrationRequest = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -115,7 +115,7 @@ class ProfileInput:
 class UpdateProfilePage:
     """The user's profile. Form `kc-update-profile-form`: a field for each attribute."""
 
-    action: str
+    action: str = field(repr=False)
     fields: tuple[ProfileInput, ...]
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -129,7 +129,7 @@ class VerifyEmailPage:
     `was_sent`: whether there is a mail to `email` already.
     """
 
-    action: str
+    action: str = field(repr=False)
     email: str = field(repr=False)
     was_sent: bool = True
     client: ClientDisplay | None = None
@@ -141,7 +141,7 @@ class VerifyEmailPage:
 class UpdateEmailPage:
     """Another address. Form `kc-update-email-form`: email, logout-sessions."""
 
-    action: str
+    action: str = field(repr=False)
     email: str = field(default="", repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -153,7 +153,7 @@ class UpdateEmailPage:
 class TermsPage:
     """The terms of the realm, text `termsText`. Buttons `accept` and `cancel`."""
 
-    action: str
+    action: str = field(repr=False)
     client: ClientDisplay | None = None
 
 
@@ -164,7 +164,7 @@ class DeleteCredentialPage:
     Without a `label` its type is shown.
     """
 
-    action: str
+    action: str = field(repr=False)
     credential_type: str
     label: str = field(default="", repr=False)
     client: ClientDisplay | None = None
@@ -176,6 +176,6 @@ class DeleteCredentialPage:
 class DeleteAccountPage:
     """The deletion of the user's account. Buttons `accept` and `cancel-aia`."""
 
-    action: str
+    action: str = field(repr=False)
     client: ClientDisplay | None = None
     may_cancel: bool = False

@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of a page, beside the one of the realm.
+"""The Content-Security-Policy of a page, in addition to the one of the realm.
 
 Two headers are sent: the realm's own, as it is set, and the page's, which allows what this page
 loads and nothing else. A browser enforces both, so that neither weakens the other. As in Keycloak,
@@ -23,7 +23,7 @@ _REPORTED: Final = "contentSecurityPolicyReportOnly"
 
 @dataclass(frozen=True, slots=True)
 class PageSources:
-    """What a page loads beside its style sheets: origins in the form `https://host:port`."""
+    """What a page loads in addition to style sheets: origins in the form `https://host:port`."""
 
     runs_script: bool = False
     sends_form: bool = False

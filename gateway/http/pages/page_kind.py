@@ -25,7 +25,7 @@ class PageKind:
     runs_script: bool = False
     id_prefix: str = "login-"
     style_sheets: tuple[str, ...] = ()
-    """Built-in style sheets beside the one of every page."""
+    """Built-in style sheets in addition to the one of every page."""
 
 
 def fixed_title(key: str) -> Title:

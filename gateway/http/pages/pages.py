@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.locale_selection import LocaleWishes, select_locale
+from gateway.domain.locale_selection import LocalePreferences, select_locale
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.realm import Realm
 from gateway.domain.texts import Catalog, Texts, fallbacks
@@ -14,7 +14,7 @@ from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
 from gateway.http.pages.views import View
 from gateway.http.replies import Reply
 
-_NO_WISHES = LocaleWishes()
+_NO_PREFERENCES = LocalePreferences()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class PageVisit:
     """
 
     realm: Realm
-    wishes: LocaleWishes = _NO_WISHES
+    preferences: LocalePreferences = _NO_PREFERENCES
     theme: str = ""
     language_url: LanguageUrl | None = field(default=None, repr=False)
 
@@ -51,7 +51,7 @@ class Pages:
 
     async def _frame(self, visit: PageVisit) -> PageFrame:
         realm = visit.realm
-        locale = select_locale(realm.localization, visit.wishes)
+        locale = select_locale(realm.localization, visit.preferences)
         texts: Mapping[str, Catalog] = {}
         with suppress(StoreUnavailable):
             texts = await self._texts.find(realm.id, fallbacks(locale))

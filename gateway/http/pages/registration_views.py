@@ -13,8 +13,8 @@ class RegisterPage:
     Fields `password`, `password-confirm` and `termsAccepted`.
     """
 
-    action: str
-    login_url: str
+    action: str = field(repr=False)
+    login_url: str = field(repr=False)
     """Where the link back to the page of the sign-in leads."""
     fields: tuple[ProfileInput, ...]
     asks_password: bool = True
@@ -29,7 +29,7 @@ class RegisterPage:
 class RegisteredPage:
     """What follows the form where the address is verified: the same for every address."""
 
-    login_url: str
+    login_url: str = field(repr=False)
     email: str = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -39,8 +39,8 @@ class RegisteredPage:
 class ResetPasswordPage:
     """A user who has forgotten a password. Form `kc-reset-password-form`: username."""
 
-    action: str
-    login_url: str
+    action: str = field(repr=False)
+    login_url: str = field(repr=False)
     username: str = field(default="", repr=False)
     username_label: str = "usernameOrEmail"
     """The key of a text: what the realm accepts as the name of a user."""
@@ -52,7 +52,7 @@ class ResetPasswordPage:
 class ResetMailSentPage:
     """What the page says once the name was sent: the same for every name."""
 
-    login_url: str
+    login_url: str = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
 
@@ -61,7 +61,7 @@ class ResetMailSentPage:
 class ResetOtpPage:
     """Which device is removed. Form `kc-otp-reset-form`: selectedCredentialId (radio)."""
 
-    action: str
+    action: str = field(repr=False)
     devices: tuple[tuple[str, str], ...] = field(repr=False)
     """The ids of their credentials, and the names that they were given."""
     client: ClientDisplay | None = None

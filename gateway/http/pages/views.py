@@ -49,7 +49,7 @@ class UsernameLabel(StrEnum):
 class LoginPage:
     """User name and password. Form `kc-form-login`: username, password, rememberMe."""
 
-    action: str
+    action: str = field(repr=False)
     """The URL that the form is sent to."""
     client: ClientDisplay | None = None
     message: Message | None = None
@@ -59,9 +59,9 @@ class LoginPage:
     offers_remember_me: bool = False
     remember_me: bool = False
     credential_id: str = ""
-    reset_password_url: str = ""
+    reset_password_url: str = field(default="", repr=False)
     """Empty: no link."""
-    registration_url: str = ""
+    registration_url: str = field(default="", repr=False)
     """Empty: no link."""
     offers_other_ways: bool = False
     """A button leads to `SelectAuthenticatorPage`. Form `kc-select-try-another-way-form`."""
@@ -73,14 +73,14 @@ class LoginPage:
 class UsernamePage:
     """User name alone. Form `kc-form-login`: username, rememberMe."""
 
-    action: str
+    action: str = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
     username: str = field(default="", repr=False)
     username_label: UsernameLabel = UsernameLabel.USERNAME_OR_EMAIL
     offers_remember_me: bool = False
     remember_me: bool = False
-    registration_url: str = ""
+    registration_url: str = field(default="", repr=False)
     offers_other_ways: bool = False
     passkeys: AssertionRequest | None = None
 
@@ -89,13 +89,13 @@ class UsernamePage:
 class PasswordPage:
     """Password of a user who is known: second page of a flow, or signing in again."""
 
-    action: str
-    restart_url: str
+    action: str = field(repr=False)
+    restart_url: str = field(repr=False)
     """Where "restart login" leads: `login-actions/restart`."""
     attempted_username: str = field(repr=False)
     client: ClientDisplay | None = None
     message: Message | None = None
-    reset_password_url: str = ""
+    reset_password_url: str = field(default="", repr=False)
     offers_other_ways: bool = False
     passkeys: AssertionRequest | None = None
 
@@ -112,8 +112,8 @@ class OneTimeCodeDevice:
 class OneTimeCodePage:
     """One-time code. Form `kc-otp-login-form`: otp, selectedCredentialId (radio for several)."""
 
-    action: str
-    restart_url: str
+    action: str = field(repr=False)
+    restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
     devices: tuple[OneTimeCodeDevice, ...] = ()
     selected_device: str = ""
@@ -130,9 +130,9 @@ class SecurityKeyPage:
     The ids of the user's keys are in the form `authn_select`: authn_use_chk.
     """
 
-    action: str
+    action: str = field(repr=False)
     request: AssertionRequest = field(repr=False)
-    restart_url: str
+    restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: the key says who signs in."""
     client: ClientDisplay | None = None
@@ -153,9 +153,9 @@ class SignInWay:
 class SelectAuthenticatorPage:
     """The ways to go on. Form `kc-select-credential-form`: buttons authenticationExecution."""
 
-    action: str
+    action: str = field(repr=False)
     ways: tuple[SignInWay, ...]
-    restart_url: str
+    restart_url: str = field(repr=False)
     attempted_username: str = field(default="", repr=False)
     """Empty: no user is named yet."""
     client: ClientDisplay | None = None
@@ -165,8 +165,8 @@ class SelectAuthenticatorPage:
 class RecoveryCodePage:
     """The next recovery code. Form `kc-recovery-code-login-form`: recoveryCodeInput."""
 
-    action: str
-    restart_url: str
+    action: str = field(repr=False)
+    restart_url: str = field(repr=False)
     attempted_username: str = field(repr=False)
     number: str
     """Which code of the user's list is the next, from 1."""
@@ -187,7 +187,7 @@ class ConsentScope:
 class ConsentPage:
     """What a client asks for. Buttons `accept` and `cancel`, hidden `code`."""
 
-    action: str
+    action: str = field(repr=False)
     code: str = field(repr=False)
     client: ClientDisplay
     scopes: tuple[ConsentScope, ...]
@@ -197,7 +197,7 @@ class ConsentPage:
 class LogoutConfirmationPage:
     """The question before a logout. Button `kc-logout` named confirmLogout, hidden session_code."""
 
-    action: str
+    action: str = field(repr=False)
     session_code: str = field(repr=False)
     client: ClientDisplay | None = None
 
@@ -230,7 +230,7 @@ class FrontChannelLogoutPage:
 class DeviceCodePage:
     """The code that a device shows. Field device_user_code."""
 
-    action: str
+    action: str = field(repr=False)
     user_code: str = field(default="", repr=False)
     message: Message | None = None
 
@@ -247,17 +247,17 @@ class DeviceDonePage:
 class AlreadySignedInPage:
     """The user signed in elsewhere meanwhile, in another tab for instance."""
 
-    continue_url: str = ""
+    continue_url: str = field(default="", repr=False)
     """Empty: no link but that to the client."""
     client: ClientDisplay | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageExpiredPage:
-    """A step out of order: restart the sign-in, or continue where it stands."""
+    """A step out of order: restart the sign-in, or continue at its current step."""
 
-    restart_url: str
-    continue_url: str
+    restart_url: str = field(repr=False)
+    continue_url: str = field(repr=False)
     client: ClientDisplay | None = None
 
 
@@ -277,7 +277,7 @@ class InfoPage:
     message: Text
     title: Text | None = None
     """Empty: the message is the title."""
-    continue_url: str = ""
+    continue_url: str = field(default="", repr=False)
     client: ClientDisplay | None = None
 
 
@@ -285,7 +285,7 @@ class InfoPage:
 class ConfirmLinkPage:
     """What the link of a mail will do, before it does it. Field `key`, one button."""
 
-    action: str
+    action: str = field(repr=False)
     key: str = field(repr=False)
     message: Text
     actions: tuple[str, ...] = ()
@@ -306,7 +306,7 @@ class RequiredActionPage:
 class FormPostPage:
     """The response for a client, sent by the browser. OAuth 2.0 Form Post Response Mode 2."""
 
-    action: str
+    action: str = field(repr=False)
     """The client's redirect URI, verified."""
     fields: tuple[tuple[str, str], ...] = field(repr=False)
 

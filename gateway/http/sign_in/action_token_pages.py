@@ -69,7 +69,7 @@ class ActionTokenPages:
         return await self._pages.page(
             view,
             request.protocol.realm.realm,
-            replace(request.wishes, user=found.locale),
+            replace(request.preferences, user=found.locale),
             client=found.client,
             url=f"{url}?{_KEY}={key}",
         )

@@ -10,19 +10,18 @@ Keycloak: 12.10, 12.12; attacks: D14
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Final
 
 from starlette.types import Receive, Scope
 
 from gateway.domain.errors import RealmgateError, RealmNotFound
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import RealmEntry
-from gateway.http.edge.facts import EdgeFacts
+from gateway.http.cross_site_forms import is_from_own_page
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
-from gateway.http.pages import LocaleWishes, supported_locale
+from gateway.http.pages import LocalePreferences, supported_locale
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply
 from gateway.http.sign_in.cookies import Cookie, CookieName, cookie_headers, read_cookies
@@ -33,14 +32,6 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 
-_OPAQUE_ORIGIN: Final = "null"
-"""What browsers send from pages with `Referrer-Policy: no-referrer`, the gateway's own among them,
-and from sandboxed frames of any site. Spec: Fetch §3.2.
-"""
-_OTHER_SITE: Final = "cross-site"
-_OWN_PAGE: Final = frozenset({"same-origin", "none"})
-"""`Sec-Fetch-Site` of the gateway's own pages, and of a form that the user has sent again."""
-
 
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
@@ -48,7 +39,7 @@ class BrowserRequest:
 
     protocol: ProtocolRequest
     cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
-    wishes: LocaleWishes
+    preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
 
@@ -106,7 +97,7 @@ class BrowserEndpoint(GuardedEndpoint):
         request = BrowserRequest(
             protocol=self._context.request(entry, exchange.facts, parameters),
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
-            wishes=locale_wishes(exchange, parameters),
+            preferences=locale_preferences(exchange, parameters),
             form=dict(reversed(body)) if self._has_own_forms else {},
             is_form=scope["method"] == "POST",
         )
@@ -114,24 +105,13 @@ class BrowserEndpoint(GuardedEndpoint):
 
     def _require_own_page(self, exchange: Exchange) -> None:
         """Raise PageError for a form of another site, by `Origin` and `Sec-Fetch-Site`."""
-        if not self._is_of_own_page(exchange.facts):
+        if not is_from_own_page(exchange.facts, self._context.origins):
             raise PageError(
                 PageMessage.invalidRequestMessage,
                 event_error=EventError.INVALID_REQUEST,
                 status=HTTPStatus.FORBIDDEN,
                 reason="a page of another site sent the form",
             )
-
-    def _is_of_own_page(self, facts: EdgeFacts) -> bool:
-        origin = facts.headers.text(b"origin")
-        site = facts.headers.text(b"sec-fetch-site")
-        if origin not in {None, _OPAQUE_ORIGIN}:
-            return origin in self._context.origins and site != _OTHER_SITE
-        if site is not None:
-            return site in _OWN_PAGE
-        # Browsers send Sec-Fetch-Site to https alone: without TLS the headers do not tell a page of
-        # the gateway from another one, and the secret in its form decides.
-        return origin is None or not facts.secure
 
     async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
         try:
@@ -161,7 +141,7 @@ class BrowserEndpoint(GuardedEndpoint):
 def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
     """Return the reply with the cookie of the language that the user has chosen on a page."""
     settings = request.protocol.realm.realm.localization
-    locale = supported_locale(settings, request.wishes.chosen)
+    locale = supported_locale(settings, request.preferences.chosen)
     if locale is None:
         return reply
     headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
@@ -191,19 +171,19 @@ async def error_page(
     if exchange.realm is None:
         return reply
     view = error_view(error, exchange.request_id)
-    wishes = locale_wishes(exchange, Parameters())
+    preferences = locale_preferences(exchange, Parameters())
     status = page_status(error, reply.status)
     realm, client = exchange.realm.realm, client_of(error)
-    page = await pages.page(view, realm, wishes, status=status, client=client)
+    page = await pages.page(view, realm, preferences, status=status, client=client)
     kept = tuple(header for header in reply.headers if header[0] != b"content-type")
     return Reply(page.status, (*page.headers, *kept), page.body)
 
 
-def locale_wishes(exchange: Exchange, parameters: Parameters) -> LocaleWishes:
+def locale_preferences(exchange: Exchange, parameters: Parameters) -> LocalePreferences:
     """Return the languages that a request asks for."""
     headers = exchange.facts.headers
     cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
-    return LocaleWishes(
+    return LocalePreferences(
         chosen=parameters.get("kc_locale") or "",
         client=parameters.get("ui_locales") or "",
         cookie=cookies[0] if cookies else "",

@@ -56,12 +56,12 @@ _ON: Final = "on"
 class PagePlace:
     """The URL of the form, the link to start over, the client, the rules of the realm."""
 
-    action: str
-    restart_url: str
+    action: str = field(repr=False)
+    restart_url: str = field(repr=False)
     client: ClientDisplay
     login: LoginSettings
-    other_flows: Mapping[FlowUse, str] = field(default_factory=dict)
-    """The links to what the realm offers beside signing in."""
+    other_flows: Mapping[FlowUse, str] = field(default_factory=dict, repr=False)
+    """The links to registration and to the reset of credentials, where the realm offers them."""
 
 
 def challenge_view(challenge: Challenge, place: PagePlace) -> View:

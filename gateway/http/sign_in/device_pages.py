@@ -105,4 +105,4 @@ class DevicePages:
     ) -> Reply:
         realm, url = request.protocol.realm.realm, verification_uri(request.protocol.issuer)
         shown = url if isinstance(view, DeviceCodePage) else None
-        return await self._pages.page(view, realm, request.wishes, status=status, url=shown)
+        return await self._pages.page(view, realm, request.preferences, status=status, url=shown)

@@ -9,7 +9,7 @@ from gateway.domain.clients import Client
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.texts import Text
 from gateway.http.exchange import Exchange
-from gateway.http.pages import LocaleWishes
+from gateway.http.pages import LocalePreferences
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     ConsentPage,
@@ -108,7 +108,9 @@ class OutcomeReplies:
         action = _action(request, session)
         shown = action_url(protocol.issuer, action, asked, session, with_code=False)
         view = self._view(request, outcome)
-        request = replace(request, wishes=_wishes(request.wishes, session, outcome.locale))
+        request = replace(
+            request, preferences=_preferences(request.preferences, session, outcome.locale)
+        )
         return await self._show(request, view, asked.client.client, cookies, url=shown)
 
     def _view(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> View:
@@ -169,7 +171,7 @@ class OutcomeReplies:
             continue_url=outcome.continue_url,
             client=None if outcome.client is None else client_display(outcome.client),
         )
-        request = replace(request, wishes=replace(request.wishes, user=outcome.locale))
+        request = replace(request, preferences=replace(request.preferences, user=outcome.locale))
         cookies = signed_out() if outcome.signs_out else ()
         return await self._show(request, view, outcome.client, cookies)
 
@@ -185,19 +187,21 @@ class OutcomeReplies:
     ) -> Reply:
         realm = request.protocol.realm.realm
         page = await self._pages.page(
-            view, realm, request.wishes, status=status, client=client, url=url
+            view, realm, request.preferences, status=status, client=client, url=url
         )
         set_cookies = cookie_headers(request.protocol, cookies)
         return Reply(page.status, (*page.headers, *set_cookies), page.body)
 
 
-def _wishes(wishes: LocaleWishes, session: AuthenticationSession, of_user: str) -> LocaleWishes:
-    """Add the languages that the sign-in keeps: the chosen one, and what the client asked for."""
+def _preferences(
+    preferences: LocalePreferences, session: AuthenticationSession, of_user: str
+) -> LocalePreferences:
+    """Add the languages that the sign-in keeps: the user's choice, and the client's request."""
     return replace(
-        wishes,
-        chosen=wishes.chosen or session.notes.get(LOCALE, ""),
+        preferences,
+        chosen=preferences.chosen or session.notes.get(LOCALE, ""),
         user=of_user,
-        client=wishes.client or session.request.get("ui_locales", ""),
+        client=preferences.client or session.request.get("ui_locales", ""),
     )
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from gateway.domain.clients import Client
 from gateway.domain.realm import Realm
-from gateway.http.pages import LocaleWishes, Pages, PageVisit, View
+from gateway.http.pages import LocalePreferences, Pages, PageVisit, View
 from gateway.http.replies import Reply
 
 CHOSEN_LOCALE: Final = "kc_locale"
@@ -23,7 +23,7 @@ class PageReplies:
         self,
         view: View,
         realm: Realm,
-        wishes: LocaleWishes,
+        preferences: LocalePreferences,
         *,
         status: int = HTTPStatus.OK,
         client: Client | None = None,
@@ -36,7 +36,7 @@ class PageReplies:
         """
         visit = PageVisit(
             realm=realm,
-            wishes=wishes,
+            preferences=preferences,
             theme=theme or ("" if client is None else client.display.theme),
             language_url=None if url is None else _in_language(url),
         )

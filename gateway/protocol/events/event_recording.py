@@ -69,7 +69,7 @@ class EventRecording:
             for place, session_id in enumerate(draft.other_sessions, start=1):
                 apart = place * _MOMENT
                 self._send(request, draft.kind, draft.details, apart=apart, session_id=session_id)
-        for place, (kind, details) in enumerate(draft.beside, start=1):
+        for place, (kind, details) in enumerate(draft.further, start=1):
             self._send(
                 request,
                 kind,

@@ -11,7 +11,7 @@ def note_refusal(event: EventDraft, refusal: SignInRefused) -> None:
     """Note the user of a refusal, and the lock-out as a further event."""
     event.user_id = refusal.user_id
     if refusal.lockout is not None:
-        event.beside.append(_locked_out(refusal.lockout))
+        event.further.append(_locked_out(refusal.lockout))
 
 
 def _locked_out(lockout: Lockout) -> tuple[EventType, dict[str, str]]:

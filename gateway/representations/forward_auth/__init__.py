@@ -2,7 +2,11 @@
 
 from gateway.representations.forward_auth.fields import Members
 from gateway.representations.forward_auth.rules import RULE_FIELDS, RuleList
-from gateway.representations.forward_auth.rules_file import parse_rules_file, parse_toml
+from gateway.representations.forward_auth.rules_file import (
+    LARGEST_FILE,
+    parse_rules_file,
+    parse_toml,
+)
 from gateway.representations.forward_auth.sites import (
     MOST_SITES,
     SITE_FIELDS,

@@ -22,7 +22,7 @@ from gateway.representations.refusals import (
     refused_items,
 )
 
-_LARGEST_FILE: Final = 4 * 1024 * 1024
+LARGEST_FILE: Final = 4 * 1024 * 1024
 """In bytes."""
 _SITES: Final = "sites"
 _MOST_SITES: Final = 10_000
@@ -55,8 +55,8 @@ def parse_toml(content: bytes, source: str) -> dict[str, Any]:
 
 
 def _parse(content: bytes) -> dict[str, Any]:
-    if len(content) > _LARGEST_FILE:
-        raise _unreadable(f"the file is larger than {_LARGEST_FILE} bytes")
+    if len(content) > LARGEST_FILE:
+        raise _unreadable(f"the file is larger than {LARGEST_FILE} bytes")
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:

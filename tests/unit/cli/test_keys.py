@@ -74,6 +74,15 @@ def test_the_pause_before_the_new_key_signs_can_be_set(
     assert (begins - datetime.fromisoformat(new["createdAt"])).total_seconds() == pause
 
 
+@pytest.mark.parametrize(
+    "kid", ["-hYBY8cpU4qgVndLrXYwC24eZpFtWoS_U5h5KgVD8mE", "--help-and-more-in-base64"]
+)
+def test_a_kid_that_looks_like_options_is_a_kid(realmgate: Realmgate, kid: str) -> None:
+    for arguments in ([kid], [kid, "--realm", "demo"], ["--realm", "demo", "--", kid]):
+        answer = realmgate("keys", "disable", *arguments)
+        assert (answer.exit_code, kid in answer.stderr) == (2, True), answer.output
+
+
 def test_a_disabled_key_is_replaced_at_once(realmgate: Realmgate) -> None:
     (old,) = listed(realmgate)
     answer = realmgate("keys", "disable", old["kid"])

@@ -15,7 +15,7 @@ from gateway.domain.mail import Mail, MailKind, MailNotSent, mail_server
 from gateway.domain.realm import Smtp
 from gateway.domain.secrets import Secret
 from gateway.mail import MailRenderer, SmtpMailSender
-from gateway.outgoing import AddressPolicy, GuardedSockets
+from gateway.outgoing import AddressPolicy, GuardedSockets, ServerVerification
 from tests.support import mail_server as support
 from tests.support.mail_server import PASSWORD, USER, MailServer
 
@@ -50,8 +50,8 @@ def _sender(
     return SmtpMailSender(
         GuardedSockets(policy).connect,
         MailRenderer(_RealmTexts(texts or {})),
+        verification=ServerVerification(authorities).context,
         host_name="gateway.test",
-        authorities=authorities,
         time=time,
     )
 

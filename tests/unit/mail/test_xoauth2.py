@@ -20,6 +20,7 @@ from gateway.outgoing import (
     ClientCredentialsTokens,
     GuardedHttpClient,
     GuardedSockets,
+    ServerVerification,
 )
 from tests.support import mail_server as support
 from tests.support.mail_server import USER, MailServer
@@ -96,8 +97,8 @@ async def mailing(servers: tuple[MailServer, TokenServer], pki: Path) -> AsyncIt
         GuardedSockets(_LOOPBACK).connect,
         MailRenderer(_NoTexts()),
         tokens=ClientCredentialsTokens(GuardedHttpClient(_LOOPBACK, allow_http=True), clock),
+        verification=ServerVerification(pki / "ca.crt").context,
         host_name="gateway.test",
-        authorities=pki / "ca.crt",
         time=timedelta(seconds=5),
     )
     yield _Mailing(server, issuer, clock, sender)

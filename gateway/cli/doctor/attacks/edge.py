@@ -5,15 +5,16 @@ import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from gateway.cli.doctor.attacks.certificates import ClientCertificate
 
-TIMEOUT: Final = 10.0
-"""Seconds for a connection, and for each read."""
+_TIMEOUT: Final = timedelta(seconds=10)
+"""For a connection, and for each read."""
 _LARGEST_BODY: Final = 256 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 SUCCESS: Final = range(200, 300)
@@ -30,7 +31,7 @@ class Answer:
     """An answer; `status` is 0 where TLS ended the connection."""
 
     status: int
-    content: bytes
+    content: bytes = field(repr=False)
     """Headers and body, at most 256 KiB of it."""
     resumed: bool = False
 
@@ -111,7 +112,7 @@ class Edge:
     ) -> socket.socket:
         place = (self.address or self.host, self.port)
         try:
-            plain = socket.create_connection(place, timeout=TIMEOUT)
+            plain = socket.create_connection(place, timeout=_TIMEOUT.total_seconds())
         except OSError as failure:
             raise Unreachable(f"{place[0]}:{place[1]}: {failure.strerror or failure}") from failure
         if self.scheme == "http":

@@ -19,7 +19,7 @@ _HEADERS: Final = (
 )
 _REMEDY: Final = (
     "include realmgate/proxy-headers.conf, or realmgate/guard-server.conf, and no proxy_set_header"
-    " beside it; underscores_in_headers off"
+    " in the same block; underscores_in_headers off"
 )
 
 

@@ -16,6 +16,7 @@ from gateway.domain.forward_auth import AmbiguousTarget, Site, canonical_host
 from gateway.domain.ports.directory import RealmEntry
 from gateway.forward_auth.browser import WANTED, SiteVisit, UnsafeReturnUrl, return_url
 from gateway.forward_auth.site_table import Sites
+from gateway.http.cross_site_forms import is_from_own_page
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
@@ -23,10 +24,10 @@ from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.forward_auth.browser.site_headers import for_sites
 from gateway.http.forward_auth.original_headers import FORWARDED_HOST
 from gateway.http.guarded_endpoint import GuardedEndpoint
-from gateway.http.pages import LocaleWishes
+from gateway.http.pages import LocalePreferences
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.replies import Reply, prose_error
-from gateway.http.sign_in.browser_endpoint import error_page, locale_wishes
+from gateway.http.sign_in.browser_endpoint import error_page, locale_preferences
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.authorization import invalid_request_page
 from gateway.protocol.errors import OAuthError
@@ -42,7 +43,7 @@ class SiteRequest:
     visit: SiteVisit
     cookies: str | None = field(repr=False)
     """The header as sent."""
-    wishes: LocaleWishes
+    preferences: LocalePreferences
     form: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_form: bool = False
 
@@ -107,7 +108,7 @@ class SiteEndpoint(GuardedEndpoint):
         request = SiteRequest(
             visit=visit,
             cookies=facts.headers.text(b"cookie"),
-            wishes=locale_wishes(exchange, parameters),
+            preferences=locale_preferences(exchange, parameters),
             form=await _form(scope, receive, facts),
             is_form=scope["method"] == "POST",
         )
@@ -154,8 +155,7 @@ def _host(facts: EdgeFacts) -> str | None:
 
 def _require_own_page(facts: EdgeFacts, origin: str) -> None:
     """Raise OAuthError for a form that another page than one of the host has sent. attacks: D14."""
-    sender, site = facts.headers.text(b"origin"), facts.headers.text(b"sec-fetch-site")
-    if sender not in {None, "null", origin} or site not in {None, "same-origin", "none"}:
+    if not is_from_own_page(facts, {origin}):
         reason = "a page of another origin sent the form"
         raise OAuthError("invalid_request", status=HTTPStatus.FORBIDDEN, reason=reason)
 

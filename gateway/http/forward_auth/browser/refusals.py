@@ -34,7 +34,7 @@ from gateway.http.forward_auth.original_headers import COOKIE, REFERER, Original
 from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.sites.views import NoAccessPage, SessionEndedPage, SiteView
 from gateway.http.replies import Reply
-from gateway.http.sign_in.browser_endpoint import locale_wishes
+from gateway.http.sign_in.browser_endpoint import locale_preferences
 from gateway.http.sign_in.client_display import client_display
 from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.parameters import Parameters
@@ -87,7 +87,7 @@ class RefusalPages:
         page = await self._pages.page(
             view,
             realm.realm,
-            locale_wishes(exchange, Parameters()),
+            locale_preferences(exchange, Parameters()),
             status=answer.status,
             client=client,
         )

@@ -107,7 +107,7 @@ class SignInHandlers:
         return await self._pages.page(
             view,
             visit.request.realm.realm,
-            request.wishes,
+            request.preferences,
             status=HTTPStatus.BAD_REQUEST,
             client=client,
         )

@@ -79,7 +79,7 @@ class SignOutHandler:
         client = await self._clients.find(visit.request.realm, visit.site)
         shown = view(None if client is None else client_display(client))
         realm = visit.request.realm.realm
-        page = await self._pages.page(shown, realm, request.wishes, client=client)
+        page = await self._pages.page(shown, realm, request.preferences, client=client)
         return Reply(page.status, (*page.headers, *headers), page.body)
 
 

@@ -13,7 +13,7 @@ class SessionEndedPage:
     After a sign-in in another tab the browser can send the form again, by a reload of this page.
     """
 
-    sign_in_url: str
+    sign_in_url: str = field(repr=False)
     client: ClientDisplay | None = None
 
 
@@ -23,7 +23,7 @@ class NoAccessPage:
 
     username: str = field(default="", repr=False)
     """Who is signed in; empty where that is not known."""
-    switch_action: str = ""
+    switch_action: str = field(default="", repr=False)
     """Where the form that signs out leads, and from there to the sign-in; empty: no form."""
     session_code: str = field(default="", repr=False)
     error_id: str = ""
@@ -35,7 +35,7 @@ class SignInFailedPage:
     """The browser is not signed in."""
 
     message: Text
-    retry_url: str = ""
+    retry_url: str = field(default="", repr=False)
     """Where a new sign-in begins; empty: no link."""
     error_id: str = ""
     client: ClientDisplay | None = None

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gateway.domain.realm import Localization
-from gateway.http.pages import LocaleWishes, select_locale, supported_locale
+from gateway.http.pages import LocalePreferences, select_locale, supported_locale
 
 REALM = Localization(
     enabled=True, supported_locales=("en", "de", "pt-BR", "fr"), default_locale="fr"
 )
-EVERY = LocaleWishes(chosen="de", user="pt-BR", client="en", cookie="fr", browser="de")
+EVERY = LocalePreferences(chosen="de", user="pt-BR", client="en", cookie="fr", browser="de")
 
 
 def test_the_strongest_wish_decides() -> None:
@@ -24,7 +24,7 @@ def test_the_strongest_wish_decides() -> None:
 
 
 def test_a_wish_that_the_realm_does_not_support_leaves_the_decision_to_the_next() -> None:
-    assert select_locale(REALM, LocaleWishes(chosen="ja", client="sv no de")) == "de"
+    assert select_locale(REALM, LocalePreferences(chosen="ja", client="sv no de")) == "de"
 
 
 def test_pages_are_english_where_internationalization_is_off() -> None:
@@ -33,7 +33,7 @@ def test_pages_are_english_where_internationalization_is_off() -> None:
 
 
 def test_without_a_default_it_is_english() -> None:
-    assert select_locale(replace(REALM, default_locale=None), LocaleWishes()) == "en"
+    assert select_locale(replace(REALM, default_locale=None), LocalePreferences()) == "en"
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_the_exact_locale_comes_before_the_language() -> None:
     ],
 )
 def test_accept_language_is_weighed(header: str, found: str) -> None:
-    assert select_locale(REALM, LocaleWishes(browser=header)) == found
+    assert select_locale(REALM, LocalePreferences(browser=header)) == found

@@ -399,3 +399,10 @@ def test_files_of_messages_are_those_of_keycloak() -> None:
     content = "# c\n! c\na = 1\nb:2\\\n  3\n\\u0041=it''s\\n{0}\nempty\n"
     expected = {"a": "1", "b": "23", "A": "it''s\n{0}", "empty": ""}
     assert parse_messages(content) == {**expected, "a": "1"}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_repr_of_a_page_has_no_session_code(name: str) -> None:
+    """The URL of a form and links to other flows carry secrets of the sign-in, such as `state`."""
+    assert "session_code" not in repr(SAMPLES[name])
+    assert "tab_id" not in repr(SAMPLES[name])

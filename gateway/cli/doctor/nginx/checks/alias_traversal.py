@@ -16,7 +16,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
                 prefix = location.modifier in {"", "^~"} and not location.path.endswith("/")
                 if prefix and line.arguments and line.arguments[0].endswith("/"):
                     yield Finding(
-                        f"{location.path}../ reads files beside {line.arguments[0]}, keys and"
+                        f"{location.path}../ reads files next to {line.arguments[0]}, keys and"
                         " configurations among them",
                         f"location {location.path}/",
                         line.place,

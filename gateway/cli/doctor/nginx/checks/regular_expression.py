@@ -13,7 +13,7 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
     for location in proxy.unprotected:
         if location.is_pattern and not location.scope.own("auth_request"):
             yield Finding(
-                f"{location} takes every path that matches from the protected locations beside it",
+                f"{location} takes every path that matches from the protected locations",
                 "include realmgate/guard.conf in the location, or write ^~ before the protected"
                 " prefixes",
                 location.place,

@@ -33,7 +33,7 @@ def _lost(location: Location) -> Iterator[Finding]:
         if name not in kept and lost:
             yield Finding(
                 f"answers of {location} lack {name}{lost}",
-                "include realmgate/security-headers.conf beside the add_header lines",
+                "include realmgate/security-headers.conf where the add_header lines are",
                 own[0].place,
             )
             return

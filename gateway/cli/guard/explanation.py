@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from gateway.cli.administration import LocalOperator, administer, echo_document, output_option
+from gateway.cli.file_input import read_whole
 from gateway.cli.installation import installed_settings
 from gateway.cli.output import show_rows
 from gateway.cli.secret_input import read_secret
@@ -103,7 +104,8 @@ def _original(method: str, url: str) -> "OriginalRequest":
 
 def _certificates(file: Any) -> list[bytes]:
     try:
-        found = [ssl.PEM_cert_to_DER_cert(each) for each in _PEM.findall(file.read(_LARGEST))]
+        text = read_whole(file, _LARGEST, "--cert")
+        found = [ssl.PEM_cert_to_DER_cert(each) for each in _PEM.findall(text)]
     except ValueError:  # no ASCII, or no base64
         found = []
     if not found:

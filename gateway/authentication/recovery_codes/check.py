@@ -9,7 +9,7 @@ Keycloak: RecoveryAuthnCodesFormAuthenticator, RecoveryAuthnCodesCredentialProvi
 from dataclasses import replace
 
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
-from gateway.authentication.recovery_codes import RecoveryCodes
+from gateway.authentication.recovery_codes.credentials import RecoveryCodes
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, SignInRules
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm

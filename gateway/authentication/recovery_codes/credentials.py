@@ -1,6 +1,6 @@
 """Recovery codes as a credential stores them: hashed, used once each, in the order of the list.
 
-The two JSON strings are Keycloak's: `totalCodes` and `remainingCodes` beside the name of the hash,
+The two JSON strings are Keycloak's: `totalCodes`, `remainingCodes` and the name of the hash,
 and `codes` with `number` and `encodedHashedValue`, the SHA-512 of the code in Base64. Credentials
 of Keycloak before 26.2 call the same hash `RS512`.
 Keycloak: RecoveryAuthnCodesCredentialModel, RecoveryAuthnCodesUtils (26.7), 16.1
@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.secrets import Secret
-from gateway.domain.users import PRIORITY_STEP, Credential
+from gateway.domain.users import Credential, next_priority
 
 RECOVERY_CODES: Final = "recovery-authn-codes"
 """The type of a credential."""
@@ -89,7 +89,7 @@ def new_credential(
         created_at=generated_at,
         credential_data=_json(data),
         secret_data=_secret_data(left),
-        priority=max((one.priority for one in others), default=0) + PRIORITY_STEP,
+        priority=next_priority(others),
     )
 
 

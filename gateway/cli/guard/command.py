@@ -19,13 +19,13 @@ from gateway.cli.administration import (
     output_option,
     yes_option,
 )
-from gateway.cli.guard_explanation import explain
+from gateway.cli.file_input import read_whole
+from gateway.cli.guard.explanation import explain
 from gateway.cli.output import counted, show_rows
 
 if TYPE_CHECKING:
     from gateway.domain.forward_auth import Site, UnreadableSite
 
-_LARGEST = 4 * 1024 * 1024
 _FILE = "rules file"
 _site = click.argument("name", metavar="SITE")
 _realm = click.option(
@@ -109,11 +109,11 @@ async def remove(operator: RealmOperator, name: str, *, yes: bool) -> None:
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
     """Check a rules file and print every error with its place. Needs no gateway."""
-    from gateway.representations.forward_auth import parse_rules_file
+    from gateway.representations.forward_auth import LARGEST_FILE, parse_rules_file
 
     try:
         with file.open("rb") as opened:
-            content = opened.read(_LARGEST + 1)
+            content = read_whole(opened, LARGEST_FILE, "FILE")
     except OSError as error:
         raise click.BadParameter(error.strerror or str(error), param_hint="FILE") from error
     sites = parse_rules_file(content, str(file))
@@ -169,10 +169,10 @@ def _document(owner: str | None, site: "Site | UnreadableSite") -> dict[str, Any
 
 
 def _parsed(file: str) -> Any:
-    from gateway.representations.forward_auth import parse_toml
+    from gateway.representations.forward_auth import LARGEST_FILE, parse_toml
     from gateway.representations.json_input import parse_json
 
     with click.open_file(file, "rb") as opened:
-        content = opened.read(_LARGEST)
+        content = read_whole(opened, LARGEST_FILE, "FILE")
     parse = parse_toml if file.endswith(".toml") else parse_json
     return parse(content, "standard input" if file == "-" else file)

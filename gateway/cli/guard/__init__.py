@@ -1,0 +1,3 @@
+"""`realmgate guard`: protected sites, and the decisions about requests to them."""
+
+from gateway.cli.guard.command import guard
