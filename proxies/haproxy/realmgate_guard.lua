@@ -34,6 +34,25 @@ local function copied(headers, left_out)
     return found
 end
 
+-- The session of the browser is for the gateway: a service that had it could use other services.
+local function without_session(cookies)
+    local kept = {}
+    for cookie in cookies:gmatch("[^;]+") do
+        if not cookie:match("^%s*__%a+%-realmgate%-session=") then
+            table.insert(kept, (cookie:gsub("^%s+", "")))
+        end
+    end
+    return table.concat(kept, "; ")
+end
+
+local function remove_session(txn, cookies)
+    local kept = without_session(table.concat(cookies, "; "))
+    txn.http:req_del_header("cookie")
+    if kept ~= "" then
+        txn.http:req_set_header("cookie", kept)
+    end
+end
+
 local function guard(txn)
     local headers = copied(txn.http:req_get_headers(), NOT_ASKED)
     headers["x-forwarded-method"] = { txn.f:method() }
@@ -51,6 +70,7 @@ local function guard(txn)
                 txn.http:req_set_header(name, received[name][1])
             end
         end
+        remove_session(txn, headers["cookie"] or {})
         txn:set_var("txn.realmgate_decision", "allowed")
     elseif REFUSALS[answer.status] then
         txn:done(txn:reply({
