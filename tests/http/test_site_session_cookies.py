@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.protected_sites import HOST, Protected
+from tests.support.wire import claims_of
 
 
 def _status(protected: Protected, cookie: str, path: str = "/home/", **headers: str) -> int:
@@ -35,6 +36,13 @@ def test_a_session_is_one_of_its_site_user_and_client(
 ) -> None:
     assert _status(protected, protected.browser_session("ada")) == 200
     assert _status(protected, protected.browser_session("ada", **fields)) == 401
+
+
+def test_a_session_of_another_client_than_the_sites_is_refused(protected: Protected) -> None:
+    """The site has got another client: one with a browser flow of its own, for example."""
+    session = claims_of(protected.token("ada", client_id="narrow")["access_token"])["sid"]
+    cookie = protected.browser_session("ada", client="narrow", session_id=session)
+    assert _status(protected, cookie) == 401
 
 
 def test_a_cookie_that_is_no_session_is_refused(protected: Protected) -> None:
