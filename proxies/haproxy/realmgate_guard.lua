@@ -53,6 +53,22 @@ local function remove_session(txn, cookies)
     end
 end
 
+-- HAProxy leaves out, and says nothing, what the buffer of the request has no room for.
+local function pass_on_identity(txn, received)
+    for _, name in ipairs(IDENTITY_HEADERS) do
+        if received[name] then
+            txn.http:req_set_header(name, received[name][1])
+        end
+    end
+    local passed_on = txn.http:req_get_headers()
+    for _, name in ipairs(IDENTITY_HEADERS) do
+        if received[name] and not (passed_on[name] and passed_on[name][0] == received[name][1]) then
+            return false
+        end
+    end
+    return true
+end
+
 local function guard(txn)
     local headers = copied(txn.http:req_get_headers(), NOT_ASKED)
     headers["x-forwarded-method"] = { txn.f:method() }
@@ -65,13 +81,10 @@ local function guard(txn)
     })
     local received = copied(answer.headers or {}, NOT_RETURNED)
     if answer.status == 200 then
-        for _, name in ipairs(IDENTITY_HEADERS) do
-            if received[name] then
-                txn.http:req_set_header(name, received[name][1])
-            end
-        end
         remove_session(txn, headers["cookie"] or {})
-        txn:set_var("txn.realmgate_decision", "allowed")
+        if pass_on_identity(txn, received) then
+            txn:set_var("txn.realmgate_decision", "allowed")
+        end
     elseif REFUSALS[answer.status] then
         txn:done(txn:reply({
             status = answer.status,

@@ -212,6 +212,23 @@ def test_a_caller_takes_no_header_away(proxy: GuardingProxy) -> None:
     assert "remote-user" not in ",".join(received.all("Connection")).lower()
 
 
+def test_a_large_request_takes_no_header_away(proxy: GuardingProxy) -> None:
+    """HAProxy has one buffer of 16 kB for a request and what it adds."""
+    token = proxy.protected.token("ada")["access_token"]
+    proxy.ask("/home/", token=token)
+    complete = {name for name in IDENTITY_HEADERS if proxy.protected.service.last.all(name)}
+    assert "X-Realmgate-Token" in complete
+    statuses = set()
+    for size in range(500, 2_500, 100):
+        proxy.protected.service.forget()
+        filling = [f"X-Filling-{number}: {'a' * 985}" for number in range(12)]
+        found = proxy.ask("/home/", *filling, f"X-Last: {'a' * size}", token=token)
+        statuses.add(found.status)
+        for received in proxy.protected.service.received:
+            assert {name for name in IDENTITY_HEADERS if received.all(name)} == complete, size
+    assert statuses <= {200, 400, 503}
+
+
 def test_the_service_gets_a_path_and_no_url(proxy: GuardingProxy) -> None:
     for scheme in ("https", "http"):
         assert proxy.ask(f"{scheme}://{HOST}/public/x?y").status in {200, 400, 403}
