@@ -4,11 +4,18 @@ attacks: A4, A20, A21, B4, B5, B6, B7
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPException
 
 import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
-from tests.support.edge_certificates import EdgeCertificates
+from tests.support.edge_certificates import (
+    REFUSED,
+    REVOKED,
+    STRANGERS,
+    EdgeCertificates,
+)
 from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_open_site, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
@@ -77,6 +84,13 @@ def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:
     assert proxy.ask("/bound/", token=token).status == 401
     assert PROXY_SECRET not in str(proxy.protected.service.received)
     assert "BEGIN" not in str(proxy.protected.service.received)
+
+
+def test_a_bad_certificate_is_no_credential(proxy: GuardingProxy) -> None:
+    for certificate in (*REFUSED, *STRANGERS, REVOKED):
+        with suppress(OSError, HTTPException):  # the end of the handshake, or of the connection
+            assert proxy.ask("/home/", certificate=certificate).status in {400, 401}, certificate
+    assert proxy.protected.service.received == []
 
 
 def test_whoever_may_not_pass_learns_why(proxy: GuardingProxy) -> None:
