@@ -13,6 +13,7 @@ pytest_plugins: list[str] = [
     "tests.support.scoped_realm",
     "tests.support.nginx",
     "tests.support.protected_sites",
+    "tests.support.guarding_proxies",
     "tests.support.signing_keys",
     "tests.support.postgres",
     "tests.support.redis_server",

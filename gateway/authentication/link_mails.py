@@ -83,13 +83,13 @@ class MailPauses:
     async def begin(self, user: User, name: str, pause: timedelta, address: str) -> NotSent | None:
         """Begin a pause before the mail to `address`, unless one lasts; raises StoreUnavailable.
 
-        The mails to one address are counted as well, whichever user asks for them.
+        The mails to one address are counted as well, whichever user asks for them. Each action
+        counts apart: who wants to change to an address keeps no mail of its owner back.
         """
         mark = f"mail-pause:{name}:{user.id}"
         if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
-            recipient = hashlib.sha256(
-                canonical_name(address.strip()).encode("utf-8", "replace")
-            ).hexdigest()
+            recipient = f"{name} {canonical_name(address.strip())}"
+            recipient = hashlib.sha256(recipient.encode("utf-8", "replace")).hexdigest()
             admitted = await self._limiter.admit(user.realm_id, recipient, LINKS)
             return None if admitted else NotSent(MessageKey.MAIL_NOT_SENT)
         left = await self._marks.remaining(user.realm_id, mark)

@@ -5,6 +5,7 @@ A document replaces all that the user may change. A new e-mail address is not ve
 Keycloak: 16.1, 17.2
 """
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -191,13 +192,26 @@ class OwnProfile:
         return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
 
     def _require_own_name(self, before: User, after: User) -> None:
-        """Raise ProfileRejected for the address of another person as name.
+        """Raise ProfileRejected for a name that users may not choose.
 
-        Whether an account has the address or not: it signs in who has it, now or later.
+        It is the address of another person, whether an account has it or not: it signs in who has
+        it, now or later. Or it is another name in the form NFKC, in which applications compare.
+        Spec: RFC 8265 §3.3
         """
-        name, by_address = after.username, self.entry.realm.login.login_with_email_allowed
-        if by_address and "@" in name and name not in {before.username, after.email}:
-            raise ProfileRejected([Violation(USERNAME, _NO_NAME, (USERNAME,))])
+        name = after.username
+        if name == before.username:
+            return
+        is_another = unicodedata.normalize("NFKC", name) != name
+        if is_another or ("@" in name and not self._is_own_address(after, name)):
+            raise ProfileRejected([Violation(self._field_of(USERNAME), _NO_NAME, (USERNAME,))])
+
+    def _is_own_address(self, user: User, name: str) -> bool:
+        """Tell whether a name may be this address; a new user verifies it before the sign-in."""
+        login = self.entry.realm.login
+        if not login.login_with_email_allowed or self._has_email_as_username:
+            return True
+        is_proven = self.is_new or user.email_verified or not login.verify_email
+        return name == user.email and is_proven
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:

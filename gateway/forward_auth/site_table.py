@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gateway.domain.forward_auth import Rule, Site, Target
+from gateway.domain.forward_auth import Rule, Site, Target, without_port
 
 
 class Sites(Protocol):
@@ -52,7 +52,8 @@ class _RuleTrie:
         """Return the first rule that matches."""
         after = first = len(self._rules)
         for places in self._matching(path):
-            first = min(first, places.get(method, after), places.get(None, after))
+            if places:
+                first = min(first, places.get(method, after), places.get(None, after))
         return None if first == after else self._rules[first]
 
     def _matching(self, path: str) -> Iterator[_Places]:
@@ -67,6 +68,15 @@ class _RuleTrie:
         yield node.exact
 
 
+@dataclass(frozen=True, slots=True)
+class _ProtectedHost:
+    """What is known of a host; `names` are those of all hosts of its site, without ports."""
+
+    site: Site
+    rules: _RuleTrie
+    names: frozenset[str]
+
+
 class SiteTable:
     """An immutable table of sites."""
 
@@ -74,21 +84,36 @@ class SiteTable:
         """Take sites whose hosts are all different."""
         self.sites = tuple(sites)
         self._by_host = {
-            host: (site, rules)
+            host: protected
             for site in self.sites
-            for rules in (_RuleTrie(site.rules),)
+            for protected in (_ProtectedHost(site, _RuleTrie(site.rules), _names(site)),)
             for host in site.hosts
         }
 
     def site(self, host: str) -> Site | None:
         """Return the site of a canonical host."""
         found = self._by_host.get(host)
-        return None if found is None else found[0]
+        return None if found is None else found.site
+
+    def is_server_of(self, server: str, host: str) -> bool:
+        """Tell whether the proxy's server leads to the services of the host's site.
+
+        A caller may send the host of one site to the server of another, to be judged by other
+        rules. `*.example.org` is the server of every host below example.org. attacks: B4
+        """
+        if server.startswith("*."):
+            return without_port(host).endswith(server[1:])
+        found = self._by_host.get(host)
+        return found is not None and server in found.names
 
     def rule(self, target: Target) -> Rule | None:
         """Return the rule that decides about the target; None where no rule matches."""
         found = self._by_host.get(target.host)
-        return None if found is None else found[1].find(target.path, target.method)
+        return None if found is None else found.rules.find(target.path, target.method)
+
+
+def _names(site: Site) -> frozenset[str]:
+    return frozenset(map(without_port, site.hosts))
 
 
 def _segments(path: str) -> list[str]:

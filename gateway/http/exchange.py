@@ -1,5 +1,6 @@
 """One request on its way through the gateway: the edge's facts, and what is to be logged of it."""
 
+import logging
 import secrets
 from dataclasses import dataclass, field
 from typing import Final
@@ -36,7 +37,8 @@ class Exchange:
 
     `route` is the pattern that matched. `realm` is that of the path, and `security_headers` are
     those of the realm of the response: None until an endpoint has looked the realm up. `page` is
-    that of a browser which sent the request.
+    that of a browser which sent the request. `log_level` is that of the request's line, one of the
+    levels of `logging`.
     """
 
     edge: EdgeFacts | None = None
@@ -45,6 +47,7 @@ class Exchange:
     security_headers: SecurityHeaders | None = None
     page: Page = NO_PAGE
     log: LogFields = field(default_factory=LogFields)
+    log_level: int = logging.INFO
     _request_id: str | None = None
 
     @property

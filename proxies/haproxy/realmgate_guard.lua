@@ -3,6 +3,8 @@
 -- other one, also where this script fails. What the gateway answers to a refused caller is returned.
 
 local GATEWAY = os.getenv("REALMGATE_GATEWAY")
+-- HAProxy asks again three times where no answer comes, so a caller waits for 5 s at most.
+local TIMEOUT_MS = 1250
 local IDENTITY_HEADERS = {
     "remote-user", "remote-email", "remote-groups", "remote-roles", "x-realmgate-realm",
     "x-realmgate-subject", "x-realmgate-client", "x-realmgate-certificate",
@@ -77,7 +79,7 @@ local function guard(txn)
         url = "http://realmgate/.realmgate/guard/haproxy",
         headers = headers,
         dst = GATEWAY,
-        timeout = 5000,
+        timeout = TIMEOUT_MS,
     })
     local received = copied(answer.headers or {}, NOT_RETURNED)
     if answer.status == 200 then

@@ -19,8 +19,8 @@ _is_installed() { # PROGRAM
     # Debian keeps PostgreSQL's programs outside of PATH.
     [[ $1 == initdb ]] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null && return
     # A module of Apache is no program.
-    [[ $1 == mod_auth_openidc ]] && {
-        [[ -e /usr/lib/apache2/modules/mod_auth_openidc.so ]]
+    [[ $1 == mod_* ]] && {
+        [[ -e /usr/lib/apache2/modules/$1.so ]]
         return
     }
     # Neither is one of Lua.
@@ -36,7 +36,7 @@ _package_of() { # PROGRAM
         initdb) echo postgresql ;;
         # The program and its modules alone: the package apache2 is the service on port 80.
         apache2) echo apache2-bin ;;
-        mod_auth_openidc) echo libapache2-mod-auth-openidc ;;
+        mod_*) echo "libapache2-${1//_/-}" ;;
         *) echo "$1" ;;
     esac
 }

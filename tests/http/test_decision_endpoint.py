@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.http.forward_auth.dialects import DIALECTS
-from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
+from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
 
 _PROXY = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-For": "203.0.113.9"}
 _REQUESTS = {
@@ -110,6 +110,44 @@ def test_nothing_is_decided_without_the_callers_request(
     assert found.content == b""
 
 
+@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+def test_a_question_without_one_of_its_headers_is_refused(
+    protected: Protected, token: str, dialect: str
+) -> None:
+    """attacks: B1."""
+    values = {"method": "GET", "uri": "/home/", "host": HOST}
+    sent = {name: text.format(**values) for name, text in _REQUESTS[dialect].items()}
+    for missing in sent.keys() - {"Host"}:
+        rest = {name: value for name, value in sent.items() if name != missing}
+        with protected.gateway.client(**_PROXY, Authorization=token, **rest) as http:
+            found = http.get(f"/.realmgate/guard/{dialect}")
+        assert found.status_code == 403
+        assert found.headers["X-Realmgate-Reason"] == "ambiguous_request"
+
+
+@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+def test_a_question_at_another_url_than_that_of_the_dialect_is_not_found(
+    protected: Protected, token: str, dialect: str
+) -> None:
+    """attacks: B1."""
+    values = {"method": "GET", "uri": "/home/", "host": HOST}
+    sent = {name: text.format(**values) for name, text in _REQUESTS[dialect].items()}
+    wrong = "" if dialect == "envoy" else "/home/"
+    with protected.gateway.client(**_PROXY, Authorization=token, **sent) as http:
+        assert http.get(f"/.realmgate/guard/{dialect}{wrong}").status_code == 404
+
+
+@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+def test_the_server_of_another_site_is_refused(
+    protected: Protected, token: str, dialect: str
+) -> None:
+    """attacks: B4."""
+    sent = {"Authorization": token, "X-Realmgate-Server": OPEN_HOST}
+    found = _ask(protected, dialect, headers=sent)
+    assert found.status_code == 403
+    assert found.headers["X-Realmgate-Reason"] == "unknown_host"
+
+
 @pytest.mark.parametrize("secret", [None, "another secret than the one of this proxy"])
 def test_only_the_proxy_is_answered(protected: Protected, token: str, secret: str | None) -> None:
     sent = {"Authorization": token}
@@ -123,22 +161,28 @@ def test_only_the_proxy_is_answered(protected: Protected, token: str, secret: st
 
 
 @pytest.mark.parametrize(
-    "path", ["/.realmgate/guard", "/.realmgate/guard/nginx", "/.realmgate/guard/envoy/home/"]
+    "path",
+    [
+        *("/.realmgate/guard", "/.realmgate/guard/nginx", "/.realmgate/guard/envoy/home/"),
+        *("/.realmgate/refused", "/.realmgate/refused/unread"),
+        *("/.realmgate/unavailable/json", "/.realmgate/unavailable/html"),
+    ],
 )
 @pytest.mark.parametrize("listener", ["https", "mtls", "self_signed"])
 def test_callers_of_nginx_do_not_reach_the_endpoint(
     protected: Protected, token: str, path: str, listener: str
 ) -> None:
+    """attacks: B4."""
     headers = {
         "Authorization": token,
         "X-Original-Request": "GET /home/ HTTP/1.1",
         "X-Forwarded-Host": HOST,
     }
-    for host in (HOST, "localhost"):
+    for host, statuses in ((HOST, {404}), ("localhost", {403, 404})):
         found = protected.ask(
             path, host=host, headers=headers, certificate="device-1", listener=listener
         )
-        assert found.status_code in {403, 404}
+        assert found.status_code in statuses
         assert "Remote-User" not in found.headers
 
 
@@ -157,18 +201,23 @@ SENT_TWICE = {
 def test_a_header_that_comes_twice_is_refused(
     protected: Protected, token: str, name: str, value: str
 ) -> None:
+    """attacks: A4, B1."""
     twice = ((name, value), (name, value))
     sent = {"Authorization": token} if name != "Authorization" else {}
     assert _ask(protected, "nginx", headers=sent, more=twice).status_code == 403
 
 
-MISSPELLED = ("X_Original_Request", "X-Original_Request", "x_forwarded_host", "X_Forwarded_Proto")
+MISSPELLED = (
+    *("X_Original_Request", "X-Original_Request", "x_forwarded_host", "X_Forwarded_Proto"),
+    *("Sec_Fetch_Mode", "X_Requested-With"),
+)
 
 
 @pytest.mark.parametrize("name", MISSPELLED)
 def test_a_header_in_another_spelling_is_refused(
     protected: Protected, token: str, name: str
 ) -> None:
+    """attacks: A4, B4."""
     found = _ask(protected, "nginx", headers={"Authorization": token}, more=((name, "x"),))
     assert found.status_code == 403
 
@@ -193,6 +242,7 @@ REQUEST_LINES = (
 
 @pytest.mark.parametrize("line", REQUEST_LINES)
 def test_a_malformed_request_line_is_refused(protected: Protected, token: str, line: str) -> None:
+    """attacks: B1, B3."""
     sent = {"Authorization": token, "X-Original-Request": line}
     assert _ask(protected, "nginx", headers=sent).status_code == 403
 

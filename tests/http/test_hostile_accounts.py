@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from gateway.domain.limits.rate_limits import LINKS
-from gateway.domain.mail import MOST_NOTIFICATIONS_OF_USER
+from gateway.domain.mail import MOST_NOTIFICATIONS_OF_USER, MOST_OF_USER
 from tests.support.administration import Administration
 from tests.support.mailed_links import MailedRealm, follow, mailed_realm
 from tests.support.own_account import FOR_ACCOUNT, OwnAccount
@@ -20,6 +20,8 @@ _CODES: Final = r"(session_code|tab_id|execution|client_data)=[^&\"]*"
 NEW: Final = "another-Passw0rd"
 NAMES: Final = {"firstName": "Ada", "lastName": "Lovelace"}
 UPDATE_EMAIL: Final = "authentication/required-actions/UPDATE_EMAIL"
+VERIFY: Final = "You need to verify your email address to activate your account."
+NOT_SENT: Final = "Failed to send email, please try again later."
 
 
 @pytest.fixture(scope="module")
@@ -204,5 +206,64 @@ def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: Maile
         page = browser.submit(browser.sign_in(f"flooder-{number}"), email=" Victim@Other.test")
         shown.append(page.message)
     mailed.realm.change("PUT", UPDATE_EMAIL, found)
-    assert shown[LINKS.of_caller :] == ["Failed to send email, please try again later."] * 2
+    assert shown[LINKS.of_caller :] == [NOT_SENT] * 2
     assert len(mailed.mails("victim@other.test", LINKS.of_caller)) == LINKS.of_caller
+
+
+def test_resets_that_strangers_ask_for_keep_no_other_mail_back(mailed: MailedRealm) -> None:
+    """The user who is signing in gets the link that verifies the address. attacks: E8."""
+    mailed.add("gina", **NAMES)
+    for _ in range(MOST_OF_USER + 1):
+        _asks_for_reset(mailed, "gina")
+    page = mailed.browser().sign_in("gina")
+    assert (page.id, page.message) == ("login-verify-email", VERIFY)
+    subjects = [mail["subject"] for mail in mailed.mails("gina@example.org", MOST_OF_USER + 1)]
+    assert sorted(set(subjects)) == ["Reset password", "Verify email"]
+
+
+def test_links_that_a_stranger_sends_to_an_address_keep_none_of_its_owner_back(
+    mailed: MailedRealm,
+) -> None:
+    """The stranger wants to change to an address that is taken. attacks: E8."""
+    mailed.add("hugo", **NAMES)
+    found = mailed.realm.get(UPDATE_EMAIL)
+    without_pause = {**found, "config": {"emailResendCooldownSeconds": "0"}}
+    mailed.realm.change("PUT", UPDATE_EMAIL, without_pause)
+    _verified(mailed, "stranger", requiredActions=["UPDATE_EMAIL"])
+    stranger = mailed.browser()
+    page = stranger.sign_in("stranger")
+    for _ in range(LINKS.of_caller + 1):
+        page = stranger.submit(page, email="hugo@example.org")
+    mailed.realm.change("PUT", UPDATE_EMAIL, found)
+    assert page.message == NOT_SENT
+    page = mailed.browser().sign_in("hugo")
+    assert (page.id, page.message) == ("login-verify-email", VERIFY)
+    assert mailed.link("hugo@example.org")
+
+
+def test_no_user_keeps_the_address_of_another_person_as_name(
+    mailed: MailedRealm, account: OwnAccount
+) -> None:
+    """By changing to the address for a moment: it is the user's once it is verified."""
+    user = _verified(mailed, "ivan")
+    token = account.token("ivan")
+    own = {"username": "ivan", "email": "ivan@example.org", **NAMES}
+    found = mailed.realm.get(UPDATE_EMAIL)
+    mailed.realm.change("PUT", UPDATE_EMAIL, {**found, "enabled": False})
+    with mailed.changed(editUsernameAllowed=True):
+        taken = {**own, "username": "jana@other.test", "email": "jana@other.test"}
+        refused = account.ask("POST", "", token, json=taken)
+        proven = account.ask("POST", "", token, json={**own, "username": "ivan@example.org"})
+    mailed.realm.change("PUT", UPDATE_EMAIL, found)
+    assert refused.status_code == 400, refused.text
+    assert refused.json()["field"] == "username"
+    assert proven.status_code == 204, proven.text
+    assert mailed.realm.get(user)["username"] == "ivan@example.org"
+
+
+@pytest.mark.parametrize("name", ["\uff49van", "\u017fam", "kate\uff20other.test"])
+def test_a_name_is_none_that_applications_take_for_another(mailed: MailedRealm, name: str) -> None:
+    """Many of them compare names in the form NFKC. Spec: RFC 8265 §3.3."""
+    _, page = _registers(mailed, name, "kate@example.org")
+    assert page.id == "register"
+    assert "Value contains invalid character." in page.text

@@ -45,6 +45,12 @@ def test_a_session_of_another_client_than_the_sites_is_refused(protected: Protec
     assert _status(protected, cookie) == 401
 
 
+def test_the_user_session_of_another_user_is_refused(protected: Protected) -> None:
+    """attacks: B8."""
+    bob = claims_of(protected.token("bob")["access_token"])["sub"]
+    assert _status(protected, protected.browser_session("ada", user_id=bob)) == 401
+
+
 def test_a_cookie_that_is_no_session_is_refused(protected: Protected) -> None:
     cookie = protected.browser_session("ada")
     assert _status(protected, f"{cookie}x") == 401

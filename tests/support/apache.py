@@ -1,7 +1,7 @@
-"""Debian's Apache with mod_auth_openidc, from a configuration of the test, on a free port.
+"""Debian's Apache with mod_auth_openidc or mod_oauth2, as a test configures it, on a free port.
 
-The program and its modules alone (packages apache2-bin and libapache2-mod-auth-openidc): no
-service, nothing of /etc/apache2.
+The program and its modules alone (packages apache2-bin, libapache2-mod-auth-openidc and
+libapache2-mod-oauth2): no service, nothing of /etc/apache2.
 """
 
 import os
@@ -29,7 +29,6 @@ _LOADED: Final = (
     "mime",
     "socache_shmcb",
     "ssl",
-    "auth_openidc",
 )
 _SERVER: Final = """
 ServerRoot {folder}
@@ -82,17 +81,18 @@ def apache_folder(certificates: Path) -> Iterator[Path]:
 
 @contextmanager
 def start_apache(
-    folder: Path, sites: Mapping[int, str], pages: Mapping[str, str]
+    folder: Path, sites: Mapping[int, str], pages: Mapping[str, str], module: str = "auth_openidc"
 ) -> Iterator[None]:
     """Run Apache with a site for each port, of these directives, until the end of the block.
 
-    `pages` are the texts by path, `.shtml` with server-side includes, of all sites.
+    `module` is the one that is tested. `pages` are the texts by path, `.shtml` with server-side
+    includes, of all sites.
     """
     for path, text in pages.items():
         file = folder / "pages" / path
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
-    (folder / "apache.conf").write_text(_configuration(folder, sites))
+    (folder / "apache.conf").write_text(_configuration(folder, sites, module))
     user = hand_over(folder)
     binary = shutil.which("apache2", path=f"{os.defpath}:/usr/sbin")
     assert binary, "Apache is not installed: scripts/test installs it"
@@ -111,8 +111,8 @@ def start_apache(
         apache.wait(20)
 
 
-def _configuration(folder: Path, sites: Mapping[int, str]) -> str:
-    loaded = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in _LOADED]
+def _configuration(folder: Path, sites: Mapping[int, str], module: str) -> str:
+    loaded = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in (*_LOADED, module)]
     rendered = [
         _SITE.format(address=ADDRESS, port=port, folder=folder, directives=directives)
         for port, directives in sites.items()

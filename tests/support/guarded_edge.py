@@ -43,6 +43,23 @@ def response(status: str, *headers: str, body: str = "") -> bytes:
     return "\r\n".join(lines).encode()
 
 
+ODD_ANSWERS = {
+    "redirect": response("302 Found", "Location: https://id.example.test/"),
+    "moved": response("301 Moved Permanently", "Location: /public/"),
+    "not modified": response("304 Not Modified"),
+    "bad request": response("400 Bad Request"),
+    "not found": response("404 Not Found"),
+    "busy": response("429 Too Many Requests", "Retry-After: 1"),
+    "failed": response("500 Internal Server Error"),
+    "unavailable": response("503 Service Unavailable", "Retry-After: 1"),
+    "upgrade": response("101 Switching Protocols", "Upgrade: websocket", "Connection: upgrade"),
+    "no HTTP": b"200 OK\r\n\r\n",
+    "garbage": b"\x00\xff\r\n\r\n",
+    "a header too long": response("200 OK", f"X-Long: {'x' * 40_000}"),
+}
+"""No decisions, by what is odd about them."""
+
+
 @contextmanager
 def start_guarded_edge(
     prefix: Path,

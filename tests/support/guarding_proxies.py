@@ -17,6 +17,8 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.support.apache import MODULES, apache_folder, hand_over
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import until
@@ -142,9 +144,21 @@ def start_open_site(certificates: EdgeCertificates) -> Iterator[Protected]:
             yield protected
 
 
+@pytest.fixture(scope="session")
+def open_site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
+    """Run one such gateway and service for all tests."""
+    with start_open_site(edge_certificates) as protected:
+        yield protected
+
+
 @contextmanager
-def start_proxy(name: str, host: str, protected: Protected) -> Iterator[GuardingProxy]:
-    """Run the proxy in front of the gateway and the service of `protected`."""
+def start_proxy(
+    name: str, host: str, protected: Protected, gateway: Path | None = None
+) -> Iterator[GuardingProxy]:
+    """Run the proxy in front of the gateway and the service of `protected`.
+
+    `gateway` is the socket of another one.
+    """
     (port,) = free_ports(1)
     with apache_folder(protected.certificates.folder) as folder:
         shutil.copy(protected.certificates.folder / "ca.crl", folder)
@@ -154,7 +168,7 @@ def start_proxy(name: str, host: str, protected: Protected) -> Iterator[Guarding
             "SITE": host,
             "CERTIFICATES": str(folder),
             "SERVICE": str(protected.service.path),
-            "REALMGATE_GATEWAY": str(protected.gateway.socket),
+            "REALMGATE_GATEWAY": str(gateway or protected.gateway.socket),
             "REALMGATE_PROXY_SECRET": PROXY_SECRET,
         }
         command = COMMANDS[name](folder, environment)

@@ -3,28 +3,23 @@
 The hosts are the TLS listeners of the nginx: each has the same service and the same rules.
 """
 
-import asyncio
 import json
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from gateway.domain.forward_auth import SiteSession
-from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.storage.redis.site_sessions import RedisSiteSessions
 from tests.support.administration import Administration, master
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import RunningNginx, changed_source, make_prefix, start_nginx
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
+from tests.support.site_sessions import store_site_session
 from tests.support.wire import (
     BOUND,
     DEVICE_SUBJECT,
@@ -197,7 +192,7 @@ class Protected:
         asked = {"grant_type": "client_credentials", "client_id": client_id}
         return str(self._tokens(realm, asked | {"client_secret": SECRET})["access_token"])
 
-    def bound_token(self, certificate: str, username: str = "ada") -> str:
+    def bound_token(self, certificate: str, username: str = "ada", listener: str = "https") -> str:
         """Return an access token that is bound to a certificate."""
         asked = {
             "grant_type": "password",
@@ -206,7 +201,7 @@ class Protected:
             "username": username,
             "password": PASSWORD,
         }
-        return str(self._tokens("staff", asked, certificate)["access_token"])
+        return str(self._tokens("staff", asked, certificate, listener)["access_token"])
 
     def browser_session(self, username: str = "ada", **fields: Any) -> str:
         """Return the cookie of a browser that signed in at the site, as the store keeps it.
@@ -214,34 +209,24 @@ class Protected:
         `fields` replace those of the session.
         """
         claims = claims_of(self.token(username)["access_token"])
-        return asyncio.run(self._store_session(claims, fields))
-
-    async def _store_session(self, claims: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
-        value = secrets.token_urlsafe(32)
         found = self.administration.http.get(
             "/admin/realms/staff",
             headers={"Authorization": f"Bearer {self.administration.token()}"},
         )
-        session = SiteSession(
-            site="app",
-            realm_id=found.json()["id"],
-            client="portal",
-            user_id=claims["sub"],
-            session_id=claims["sid"],
-            created_at=datetime.now(UTC),
-        )
-        redis = create_client(PrivateRedis(self.gateway.state_dir).url)
-        changed = replace(session, **dict(fields))
-        await RedisSiteSessions(redis).add(value, changed, timedelta(minutes=5))
-        await redis.aclose()
-        return f"__Host-realmgate-session={value}"
+        redis_url = PrivateRedis(self.gateway.state_dir).url
+        return store_site_session(redis_url, "app", found.json()["id"], claims, **fields)
 
     def _tokens(
-        self, realm: str, form: Mapping[str, str], certificate: str | None = None
+        self,
+        realm: str,
+        form: Mapping[str, str],
+        certificate: str | None = None,
+        listener: str = "https",
     ) -> dict[str, Any]:
         pair = None if certificate is None else self.certificates.pair(certificate)
         with self.nginx.client(pair) as http:
-            url = f"{self.nginx.https}/realms/{realm}/protocol/openid-connect/token"
+            base = getattr(self.nginx, listener)
+            url = f"{base}/realms/{realm}/protocol/openid-connect/token"
             response = http.post(url, data=dict(form), headers={"Host": "localhost"})
         assert response.status_code == httpx2.codes.OK, response.text
         found: dict[str, Any] = response.json()

@@ -123,6 +123,12 @@ def test_without_a_gateway_a_decision_is_kept_no_longer(edge: GuardedEdge) -> No
     assert status == 503
 
 
+def test_callers_do_not_reach_the_location_that_asks(edge: GuardedEdge) -> None:
+    """attacks: B4."""
+    assert _ask(edge, "/.realmgate/guard", headers=_BEARER).status_code == 404
+    assert edge.gateway.received == []
+
+
 def test_the_files_are_for_nginx_alone(edge: GuardedEdge) -> None:
     assert _ask(edge, "/kept", headers=_BEARER).status_code == 200
     folder = edge.nginx.prefix / "run/realmgate-decisions"

@@ -48,6 +48,7 @@ def _status(protected: Protected, token: str) -> int:
 
 
 def test_without_redis_no_session_is_believed(protected: Protected, redis: RedisServer) -> None:
+    """attacks: B7."""
     token = protected.token("ada")["access_token"]
     assert _status(protected, token) == 200
     redis.stop()

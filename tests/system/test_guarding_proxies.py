@@ -3,6 +3,8 @@
 attacks: A4, A20, A21, B4, B5, B6, B7
 """
 
+import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPException
@@ -10,13 +12,8 @@ from http.client import HTTPException
 import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
-from tests.support.edge_certificates import (
-    REFUSED,
-    REVOKED,
-    STRANGERS,
-    EdgeCertificates,
-)
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_open_site, start_proxy
+from tests.support.edge_certificates import REFUSED, REVOKED, STRANGERS
+from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
 from tests.support.spellings import spellings
@@ -30,19 +27,15 @@ _TRUSTED = (
     *("Forwarded", "X-Original-URL", "X-Rewrite-URL", "X-Real-IP", "X-Client-IP"),
     *("X-SSL-Client-Cert", "Client-Cert", "Client-Cert-Chain"),
 )
-
-
-@pytest.fixture(scope="module")
-def site(edge_certificates: EdgeCertificates) -> Iterator[Protected]:
-    """Run gateway and service."""
-    with start_open_site(edge_certificates) as protected:
-        yield protected
+_FOR_THE_GATEWAY = (
+    *("X-Realmgate-Proxy-Secret", "X-Realmgate-Server", "ssl-client-cert", "ssl-client-verify"),
+)
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
-def running(request: pytest.FixtureRequest, site: Protected) -> Iterator[GuardingProxy]:
+def running(request: pytest.FixtureRequest, open_site: Protected) -> Iterator[GuardingProxy]:
     """Run each proxy."""
-    with start_proxy(request.param, HOST, site) as proxy:
+    with start_proxy(request.param, HOST, open_site) as proxy:
         yield proxy
 
 
@@ -77,6 +70,8 @@ def test_a_token_passes_with_its_identity(proxy: GuardingProxy) -> None:
 def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:
     assert proxy.ask("/machines/1", certificate="device-1").status == 200
     assert _asserted(proxy)["X-Realmgate-Subject"].startswith("CN=device-1,")
+    for name in _FOR_THE_GATEWAY:
+        assert proxy.protected.service.last.all(name) == []
     assert proxy.ask("/machines/1", certificate="device-2").status == 403
     token = proxy.protected.bound_token("device-1")
     assert proxy.ask("/bound/", token=token, certificate="device-1").status == 200
@@ -94,6 +89,7 @@ def test_a_bad_certificate_is_no_credential(proxy: GuardingProxy) -> None:
 
 
 def test_whoever_may_not_pass_learns_why(proxy: GuardingProxy) -> None:
+    """attacks: B5."""
     token = proxy.protected.token("bob")["access_token"]
     for path, sent, status in (
         ("/home/", None, 401),
@@ -126,6 +122,7 @@ def test_a_browser_is_sent_to_sign_in_and_shown_pages(proxy: GuardingProxy) -> N
 
 
 def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
+    """attacks: B4."""
     token = proxy.protected.token("ada")["access_token"]
     for path in (
         *(f"/.realmgate/guard/{name}" for name in COMMANDS),
@@ -133,18 +130,22 @@ def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
         *("/.realmgate/x/../guard/apache", "/.realmgate//guard/haproxy", "//.realmgate/guard/x"),
     ):
         found = proxy.ask(path, "X-Forwarded-Uri: /home/", "X-Forwarded-Method: GET", token=token)
-        assert found.status in {308, 400, 403, 404}, path
+        statuses = {404} if path.startswith("/.realmgate/guard") else {308, 400, 403, 404}
+        assert found.status in statuses, path
         assert "remote-user" not in found.headers
     assert proxy.protected.service.received == []
 
 
 def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
+    """attacks: A4, B6."""
     names = [each for name in _TRUSTED for each in spellings(name)]
-    names += ["Remote.User", "Remote-Anything", "X-Realmgate-Anything"]
+    names += ["Remote.User", "Remote-Anything", "X-Realmgate-Anything", "X-Client-Cert"]
+    names += ["X-Forwarded-Client-Cert", "ssl-client-subject-dn"]
+    names += ["X-Original-Method", "X-Forwarded-User"]
     lines = [f"{name}: {FORGED}" for name in names]
     token = proxy.protected.token("ada")["access_token"]
-    groups = [lines[at : at + 40] for at in range(0, len(lines), 40)]
-    for attempt in (*groups, [line for line in lines if "_" in line]):
+    some = [lines[start : start + 40] for start in range(0, len(lines), 40)]
+    for attempt in (*some, [line for line in lines if "_" in line]):
         for sent in (None, token):
             found = proxy.ask("/public/" if sent is None else "/home/", *attempt, token=sent)
             assert found.status in {200, 400}
@@ -154,9 +155,12 @@ def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
     for each in received:
         users = each.all("Remote-User")
         assert users == (["ada"] if each.target == "/home/" else [])
+        if each.target == "/public/":
+            assert not [name for name in IDENTITY_HEADERS if each.all(name)]
 
 
 def test_one_forged_header_changes_no_decision(proxy: GuardingProxy) -> None:
+    """attacks: A20, B4."""
     for line in (
         *("X-Forwarded-Uri: /public/", "X_Forwarded_Uri: /public/", "X-Forwarded-Method: OPTIONS"),
         *(f"X-Forwarded-Host: {OPEN_HOST}", f"X-Realmgate-Server: {OPEN_HOST}"),
@@ -248,3 +252,27 @@ def test_the_service_gets_a_path_and_no_url(proxy: GuardingProxy) -> None:
         assert proxy.ask(f"{scheme}://{HOST}/public/x?y").status in {200, 400, 403}
     targets = {each.target for each in proxy.protected.service.received}
     assert targets <= {"/public/x?y"}
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_tls_session_outlives_a_revocation(
+    proxy: GuardingProxy, version: ssl.TLSVersion
+) -> None:
+    """Caddy reads no revocation list: the realm's check is that of each request. attacks: A9."""
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    tls.minimum_version = tls.maximum_version = version
+    pair = proxy.protected.certificates.pair("device-1")
+    tls.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+    request = f"GET /public/ HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
+    session, resumed = None, []
+    for _ in range(3):
+        with (
+            socket.create_connection((ADDRESS, proxy.port)) as plain,
+            tls.wrap_socket(plain, server_hostname=HOST, session=session) as connection,
+        ):
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            resumed.append(connection.session_reused)
+            session = connection.session
+    assert proxy.name == "caddy" or not any(resumed)

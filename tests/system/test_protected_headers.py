@@ -12,7 +12,7 @@ import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_guarded_edge
+from tests.support.guarded_edge import DECISION, REFUSED, GuardedEdge, response, start_guarded_edge
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST
@@ -28,8 +28,17 @@ _TRUSTED = (
 _DASHED_ALONE = (
     *("Forwarded", "X-Forwarded-Uri", "X-Forwarded-Method", "X-Forwarded-Prefix", "Client-Cert"),
     *("X-Forwarded-Client-Cert", "X-Original-URI", "X-Original-URL", "X-Rewrite-URL"),
-    *("X-Forwarded-User", "X-SSL-Client-Cert", "X-Original-Method"),
+    *("X-Forwarded-User", "X-SSL-Client-Cert", "X-Original-Method", "X-Forwarded-Server"),
+    *("X-Forwarded-Scheme", "X-Forwarded-Ssl", "X-Client-IP", "X-Client-Cert"),
+    *("X-SSL-Client-Verify", "Client-Cert-Chain", "ssl-client-subject-dn"),
+    *("ssl-client-issuer-dn", "ssl-client-s-dn", "ssl-client-i-dn"),
 )
+_QUESTION = (
+    *("X-Original-Request", "X-Realmgate-Server", "X-Realmgate-Proxy-Secret", "X-Request-Id"),
+    *("X-Forwarded-Host", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Method"),
+    *("X-Forwarded-Uri", "X-Forwarded-Port", "ssl-client-cert", "ssl-client-verify"),
+)
+"""What the gateway or its parser may read of a question."""
 UNDERSCORES_ON = {
     "realmgate/guard-pages.conf": ("underscores_in_headers off;", "underscores_in_headers on;"),
     "realmgate/server.conf": ("underscores_in_headers off;", "underscores_in_headers on;"),
@@ -38,6 +47,7 @@ IDENTITY = tuple(f"{name}: of the gateway" for name in IDENTITY_HEADERS)
 
 
 def test_no_forged_header_reaches_the_service(edge: GuardedEdge) -> None:
+    """attacks: A4, A20, B6."""
     names = [*(each for name in _TRUSTED for each in spellings(name)), *_DASHED_ALONE]
     assert _reached(edge, names) == []
 
@@ -74,7 +84,8 @@ def _reached(edge: GuardedEdge, names: list[str]) -> list[str]:
 
 
 def test_the_gateway_decides_by_what_nginx_found_out(edge: GuardedEdge) -> None:
-    names = [each for name in _TRUSTED for each in spellings(name) if "-" in each]
+    """attacks: A20, B4."""
+    names = [each for name in _QUESTION for each in spellings(name) if "-" in each]
     with edge.nginx.client("device-1") as client:
         url = f"{edge.nginx.https}/admin/x?y=%20"
         client.post(url, headers=[("Host", HOST), *((name, FORGED) for name in names)], content="b")
@@ -89,6 +100,21 @@ def test_the_gateway_decides_by_what_nginx_found_out(edge: GuardedEdge) -> None:
     (certificate,) = asked.all("ssl-client-cert")
     assert certificate.startswith("-----BEGIN%20CERTIFICATE-----")
     assert asked.all("Content-Length") == asked.all("Transfer-Encoding") == []
+    assert FORGED not in str([asked.all(name) for name in _QUESTION])
+    assert asked.all("Host") == ["localhost"]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "POST"])
+def test_question_and_refusal_are_asked_for_by_get_and_without_a_body(
+    edge: GuardedEdge, method: str
+) -> None:
+    """attacks: B4."""
+    edge.refuse("401 Unauthorized")
+    with edge.nginx.client() as client:
+        content = b"body" if method == "POST" else None
+        client.request(method, f"{edge.nginx.https}/", headers={"Host": HOST}, content=content)
+    asked = [(each.method, each.target, each.body) for each in edge.gateway.received]
+    assert asked == [("GET", DECISION, b""), ("GET", REFUSED, b"")]
 
 
 def test_the_service_does_not_get_the_session_of_the_browser(edge: GuardedEdge) -> None:

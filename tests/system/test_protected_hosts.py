@@ -105,9 +105,15 @@ def test_a_host_may_be_written_in_capitals_and_with_the_port_of_its_scheme(
         (HOST, "_", (403, "unknown_host")),
         (HOST, "", (403, "unknown_host")),
         (HOST, None, (403, "ambiguous_request")),
+        (f"{HOST}:443:443", HOST, (403, "ambiguous_request")),
+        (f"{HOST}@{OPEN_HOST}", HOST, (403, "ambiguous_request")),
+        (f"{HOST}/", HOST, (403, "ambiguous_request")),
+        (f"{HOST}.", HOST, (403, "ambiguous_request")),
+        (f"{HOST}:0443", HOST, (403, "ambiguous_request")),
     ],
 )
 def test_the_server_of_nginx_has_a_name_of_the_site(
     protected: Protected, host: str, server: str | None, decision: tuple[int, str]
 ) -> None:
+    """attacks: B1, B4."""
     assert _decided(protected, host, server) == decision

@@ -8,23 +8,9 @@ import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import descendants
-from tests.support.guarded_edge import DECISION, GuardedEdge, response, start_guarded_edge
+from tests.support.guarded_edge import DECISION, ODD_ANSWERS, GuardedEdge, start_guarded_edge
 from tests.support.protected_sites import HOST, Protected, start_protected
 
-_ODD_ANSWERS = {
-    "redirect": response("302 Found", "Location: https://id.example.test/"),
-    "moved": response("301 Moved Permanently", "Location: /public/"),
-    "not modified": response("304 Not Modified"),
-    "bad request": response("400 Bad Request"),
-    "not found": response("404 Not Found"),
-    "busy": response("429 Too Many Requests", "Retry-After: 1"),
-    "failed": response("500 Internal Server Error"),
-    "unavailable": response("503 Service Unavailable", "Retry-After: 1"),
-    "upgrade": response("101 Switching Protocols", "Upgrade: websocket", "Connection: upgrade"),
-    "no HTTP": b"200 OK\r\n\r\n",
-    "garbage": b"\x00\xff\r\n\r\n",
-    "a header too long": response("200 OK", f"X-Long: {'x' * 40_000}"),
-}
 _IMPATIENT = {
     "realmgate/guard-request.conf": ("proxy_read_timeout 5s;", "proxy_read_timeout 500ms;")
 }
@@ -47,8 +33,9 @@ def edge(running: GuardedEdge) -> GuardedEdge:
     return running
 
 
-@pytest.mark.parametrize("answer", _ODD_ANSWERS.values(), ids=_ODD_ANSWERS)
+@pytest.mark.parametrize("answer", ODD_ANSWERS.values(), ids=ODD_ANSWERS)
 def test_an_answer_that_is_no_decision_is_a_503(edge: GuardedEdge, answer: bytes) -> None:
+    """attacks: B7."""
     edge.gateway.responses[DECISION] = answer
     with edge.nginx.client() as client:
         found = client.get(f"{edge.nginx.https}/", headers={"Host": HOST})
@@ -83,7 +70,7 @@ def stack(
 
 
 def test_a_gateway_that_hangs_and_one_that_is_gone_let_nothing_pass(stack: Protected) -> None:
-    """Even an anonymous path needs a decision."""
+    """Even an anonymous path needs a decision. attacks: B7."""
     assert stack.ask("/health").status_code == 200
     stack.service.forget()
     processes = [stack.gateway.pid, *descendants(stack.gateway.pid)]

@@ -40,5 +40,5 @@ def answers(protected: Protected) -> dict[str, str | None]:
 def test_an_accepted_path_is_the_one_that_nginx_chose_its_location_by(
     answers: dict[str, str | None],
 ) -> None:
-    """A target that one of them reads in another way does not reach the service."""
+    """A target that one of them reads in another way does not reach the service. attacks: B3."""
     assert answers == {row["uri"]: row["path"] for row in ROWS}

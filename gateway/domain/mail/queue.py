@@ -49,12 +49,15 @@ class MailLimit:
     waiting: int
 
 
+_RESETS: Final = frozenset({MailKind.PASSWORD_RESET})
+"""Mails that a user asks for, and whoever knows the name of the user."""
 _LIMITS: Final = (
     MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
     MailLimit(
         NOTIFICATIONS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
     ),
-    MailLimit(frozenset(MailKind) - NOTIFICATIONS, MOST_OF_USER, MOST_WAITING),
+    MailLimit(_RESETS, MOST_OF_USER, MOST_WAITING),
+    MailLimit(frozenset(MailKind) - NOTIFICATIONS - _RESETS, MOST_OF_USER, MOST_WAITING),
 )
 
 

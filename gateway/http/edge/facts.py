@@ -13,6 +13,7 @@ from typing import Final
 from starlette.types import Scope
 
 from gateway.domain.certificates import CertificateEvidence
+from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.certificates import CertificateParser, MalformedCertificate
 from gateway.http.edge.certificate_lookup import CertificateLookup
 from gateway.http.edge.headers import (
@@ -25,11 +26,18 @@ from gateway.http.edge.headers import (
 )
 from gateway.http.edge.peer import ProxyTrust
 
+_REMEMBERED_BYTES: Final = 4 * 1024 * 1024
+"""Memory of a worker for evidence: that of about a thousand usual certificates."""
+_PARSED: Final = 2048
+"""Bytes of a parsed certificate besides its encoding, a few names and numbers."""
 _LONGEST_ADDRESS: Final = 64
 """Characters of a cached address: only an IPv6 address with a scope is longer."""
 _SENT_BY_A_PROXY: Final = (PROXY_SECRET, FORWARDED_FOR, FORWARDED_PROTO)
 _NOWHERE: Final = "unix:"
 """The address of a local peer without one: in no local network, so never trusted as one."""
+
+
+_Values = tuple[bytes | None, ...]
 
 
 class EdgeRefusal(Exception):
@@ -70,6 +78,10 @@ class Edge:
         self._proxy_headers = {*lookup.headers, *_SENT_BY_A_PROXY}
         self._lookup = lookup
         self._certificates = certificates
+        self._certificate_headers = tuple(lookup.headers)
+        self._evidence: SizedCache[_Values, CertificateEvidence] = SizedCache(
+            _REMEMBERED_BYTES, _weight
+        )
 
     def facts(self, scope: Scope) -> EdgeFacts:
         """Return the facts of one request; raises EdgeRefusal."""
@@ -107,6 +119,16 @@ class Edge:
         )
 
     def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
+        """Return the evidence, decoded once for the same values of all headers of the lookup."""
+        values = tuple(map(headers.values.get, self._certificate_headers))
+        known = self._evidence.get(values)
+        if known is None:
+            known = self._decoded(headers)
+            if known is not None:
+                self._evidence.put(values, known)
+        return known
+
+    def _decoded(self, headers: EdgeHeaders) -> CertificateEvidence | None:
         try:
             found = self._lookup.find(headers.values)
             if found is None:
@@ -120,6 +142,11 @@ class Edge:
             )
         except MalformedCertificate as error:
             raise EdgeRefusal(f"undecodable client certificate: {error}") from error
+
+
+def _weight(values: _Values, evidence: CertificateEvidence) -> int:
+    chain = sum(map(len, evidence.chain))
+    return sum(len(value or b"") for value in values) + len(evidence.leaf.der) + chain + _PARSED
 
 
 def _forwarded_for(headers: EdgeHeaders, client: tuple[str, int] | None) -> str:

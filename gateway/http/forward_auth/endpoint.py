@@ -5,6 +5,7 @@ browser has one. Whatever cannot be parsed is 403, an unavailable store is 503: 
 request pass. attacks: B1, B4, B5, B7
 """
 
+import logging
 from http import HTTPStatus
 from typing import Final
 
@@ -110,16 +111,21 @@ class DecisionEndpoint:
                 return answer
             shown = await self._pages.present(answer, decision, original, headers, exchange)
             return _with_security_headers(shown, exchange)
+        return await self._allowed(decision, exchange)
+
+    async def _allowed(self, decision: Allowed, exchange: Exchange) -> Reply:
+        headers: Headers = ()
         identity = decision.identity
-        if identity is None:
-            return Reply(HTTPStatus.OK)
-        exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
-        exchange.log.user = identity.subject
-        sent = _identity_headers(identity)
-        if decision.site.audience is not None:
-            token = await self._tokens.token(identity, decision.site.audience)
-            sent = (*sent, (_TOKEN, token.encode("ascii")))
-        return Reply(HTTPStatus.OK, sent)
+        if identity is not None:
+            exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
+            exchange.log.user = identity.subject
+            headers = _identity_headers(identity)
+            if decision.site.audience is not None:
+                token = await self._tokens.token(identity, decision.site.audience)
+                headers = (*headers, (_TOKEN, token.encode("ascii")))
+        # The proxy logs the request itself. Last: what fails before this has its line.
+        exchange.log_level = logging.DEBUG
+        return Reply(HTTPStatus.OK, headers)
 
 
 def _dialect(scope: Scope) -> tuple[type[Dialect] | None, str]:

@@ -53,6 +53,8 @@ class RequestLog:
         self, scope: Scope, exchange: Exchange, status: int, seconds: float, trace_id: str | None
     ) -> None:
         self._metrics.request(exchange.route, scope["method"], status, seconds)
+        if not self._log.is_enabled_for(exchange.log_level):
+            return
         fields = exchange.log.known()
         if trace_id is not None:
             fields["trace_id"] = trace_id
@@ -61,7 +63,8 @@ class RequestLog:
             fields["remote_address"] = edge.remote_address
             if edge.certificate is not None:
                 fields["certificate"] = edge.certificate.leaf.thumbprint
-        self._log.info(
+        self._log.log(
+            exchange.log_level,
             "request",
             request_id=exchange.request_id,
             method=scope["method"],

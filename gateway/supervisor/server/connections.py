@@ -144,6 +144,7 @@ class _Connection(TCPServer):
         super().__init__(_Application(application), *parts)  # type: ignore[arg-type] # its own scopes
         self._application = application
         self._peer_timeout = PeerTimeout(self.loop, float(self.config.keep_alive_timeout))
+        self._has_used_h11 = False
         self._discards = False
         self._discard_timer: asyncio.TimerHandle | None = None
         self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
@@ -205,11 +206,13 @@ class _Connection(TCPServer):
         while data := await self._read():
             if self._discards:
                 continue
-            request = read_whole_request(data) if self._http11.between_requests else None
+            is_between = not self._has_used_h11 or self._http11.between_requests
+            request = read_whole_request(data) if is_between else None
             if request is not None:
                 if not await self._answer(request):
                     break
                 continue
+            self._has_used_h11 = True
             try:
                 await self.protocol.handle(RawData(data))
             except ConnectionAbortedError:
@@ -238,12 +241,14 @@ class _Connection(TCPServer):
         return response.keeps_connection and not self.context.terminated.is_set()
 
     async def _send(self, data: bytes) -> None:
-        """Write, unless the client is gone."""
-        if self.writer.transport.is_closing():
+        """Write, unless the client is gone; wait for it only where the socket takes no more."""
+        transport = self.writer.transport
+        if transport.is_closing():
             return
-        with suppress(ConnectionError), self._peer_timeout.waiting_for_reader():
-            self.writer.write(data)
-            await self.writer.drain()
+        transport.write(data)
+        if transport.get_write_buffer_size():
+            with suppress(ConnectionError), self._peer_timeout.waiting_for_reader():
+                await self.writer.drain()
 
     async def _close(self) -> None:
         """Close as soon as the client read everything, or its time is over."""

@@ -4,15 +4,11 @@ A lookup only reads the headers: it decides nothing about the certificate.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from gateway.domain.certificates import ProxyVerdict
-from gateway.domain.limits.caches import cached
-
-_LARGEST_REMEMBERED: Final = 4 * 1024
-"""Bytes of a header: one of the usual size is decoded once, and memory stays bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +52,3 @@ class CertificateLookup(ABC):
 
         `headers` are by lower-case name. Raises MalformedCertificate for anything else.
         """
-
-
-def decoded_once(decode: Callable[[bytes], bytes | None]) -> Callable[[bytes], bytes | None]:
-    """Return `decode` with a cache for headers of the usual size."""
-    remembered = cached(2 * 1024 * 1024)(decode)
-
-    def call(value: bytes) -> bytes | None:
-        return remembered(value) if len(value) <= _LARGEST_REMEMBERED else decode(value)
-
-    return call

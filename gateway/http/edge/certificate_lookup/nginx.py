@@ -20,7 +20,6 @@ from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.http.edge.certificate_lookup.lookup import (
     CertificateLookup,
     ForwardedCertificate,
-    decoded_once,
 )
 
 VERDICT_HEADER: Final = b"ssl-client-verify"
@@ -44,11 +43,10 @@ class NginxLookup(CertificateLookup):
 
     def __init__(self, header: str = default_header) -> None:
         super().__init__(header)
-        self._decode = decoded_once(certificate_from_header)
 
     def find(self, headers: Mapping[bytes, bytes]) -> ForwardedCertificate | None:
         value = headers.get(self.header)
-        leaf = self._decode(value) if value else None
+        leaf = certificate_from_header(value) if value else None
         if leaf is None:
             return None
         return ForwardedCertificate(leaf, *_verdict(headers.get(VERDICT_HEADER, b"")))

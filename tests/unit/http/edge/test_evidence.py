@@ -57,6 +57,22 @@ def test_the_reason_of_a_failed_verification_is_reported(edge: Edge, certificate
     assert evidence.reason == "self-signed certificate"
 
 
+def test_the_same_certificate_with_another_verdict_is_other_evidence(
+    edge: Edge, certificate_zoo: Zoo
+) -> None:
+    """What is known of a certificate is kept, and never what the proxy said of it before."""
+    text = certificate_zoo["valid"].certificate.read_text()
+    sent = ["SUCCESS", "FAILED:certificate revoked", "NONE", "SUCCESS", "FAILED:expired"]
+    found = [edge.facts(scope(text, verdict)).certificate for verdict in sent]
+    assert [one and (one.verdict, one.reason) for one in found] == [
+        (ProxyVerdict.VERIFIED, None),
+        (ProxyVerdict.FAILED, "certificate revoked"),
+        (ProxyVerdict.NONE, None),
+        (ProxyVerdict.VERIFIED, None),
+        (ProxyVerdict.FAILED, "expired"),
+    ]
+
+
 def test_a_certificate_that_cannot_be_parsed_is_refused_before_any_realm_is_known(
     edge: Edge,
 ) -> None:
