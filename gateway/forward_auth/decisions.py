@@ -189,7 +189,7 @@ def _key(credential: Credential, site: Site, rule: Rule, evidence: Evidence) -> 
             return (*connection, _digest(secret))
         case Credential.SESSION:
             secret = " ".join(f"{name}={value}" for name, value in evidence.session_cookies)
-            return (*connection, cookie_scope(site), _digest(secret))
+            return (*connection, cookie_scope(site), site.client, _digest(secret))
         case Credential.CERTIFICATE:
             return (*connection, rule.requirements.clients)
 

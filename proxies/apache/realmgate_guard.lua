@@ -51,6 +51,12 @@ local function remove_reserved(r)
     end
 end
 
+-- A header that a caller names in Connection would be lost behind us, also one of the gateway.
+local function remove_named(r)
+    local connection = (r.headers_in["Connection"] or ""):lower()
+    r.headers_in["Connection"] = connection:find("close", 1, true) and "close" or nil
+end
+
 local function escaped(text)
     return (text:gsub("[^%w]", function(character)
         return string.format("%%%02X", character:byte())
@@ -148,6 +154,7 @@ end
 
 function guard(r)
     remove_reserved(r)
+    remove_named(r)
     if r.uri:sub(1, 17) == "/.realmgate/guard" then
         return 404
     end

@@ -36,6 +36,41 @@ local function copied(headers, left_out)
     return found
 end
 
+-- The session of the browser is for the gateway: a service that had it could use other services.
+local function without_session(cookies)
+    local kept = {}
+    for cookie in cookies:gmatch("[^;]+") do
+        if not cookie:match("^%s*__%a+%-realmgate%-session=") then
+            table.insert(kept, (cookie:gsub("^%s+", "")))
+        end
+    end
+    return table.concat(kept, "; ")
+end
+
+local function remove_session(txn, cookies)
+    local kept = without_session(table.concat(cookies, "; "))
+    txn.http:req_del_header("cookie")
+    if kept ~= "" then
+        txn.http:req_set_header("cookie", kept)
+    end
+end
+
+-- HAProxy leaves out, and says nothing, what the buffer of the request has no room for.
+local function pass_on_identity(txn, received)
+    for _, name in ipairs(IDENTITY_HEADERS) do
+        if received[name] then
+            txn.http:req_set_header(name, received[name][1])
+        end
+    end
+    local passed_on = txn.http:req_get_headers()
+    for _, name in ipairs(IDENTITY_HEADERS) do
+        if received[name] and not (passed_on[name] and passed_on[name][0] == received[name][1]) then
+            return false
+        end
+    end
+    return true
+end
+
 local function guard(txn)
     local headers = copied(txn.http:req_get_headers(), NOT_ASKED)
     headers["x-forwarded-method"] = { txn.f:method() }
@@ -48,12 +83,10 @@ local function guard(txn)
     })
     local received = copied(answer.headers or {}, NOT_RETURNED)
     if answer.status == 200 then
-        for _, name in ipairs(IDENTITY_HEADERS) do
-            if received[name] then
-                txn.http:req_set_header(name, received[name][1])
-            end
+        remove_session(txn, headers["cookie"] or {})
+        if pass_on_identity(txn, received) then
+            txn:set_var("txn.realmgate_decision", "allowed")
         end
-        txn:set_var("txn.realmgate_decision", "allowed")
     elseif REFUSALS[answer.status] then
         txn:done(txn:reply({
             status = answer.status,

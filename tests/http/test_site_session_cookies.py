@@ -38,6 +38,13 @@ def test_a_session_is_one_of_its_site_user_and_client(
     assert _status(protected, protected.browser_session("ada", **fields)) == 401
 
 
+def test_a_session_of_another_client_than_the_sites_is_refused(protected: Protected) -> None:
+    """The site has got another client: one with a browser flow of its own, for example."""
+    session = claims_of(protected.token("ada", client_id="narrow")["access_token"])["sid"]
+    cookie = protected.browser_session("ada", client="narrow", session_id=session)
+    assert _status(protected, cookie) == 401
+
+
 def test_the_user_session_of_another_user_is_refused(protected: Protected) -> None:
     """attacks: B8."""
     bob = claims_of(protected.token("bob")["access_token"])["sub"]

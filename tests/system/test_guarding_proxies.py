@@ -6,10 +6,13 @@ attacks: A4, A20, A21, B4, B5, B6, B7
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPException
 
 import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
+from tests.support.edge_certificates import REFUSED, REVOKED, STRANGERS
 from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
@@ -21,6 +24,8 @@ _TRUSTED = (
     *("X-Realmgate-Proxy-Secret", "X-Realmgate-Server", "X-Forwarded-For", "X-Forwarded-Proto"),
     *("X-Forwarded-Host", "X-Forwarded-Method", "X-Forwarded-Uri", "X-Request-Id"),
     *("ssl-client-cert", "ssl-client-verify"),
+    *("Forwarded", "X-Original-URL", "X-Rewrite-URL", "X-Real-IP", "X-Client-IP"),
+    *("X-SSL-Client-Cert", "Client-Cert", "Client-Cert-Chain"),
 )
 _FOR_THE_GATEWAY = (
     *("X-Realmgate-Proxy-Secret", "X-Realmgate-Server", "ssl-client-cert", "ssl-client-verify"),
@@ -76,6 +81,13 @@ def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:
     assert "BEGIN" not in str(proxy.protected.service.received)
 
 
+def test_a_bad_certificate_is_no_credential(proxy: GuardingProxy) -> None:
+    for certificate in (*REFUSED, *STRANGERS, REVOKED):
+        with suppress(OSError, HTTPException):  # the end of the handshake, or of the connection
+            assert proxy.ask("/home/", certificate=certificate).status in {400, 401}, certificate
+    assert proxy.protected.service.received == []
+
+
 def test_whoever_may_not_pass_learns_why(proxy: GuardingProxy) -> None:
     """attacks: B5."""
     token = proxy.protected.token("bob")["access_token"]
@@ -127,10 +139,9 @@ def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
 def test_no_forged_header_reaches_the_service(proxy: GuardingProxy) -> None:
     """attacks: A4, B6."""
     names = [each for name in _TRUSTED for each in spellings(name)]
-    names += ["Forwarded", "X-Original-URL", "X-Rewrite-URL", "Client-Cert", "Remote.User"]
-    names += ["Remote-Anything", "X-Realmgate-Anything", "X-Real-IP", "X-Client-IP"]
-    names += ["X-Client-Cert", "X-SSL-Client-Cert", "X-Forwarded-Client-Cert", "Client-Cert-Chain"]
-    names += ["ssl-client-subject-dn", "X-Original-Method", "X-Forwarded-User"]
+    names += ["Remote.User", "Remote-Anything", "X-Realmgate-Anything", "X-Client-Cert"]
+    names += ["X-Forwarded-Client-Cert", "ssl-client-subject-dn"]
+    names += ["X-Original-Method", "X-Forwarded-User"]
     lines = [f"{name}: {FORGED}" for name in names]
     token = proxy.protected.token("ada")["access_token"]
     some = [lines[start : start + 40] for start in range(0, len(lines), 40)]
@@ -176,17 +187,71 @@ def test_the_service_does_not_get_the_session_of_the_browser(proxy: GuardingProx
         ("a=1; __Host-realmgate-session=x; b=2", ["a=1; b=2"]),
         ("__Secure-realmgate-session=x; a=1", ["a=1"]),
         ("a=1; b=2", ["a=1; b=2"]),
+        ("__Host-realmgate-session=x; __Secure-realmgate-session=y; a=1", ["a=1"]),
+        ("__Secure-realmgate-session=x; a=1; __Secure-realmgate-session=y", ["a=1"]),
     ):
         assert proxy.ask("/public/", f"Cookie: {cookies}").status == 200
         assert proxy.protected.service.last.all("Cookie") == passed
 
 
 def test_nothing_but_a_websocket_is_an_upgrade(proxy: GuardingProxy) -> None:
-    for upgrade in ("h2c", "HTTP/2.0", "websocket, h2c"):
-        head = f"GET /public/ HTTP/1.1\r\nHost: {HOST}\r\nUpgrade: {upgrade}\r\n"
-        found = proxy.send(f"{head}Connection: Upgrade, close\r\nHTTP2-Settings: AAMAAABk\r\n\r\n")
-        assert found.status in {200, 400}
-    assert not [each for each in proxy.protected.service.received if each.all("Upgrade")]
+    for upgrades in (
+        *(("h2c",), ("HTTP/2.0",), ("websocket, h2c",), ("h2c", "websocket")),
+        *(("websocket", "h2c"), ("websocket", "websocket, h2c")),
+    ):
+        lines = [f"Upgrade: {upgrade}" for upgrade in upgrades]
+        lines += ["Connection: Upgrade, HTTP2-Settings, close", "HTTP2-Settings: AAMAAABk"]
+        head = "\r\n".join(["GET /public/ HTTP/1.1", f"Host: {HOST}", *lines, "", ""])
+        assert proxy.send(head).status in {200, 400}
+    received = proxy.protected.service.received
+    assert {value for each in received for value in each.all("Upgrade")} <= {"websocket"}
+
+
+def test_a_websocket_is_asked_for(proxy: GuardingProxy) -> None:
+    asked = ("Upgrade: WebSocket", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+    lines = ["GET /public/ HTTP/1.1", f"Host: {HOST}", "Connection: close, Upgrade", *asked]
+    assert proxy.send("\r\n".join([*lines, "", ""])).status == 200
+    received = proxy.protected.service.last
+    wanted = [] if proxy.name == "apache" else ["websocket"]
+    assert [each.lower() for each in received.all("Upgrade")] == wanted
+    if wanted:
+        assert [each.lower() for each in received.all("Connection")] == ["upgrade"]
+
+
+def test_a_caller_takes_no_header_away(proxy: GuardingProxy) -> None:
+    """Headers that `Connection` names are for the next hop alone: RFC 9110 §7.6.1."""
+    token = proxy.protected.token("ada")["access_token"]
+    lost = ("Remote-User", "X-Realmgate-Subject", "X-Realmgate-Token", "X-Forwarded-Proto")
+    named = f"Connection: {', '.join(lost)}"
+    assert proxy.ask("/home/", named, token=token).status == 200
+    received = proxy.protected.service.last
+    assert received.all("Remote-User") == ["ada"]
+    assert all(len(received.all(name)) == 1 for name in lost)
+    assert "remote-user" not in ",".join(received.all("Connection")).lower()
+
+
+def test_a_large_request_takes_no_header_away(proxy: GuardingProxy) -> None:
+    """HAProxy has one buffer of 16 kB for a request and what it adds."""
+    token = proxy.protected.token("ada")["access_token"]
+    proxy.ask("/home/", token=token)
+    complete = {name for name in IDENTITY_HEADERS if proxy.protected.service.last.all(name)}
+    assert "X-Realmgate-Token" in complete
+    statuses = set()
+    for size in range(500, 2_500, 100):
+        proxy.protected.service.forget()
+        filling = [f"X-Filling-{number}: {'a' * 985}" for number in range(12)]
+        found = proxy.ask("/home/", *filling, f"X-Last: {'a' * size}", token=token)
+        statuses.add(found.status)
+        for received in proxy.protected.service.received:
+            assert {name for name in IDENTITY_HEADERS if received.all(name)} == complete, size
+    assert statuses <= {200, 400, 503}
+
+
+def test_the_service_gets_a_path_and_no_url(proxy: GuardingProxy) -> None:
+    for scheme in ("https", "http"):
+        assert proxy.ask(f"{scheme}://{HOST}/public/x?y").status in {200, 400, 403}
+    targets = {each.target for each in proxy.protected.service.received}
+    assert targets <= {"/public/x?y"}
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])

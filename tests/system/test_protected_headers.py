@@ -127,6 +127,7 @@ def test_the_service_does_not_get_the_session_of_the_browser(edge: GuardedEdge) 
             ((*sessions[::-1], "my__Host-realmgate-session=x"), "my__Host-realmgate-session=x"),
             (("a=1", "b=2"), "a=1; b=2"),
             (sessions, None),
+            ((*sessions, "a=1", "__Secure-realmgate-session=of another host"), None),
             ((), None),
         ):
             headers = {"Host": HOST} | ({"Cookie": "; ".join(cookies)} if cookies else {})

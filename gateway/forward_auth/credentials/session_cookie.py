@@ -42,6 +42,8 @@ class SessionCookies:
         found = await self._sites.find(realm.realm.id, values[0])
         if found is None or found.site != cookie_scope(site):
             raise _invalid("it is unknown or has ended")
+        if found.client != site.client:
+            raise _invalid("it is one of another client than the site's")
         return await self._identity(realm, found, evidence)
 
     async def _identity(
