@@ -10,6 +10,7 @@ import pytest
 from gateway.domain.sessions.devices import device_of
 
 _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
+_PHONE: Final = "Mozilla/5.0 (Linux; Android 13; Pixel 7)"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
             "Chrome/120.0.0",
         ),
         (
-            f"Mozilla/5.0 (Linux; Android 13; Pixel 7) {_WEBKIT} Chrome/119.0.0.0 Mobile Safari/537",
+            f"{_PHONE} {_WEBKIT} Chrome/119.0.0.0 Mobile Safari/537.36",
             "Chrome Mobile/119.0.0",
         ),
         ("Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0", "Firefox/120.0"),
