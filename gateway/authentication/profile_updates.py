@@ -70,6 +70,7 @@ class ProfileChange:
         """Address and names before and after, for an event; other attributes are not for events."""
         before, after = self.before, self.after
         changes = (
+            (Detail.PREVIOUS_USERNAME, before.username, Detail.UPDATED_USERNAME, after.username),
             (Detail.PREVIOUS_EMAIL, before.email, Detail.UPDATED_EMAIL, after.email),
             (
                 Detail.PREVIOUS_FIRST_NAME,

@@ -338,7 +338,7 @@ def test_fields_that_users_may_not_change_stay_as_they_are(account: OwnAccount, 
         assert account.realm.get(f"users/{ann}") == before, field
 
 
-def _error(field: str, message: str, *parameters: str) -> dict[str, Any]:
+def _error(field: str, message: str, *parameters: str | None) -> dict[str, Any]:
     return {"field": field, "errorMessage": message, "params": list(parameters)}
 
 
@@ -353,6 +353,11 @@ def test_values_that_break_a_rule_are_refused_with_its_name(account: OwnAccount)
             {"firstName": ""},
             400,
             [_error("firstName", "error-user-attribute-required", "${firstName}")],
+        ),
+        (
+            {"lastName": "a" * 256},
+            400,
+            [_error("lastName", "error-invalid-length-too-long", "${lastName}", None, "255")],
         ),
         ({"email": "bad"}, 400, [_error("email", "error-invalid-email", "${email}", "bad")]),
         ({"attributes": {"badge": ["8"]}}, 400, [_error("badge", read_only, "badge")]),
@@ -379,9 +384,16 @@ def test_values_that_break_a_rule_are_refused_with_its_name(account: OwnAccount)
 def test_the_user_name_is_changed_where_the_realm_allows_it(account: OwnAccount, ann: str) -> None:
     token = account.token("ann")
     account.realm.change("PUT", "", {"editUsernameAllowed": True})
+    unnamed = answer(account.ask("POST", "", token, json={"username": "", "firstName": "Ann"}))
+    missing = _error("username", "missingUsernameMessage", "${username}")
+    assert unnamed == (400, {**missing, "errors": [missing]})
+    account.events()
     sent = {"username": "Anni", "firstName": "Ann"}
     assert account.ask("POST", "", token, json=sent).status_code == 204
     assert account.realm.get(f"users/{ann}")["username"] == "anni"
+    [event] = account.events()
+    assert event["details"]["previous_username"] == "ann"
+    assert event["details"]["updated_username"] == "anni"
     account.realm.change("PUT", "", {"editUsernameAllowed": False})
 
 

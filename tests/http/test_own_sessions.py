@@ -122,6 +122,7 @@ def test_consents_are_given_replaced_and_withdrawn(account: OwnAccount, ann: str
         "id": ids["email"],
         "name": "${emailScopeConsentText}",
         "displayText": "E-Mail-Adresse",
+        "displayTest": "E-Mail-Adresse",
     }
     assert email in given.json()["grantedScopes"]
     assert len(given.json()["grantedScopes"]) == 2
@@ -141,6 +142,17 @@ def test_consents_are_given_replaced_and_withdrawn(account: OwnAccount, ann: str
         ("UPDATE_CONSENT", ann, {"granted_client": "asking", "scope": "email"}),
         ("REVOKE_GRANT", ann, {"revoked_client": "asking"}),
     ]
+
+
+@pytest.mark.usefixtures("ann")
+def test_a_client_scope_without_a_text_is_shown_by_its_name(account: OwnAccount) -> None:
+    token, acr = account.token("ann"), scope_ids(account)["acr"]
+    path, sent = "/applications/asking/consent", {"grantedScopes": [{"id": acr}]}
+    [shown] = account.ask("POST", path, token, json=sent).json()["grantedScopes"]
+    names = dict.fromkeys(("name", "displayText", "displayTest"), "acr")
+    assert shown == {"id": acr, **names}
+    assert account.ask("PUT", path, token, json={"grantedScopes": [shown]}).status_code == 200
+    assert account.ask("DELETE", path, token).status_code == 204
 
 
 def test_a_withdrawn_consent_ends_the_tokens_of_the_client(account: OwnAccount, ann: str) -> None:

@@ -45,7 +45,7 @@ PROFILE: Final[Mapping[str, Any]] = {
         _attribute("username", _BOTH, _BOTH),
         _attribute("email", _BOTH, _BOTH, validations={"email": {}}, displayName="${email}"),
         _attribute("firstName", _BOTH, _BOTH, required={"roles": ["user"]}),
-        _attribute("lastName", _BOTH, _BOTH),
+        _attribute("lastName", _BOTH, _BOTH, validations={"length": {"max": 255}}),
         _attribute("desk", _BOTH, _BOTH, multivalued=True),
         _attribute("badge", _BOTH, ["admin"]),
         _attribute("secret", ["admin"], ["admin"]),

@@ -48,12 +48,12 @@ class Lockout:
         return max(0, round((until - self.now).total_seconds())) if until is not None else 0
 
     def status(self) -> dict[str, Any]:
-        """Return the record in Keycloak's shape."""
+        """Return the record in Keycloak's shape; a lock-out that is over has no end."""
         record, until = self.record, self.record.locked_until
         if record.permanent:
             not_before = _FOR_EVER
         else:
-            not_before = int(until.timestamp()) if until is not None else 0
+            not_before = int(until.timestamp()) if until is not None and self.locked else 0
         return {
             "failedLoginNotBefore": not_before,
             "numFailures": record.failures,

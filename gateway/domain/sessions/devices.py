@@ -14,7 +14,8 @@ OTHER: Final = "Other"
 UNKNOWN: Final = "Unknown"
 _LONGEST: Final = 512
 """Characters of a header that is read. Keycloak: 17.3"""
-_VERSION: Final = r"([0-9]{1,5}(?:[._][0-9]{1,5}){0,3})"
+_VERSION: Final = r"([0-9]{1,5}(?:[._][0-9]{1,5}){0,2})"
+"""At most three numbers, as Keycloak shows them."""
 _SYSTEMS: Final = (
     ("Windows", re.compile(r"Windows NT ?([0-9]{1,3}(?:\.[0-9]{1,3})?)")),
     ("iOS", re.compile(rf"(?:iPhone|iPad|iPod)[^)]*? OS {_VERSION}")),
@@ -32,6 +33,7 @@ _BROWSERS: Final = (
     ("Firefox iOS", re.compile(rf"FxiOS/{_VERSION}")),
     ("Firefox", re.compile(rf"Firefox/{_VERSION}")),
     ("Chrome Mobile iOS", re.compile(rf"CriOS/{_VERSION}")),
+    ("Chrome Mobile", re.compile(rf"Chrome/{_VERSION}[0-9.]* Mobile")),
     ("Chrome", re.compile(rf"(?:Headless)?Chrome/{_VERSION}")),
     ("Mobile Safari", re.compile(rf"Version/{_VERSION} Mobile/\w+ Safari")),
     ("Safari", re.compile(rf"Version/{_VERSION} Safari")),

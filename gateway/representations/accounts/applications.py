@@ -86,14 +86,16 @@ def parse_consent(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _scope(scope: ClientScope, translate: Translate, *, brief: bool) -> dict[str, Any]:
-    text = scope.attributes.get("consent.screen.text")
+    named = scope.attributes.get("consent.screen.text") or scope.name
+    text = translate(named)
     details = {} if brief else {"description": scope.description, "protocol": scope.protocol}
     return without_none(
         {
             "id": scope.id,
-            "name": text or scope.name,
+            "name": named,
             **details,
-            "displayText": translate(text) if text else None,
+            "displayText": text,
+            "displayTest": text,  # Keycloak's former spelling, which its own classes still send
         }
     )
 

@@ -32,6 +32,9 @@ _IGNORED: Final[Mapping[str, Shape]] = {
     "userProfileMetadata": VerbatimObject(),
 }
 """Fields whose type alone is checked: users do not change them."""
+_REQUIRED: Final = "error-user-attribute-required"
+_NO_USERNAME: Final = "missingUsernameMessage"
+"""What Keycloak calls a user name that is required."""
 _READ_ONLY: Final = "error-user-attribute-read-only"
 _TAKEN: Final = frozenset({"usernameExistsMessage", "emailExistsMessage"})
 
@@ -97,14 +100,18 @@ def _spelled_out(violations: Iterable[Violation]) -> Sequence[Violation]:
 def _error(violation: Violation, rules: UserProfile) -> dict[str, Any]:
     attribute = rules.attributes.get(violation.field)
     label = violation.field if attribute is None else attribute.display.label or attribute.name
+    unnamed = violation.field == USERNAME and violation.message == _REQUIRED
     named, *others = violation.parameters or (violation.field,)
     parameters = [label if named == violation.field else named, *others]
     return {
         "field": violation.field,
-        "errorMessage": violation.message,
+        "errorMessage": _NO_USERNAME if unnamed else violation.message,
         "params": [_text(parameter) for parameter in parameters],
     }
 
 
-def _text(parameter: object) -> str:
+def _text(parameter: object) -> str | None:
+    """Return a parameter as text; None, such as a limit that is not set, stays null."""
+    if parameter is None:
+        return None
     return ", ".join(parameter) if isinstance(parameter, tuple) else str(parameter)
