@@ -138,7 +138,9 @@ class Proxy:
             address = self.configuration.address(location)
             if address is None:
                 continue
-            if self._leads_to_decisions(location) or (self._trusts_proxy(location) and not _asks(location)):
+            if self._leads_to_decisions(location) or (
+                self._trusts_proxy(location) and not _asks(location)
+            ):
                 hosts |= address.hosts
         return frozenset(hosts)
 
