@@ -147,7 +147,7 @@ def server(directory: Path, names: tuple[str, ...], days: int | None) -> None:
     if expiry is None:
         click.echo("Server certificate left alone")
     else:
-        click.echo(f"Server certificate issued, it expires {expiry}")
+        click.echo(f"Server certificate issued, it expires {expiry:%Y-%m-%d %H:%M} UTC")
 
 
 @certs.command()

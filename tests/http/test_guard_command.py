@@ -360,3 +360,8 @@ def _administrator(shell: Shell) -> str:
     answer = shell.http.post("/realms/master/protocol/openid-connect/token", data=form)
     assert answer.is_success, answer.text
     return str(answer.json()["access_token"])
+
+
+def test_a_file_that_is_missing_is_named(shell: Shell) -> None:
+    done = shell.run("set", "missing.json", "--realm", "demo", code=2)
+    assert "missing.json: No such file or directory" in done.output

@@ -18,7 +18,7 @@ from gateway.cli.doctor.attack_examinations import examine_edge
 from gateway.cli.doctor.attacks import ATTACKS
 from gateway.cli.doctor.attacks.attack import NotDone, Target
 from gateway.cli.doctor.attacks.certificates import ClientCertificate, read_certificate
-from gateway.cli.doctor.attacks.edge import Edge
+from gateway.cli.doctor.attacks.edge import Edge, Unreachable
 from gateway.cli.doctor.findings import Finding, Outcome
 from gateway.cli.doctor.nginx.files import read_configuration
 from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
@@ -287,6 +287,15 @@ def test_a_proxy_that_does_not_answer_is_a_problem(stack: Stack) -> None:
     untrusted = replace(target, edge=Edge(url_of(nginx, "/")))
     (examination,) = examine_edge(untrusted)
     assert "--ca FILE" in examination.findings[0].problem
+
+
+def test_a_name_below_localhost_is_this_machine_and_a_wrong_name_is_no_unknown_authority(
+    stack: Stack,
+) -> None:
+    site = stack.protected.nginx.site
+    edge = Edge(f"https://other.localhost:{site.https_port}/", site.certificates / "ca.crt")
+    with pytest.raises(Unreachable, match=r"not valid for 'other\.localhost'\.$"):
+        edge.ask()
 
 
 def test_the_host_of_the_url_may_be_elsewhere(stack: Stack) -> None:

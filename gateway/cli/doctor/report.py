@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from gateway.cli.doctor.findings import Examination, Finding, Outcome
@@ -19,20 +21,21 @@ def text_lines(examination: Examination) -> Iterator[str]:
         case Outcome.NOT_DONE:
             yield f"-     {examination.name} was not done: {visible(examination.text)}"
         case Outcome.WRONG:
-            for finding in examination.findings:
-                yield from _finding_lines(examination, finding)
+            for remedy, findings in groupby(examination.findings, attrgetter("remedy")):
+                for finding in findings:
+                    yield from _problem_lines(examination, finding)
+                if remedy:
+                    yield f"{_INDENT}Remedy: {visible(remedy)}"
+                for source in examination.sources:
+                    yield f"{_INDENT}Seen in {source}"
 
 
-def _finding_lines(examination: Examination, finding: Finding) -> Iterator[str]:
+def _problem_lines(examination: Examination, finding: Finding) -> Iterator[str]:
     if finding.place is not None:
         yield f"WRONG {visible(str(finding.place))} {examination.name}"
         yield f"{_INDENT}{visible(finding.problem)}"
     else:
         yield f"WRONG {visible(finding.problem)}"
-    if finding.remedy:
-        yield f"{_INDENT}Remedy: {visible(finding.remedy)}"
-    for source in examination.sources:
-        yield f"{_INDENT}Seen in {source}"
 
 
 def json_report(examinations: Iterable[Examination]) -> str:

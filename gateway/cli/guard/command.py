@@ -172,7 +172,11 @@ def _parsed(file: str) -> Any:
     from gateway.representations.forward_auth import LARGEST_FILE, parse_toml
     from gateway.representations.json_input import parse_json
 
-    with click.open_file(file, "rb") as opened:
-        content = read_whole(opened, LARGEST_FILE, "FILE")
+    try:
+        with click.open_file(file, "rb") as opened:
+            content = read_whole(opened, LARGEST_FILE, "FILE")
+    except OSError as error:
+        reason = f"{file}: {error.strerror or error}"
+        raise click.BadParameter(reason, param_hint="FILE") from error
     parse = parse_toml if file.endswith(".toml") else parse_json
     return parse(content, "standard input" if file == "-" else file)

@@ -19,6 +19,8 @@ _LARGEST_BODY: Final = 256 * 1024
 _PORTS: Final = {"http": 80, "https": 443}
 SUCCESS: Final = range(200, 300)
 Headers = Sequence[tuple[str, str]]
+_NAME_ERRORS: Final = (62, 64)
+"""X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH of OpenSSL."""
 _KEPT_OPEN: Final[Headers] = (("Connection", "keep-alive"),)
 
 
@@ -110,7 +112,7 @@ class Edge:
         session: ssl.SSLSession | None,
         context: ssl.SSLContext | None = None,
     ) -> socket.socket:
-        place = (self.address or self.host, self.port)
+        place = (self.address or _loopback(self.host) or self.host, self.port)
         try:
             plain = socket.create_connection(place, timeout=_TIMEOUT.total_seconds())
         except OSError as failure:
@@ -122,7 +124,8 @@ class Edge:
             return context.wrap_socket(plain, server_hostname=self.host, session=session)
         except ssl.SSLCertVerificationError as failure:
             plain.close()
-            raise Unreachable(f"{self.url}: {failure.verify_message} (--ca FILE)") from failure
+            hint = "" if failure.verify_code in _NAME_ERRORS else " (--ca FILE)"
+            raise Unreachable(f"{self.url}: {failure.verify_message}{hint}") from failure
         except OSError:  # a certificate that TLS refuses at once
             plain.close()
             return _closed_socket()
@@ -160,6 +163,11 @@ class Edge:
             return Answer(0, b"")
         listed = "".join(f"{name}: {value}\n" for name, value in response.getheaders())
         return Answer(response.status, listed.encode("latin-1") + b"\n" + body, resumed)
+
+
+def _loopback(host: str) -> str | None:
+    """Return the loopback address of a name below localhost (RFC 6761, 6.3), as browsers do."""
+    return "127.0.0.1" if host.lower().endswith(".localhost") else None
 
 
 def _closed_socket() -> socket.socket:

@@ -75,6 +75,26 @@ class Proxy:
         )
 
     @cached_property
+    def unused_decisions(self) -> tuple[Location, ...]:
+        """Return the locations with content in servers that can ask the gateway, and never do.
+
+        Such a server includes guard-server.conf, and no location of it has guard.conf.
+        """
+        able = {
+            id(location.server)
+            for location in self.to_gateway
+            if location.is_internal and self._leads_to_decisions(location)
+        } - {id(server) for server in self.protecting}
+        return tuple(
+            location
+            for location in self.configuration.locations
+            if id(location.server) in able
+            and location not in self.to_gateway
+            and not location.is_internal
+            and (location.handler or location.serves_files)
+        )
+
+    @cached_property
     def sensitive(self) -> tuple[Server, ...]:
         """Return the servers that lead to the gateway or have a protected location."""
         return tuple(
@@ -118,10 +138,15 @@ class Proxy:
             address = self.configuration.address(location)
             if address is None:
                 continue
-            asks_gateway = (address.path or "").startswith(DECISIONS)
-            if asks_gateway or (self._trusts_proxy(location) and not _asks(location)):
+            if self._leads_to_decisions(location) or (
+                self._trusts_proxy(location) and not _asks(location)
+            ):
                 hosts |= address.hosts
         return frozenset(hosts)
+
+    def _leads_to_decisions(self, location: Location) -> bool:
+        address = self.configuration.address(location)
+        return address is not None and (address.path or "").startswith(DECISIONS)
 
     def _trusts_proxy(self, location: Location) -> bool:
         """Tell whether the location sends what is for gateways."""

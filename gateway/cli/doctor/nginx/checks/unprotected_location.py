@@ -1,4 +1,4 @@
-"""A location without a decision in a server with protected ones: a way around all rules."""
+"""A location without a decision in a server that asks for decisions: a way around all rules."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -24,6 +24,10 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(problem, _REMEDY, location.place)
         elif not location.path.startswith(_PUBLIC) and (around := _around(proxy, location)):
             problem = f"{location} is not protected, {around} around it on {around.place} is"
+            yield Finding(problem, _REMEDY, location.place)
+    for location in proxy.unused_decisions:
+        if not location.path.startswith(_PUBLIC):
+            problem = f"{location} needs no decision, and no other location of its server does"
             yield Finding(problem, _REMEDY, location.place)
 
 
