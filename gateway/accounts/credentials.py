@@ -165,7 +165,7 @@ class AccountCredentials:
             if found is None:
                 raise NotFound(_NO_CREDENTIAL)
             named = replace(found, label=label)
-            await update.stores.users.set_credential(caller.realm.id, named)
+            await update.stores.users.update_label_and_priority(caller.realm.id, named)
 
     async def remove(self, caller: AccountCaller, credential_id: str) -> None:
         """Delete a credential.

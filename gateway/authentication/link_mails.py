@@ -39,6 +39,11 @@ class NotSent:
     message: MessageKey
     arguments: tuple[str, ...] = ()
 
+    @property
+    def is_pause(self) -> bool:
+        """Whether a mail was sent moments ago, not refused."""
+        return self.message is MessageKey.MAIL_TOO_SOON
+
 
 @dataclass(frozen=True, slots=True)
 class LinkMail:
@@ -84,14 +89,25 @@ class MailPauses:
         """Begin a pause before the mail to `address`, unless one lasts; raises StoreUnavailable.
 
         The mails to one address are counted as well, whichever user asks for them. Each action
-        counts apart: who wants to change to an address keeps no mail of its owner back.
+        counts apart: who wants to change to an address keeps no mail of its owner back. A mail that
+        the limit refuses begins no pause, which would mean that one was sent.
         """
         mark = f"mail-pause:{name}:{user.id}"
+        left = _NO_PAUSE
+        if pause > _NO_PAUSE:
+            left = await self._marks.remaining(user.realm_id, mark)
+        if left > _NO_PAUSE:
+            return _too_soon(left)
+        recipient = f"{name} {canonical_name(address.strip())}"
+        recipient = hashlib.sha256(recipient.encode("utf-8", "replace")).hexdigest()
+        if not await self._limiter.admit(user.realm_id, recipient, LINKS):
+            return NotSent(MessageKey.MAIL_NOT_SENT)
         if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
-            recipient = f"{name} {canonical_name(address.strip())}"
-            recipient = hashlib.sha256(recipient.encode("utf-8", "replace")).hexdigest()
-            admitted = await self._limiter.admit(user.realm_id, recipient, LINKS)
-            return None if admitted else NotSent(MessageKey.MAIL_NOT_SENT)
-        left = await self._marks.remaining(user.realm_id, mark)
-        seconds = str(max(ceil(left.total_seconds()), 1))
-        return NotSent(MessageKey.MAIL_TOO_SOON, (seconds,))
+            return None
+        # Another request of the user has begun the pause meanwhile.
+        return _too_soon(pause)
+
+
+def _too_soon(left: timedelta) -> NotSent:
+    seconds = str(max(ceil(left.total_seconds()), 1))
+    return NotSent(MessageKey.MAIL_TOO_SOON, (seconds,))

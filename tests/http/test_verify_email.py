@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.limits.rate_limits import LINKS
 from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.mailed_links import MailedRealm, follow, key_of, link_of, mailed_realm
@@ -152,3 +153,25 @@ def test_a_client_may_ask_for_it(mailed: MailedRealm) -> None:
         page = cancelled.sign_in("lea", kc_action="VERIFY_EMAIL")
         done = cancelled.submit(page, **{"cancel-aia": "true"})
         assert done.answer["kc_action_status"] == "cancelled"
+
+
+def test_a_page_says_when_an_address_gets_no_further_mail_for_now(mailed: MailedRealm) -> None:
+    """Users of one address share its limit. attacks: E8."""
+    rules = {"duplicateEmailsAllowed": True, "loginWithEmailAllowed": False}
+    with mailed.changed(**rules):
+        names = [f"mia-{number}" for number in range(LINKS.of_caller + 1)]
+        for name in names:
+            mailed.add(name, email="mia@example.org")
+        *_, last = [mailed.browser().sign_in(name) for name in names[:-1]]
+        assert "has been sent to your address" in last.text
+        mailed.events()
+        browser = mailed.browser()
+        refused = browser.sign_in(names[-1])
+        again = browser.get(refused.form.action.replace("session_code", "ignored"))
+        by_button = browser.submit(again)
+        for page in (refused, again, by_button):
+            assert page.id == "login-verify-email"
+            assert page.message == "Failed to send email, please try again later."
+            assert "has been sent to your address" not in page.text
+        assert _types(mailed.events()) == []
+    assert len(mailed.mails("mia@example.org", LINKS.of_caller)) == LINKS.of_caller

@@ -25,7 +25,12 @@ KEY = base64.b64encode(bytes(32)).decode()
 def examine(
     tmp_path: Path, *options: str, path: object = "", typed: object = "", **settings: object
 ) -> tuple[int, str]:
-    """Run the command; `path` comes before PATH, and `typed` is its standard input."""
+    """Run the command; `typed` is its standard input.
+
+    `path` comes before PATH. Without it, an nginx that leads to no gateway does: the configuration
+    of the host's own nginx changes no result.
+    """
+    path = path or _nginx_without_gateway(tmp_path / "unrelated")
     settings = {"state_dir": tmp_path / "state", "encryption_key": KEY} | settings
     done = run_command(
         ["doctor", *options],
@@ -51,7 +56,7 @@ def test_nginx_is_found_by_somebody_whose_path_has_no_sbin(
     tmp_path: Path, pki: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    _, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
+    _, said = examine(tmp_path, path="/bin", **_authorities(pki))
     assert re.search(r"^ok +nginx \d", said, re.MULTILINE), said
 
 
@@ -154,6 +159,15 @@ def _installed(folder: Path, *arguments: str) -> str:
     program.write_text(f'#!/bin/sh\nexec {shlex.join(arguments)} "$@"\n')
     program.chmod(0o755)
     return str(folder)
+
+
+def _nginx_without_gateway(folder: Path) -> str:
+    if not folder.exists():
+        folder.mkdir()
+        main = make_prefix(folder) / "nginx.conf"
+        main.write_text("events {} http { server { listen 127.0.0.1:1; } }")
+        _installed(folder / "bin", *nginx_command(folder, main))
+    return str(folder / "bin")
 
 
 def _command(main: Path) -> list[str]:

@@ -75,7 +75,7 @@ class UserCredentials:
         async with self._changes.begin(acting) as change:
             user, _, credential = await _found(change, user_id, credential_id)
             named = replace(credential, label=label)
-            await change.stores.users.set_credential(change.realm.id, named)
+            await change.stores.users.update_label_and_priority(change.realm.id, named)
             _record(change, user, f"credentials/{credential.id}/userLabel")
 
     async def remove(self, acting: Acting, user_id: str, credential_id: str) -> None:
@@ -138,7 +138,7 @@ async def _order(change: Change, credentials: Sequence[Credential]) -> None:
     for place, credential in enumerate(credentials, start=1):
         if credential.priority != place * PRIORITY_STEP:
             moved = replace(credential, priority=place * PRIORITY_STEP)
-            await change.stores.users.set_credential(change.realm.id, moved)
+            await change.stores.users.update_label_and_priority(change.realm.id, moved)
 
 
 def _record(change: Change, user: User, path: str) -> None:

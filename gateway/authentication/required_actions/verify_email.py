@@ -43,11 +43,12 @@ class VerifyEmail:
         is_sent = sign_in.notes.get(_SENT) == user.email
         if is_sent or context.requested.action == VERIFY_EMAIL or not context.may_ask:
             return _form(sign_in)
-        # A mail that was sent in another tab moments ago will do.
-        if await self._pause(sign_in) is not None:
+        failure = await self._pause(sign_in)
+        if failure is not None and failure.is_pause:
+            # A mail that was sent in another tab moments ago will do.
             sign_in.note(_SENT, user.email)
             return _form(sign_in)
-        failure = await self._send(sign_in)
+        failure = failure or await self._send(sign_in)
         return _form(sign_in) if failure is None else _failed(sign_in, failure)
 
     async def submit(self, sign_in: SignIn, form: Form) -> Asked | Performed:

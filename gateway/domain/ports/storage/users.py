@@ -84,6 +84,12 @@ class UserRepository(Protocol):
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
         """Add the credential, or overwrite the one with the same id."""
 
+    async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
+        """Store the label and the priority of the credential, if it exists.
+
+        Its data stay as they are stored: a sign-in may have advanced a step or counter meanwhile.
+        """
+
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
         """Remove the credential, if it exists."""
 

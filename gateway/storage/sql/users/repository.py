@@ -218,6 +218,13 @@ class SqlUsers:
             )
         )
 
+    async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
+        of_user = credentials.c.user_id == credential.user_id
+        one = update(credentials).where(is_row(credentials, realm_id, credential.id), of_user)
+        await self._transaction.execute(
+            one.values(user_label=credential.label, priority=credential.priority)
+        )
+
     async def remove_credential(self, realm_id: str, credential: Credential) -> None:
         of_user = credentials.c.user_id == credential.user_id
         await self._transaction.execute(
