@@ -167,6 +167,8 @@ def _brute_force() -> st.SearchStrategy[BruteForce]:
             "failure_factor": st.integers(1, MOST),
             "max_secondary_failures": counts,
             "quick_login_check": counts.map(lambda count: timedelta(milliseconds=count)),
+            # An attribute of the realm, which the guard's rules read.
+            "failures_per_address": st.just(0),
         },
     )
 
