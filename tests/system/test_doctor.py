@@ -60,14 +60,13 @@ def test_nginx_is_found_by_somebody_whose_path_has_no_sbin(
     assert re.search(r"^ok +nginx \d", said, re.MULTILINE), said
 
 
-def test_a_program_that_never_says_its_version_is_a_problem(
-    tmp_path: Path, pki: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nginx = tmp_path / "nginx"
-    nginx.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+def test_a_program_that_never_says_its_version_is_a_problem(tmp_path: Path, pki: Path) -> None:
+    nginx = tmp_path / "silent" / "nginx"
+    nginx.parent.mkdir()
+    nginx.write_text('#!/bin/sh\n[ "$1" = -v ] || exit 1\nexec tail -f /dev/null\n')
     nginx.chmod(0o700)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    code, said = examine(tmp_path, client_ca_file=pki / "ca.crt", client_crl_file=pki / "ca.crl")
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, path=nginx.parent, **authorities)
     assert (code, "Traceback" in said) == (1, False), said
     assert f"WRONG {nginx} -v does not end." in said
 
