@@ -237,7 +237,7 @@ async def test_a_server_that_answers_slowly_gets_the_time_of_one_mail_in_total(
     received: MailServer,
 ) -> None:
     """attacks: E8. Each answer comes in time, the last one does not."""
-    received.pause = 0.07
+    received.pause = 0.15
     try:
         failure = await _failure(_sender(time=timedelta(milliseconds=500)), _smtp(received))
     finally:
