@@ -3,7 +3,7 @@
 # Needs the names of scripts/run.
 # shellcheck disable=SC2154
 
-# Every name below localhost is this machine, for browsers and curl: nobody edits /etc/hosts.
+# Every name below localhost is this machine, for browsers and curl: /etc/hosts stays as it is.
 readonly site_host=app.localhost
 
 # A host of its own: a service on the gateway's host would receive the gateway's cookies.

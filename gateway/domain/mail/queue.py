@@ -50,7 +50,7 @@ class MailLimit:
 
 
 _RESETS: Final = frozenset({MailKind.PASSWORD_RESET})
-"""Mails that a user asks for, and whoever knows the name of the user."""
+"""Mails that a user, or a caller who knows the user name, asks for."""
 _LIMITS: Final = (
     MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
     MailLimit(
