@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,15 +76,24 @@ class RunningNginx:
         return httpx2.Client(verify=context, http2=http2, trust_env=False)
 
     def raw(self, port: int, request: bytes, tls: ssl.SSLContext | None = None) -> bytes:
-        """Send bytes as they are, and return all that comes back until the connection closes."""
+        """Send bytes as they are, and return all that comes back until the connection closes.
+
+        nginx answers a request that it refuses before it has read it to its end. What it has not
+        read by then makes the system reset the connection after the answer.
+        """
+        received = bytearray()
         with ExitStack() as open_connections:
             connection = socket.create_connection((ADDRESS, port), timeout=DEADLINE)
             open_connections.enter_context(connection)
             if tls is not None:
                 connection = tls.wrap_socket(connection, server_hostname="localhost")
                 open_connections.enter_context(connection)
-            connection.sendall(request)
-            return b"".join(iter(lambda: connection.recv(65536), b""))
+            with suppress(ConnectionResetError, BrokenPipeError):
+                connection.sendall(request)
+            with suppress(ConnectionResetError):
+                while piece := connection.recv(65536):
+                    received += piece
+        return bytes(received)
 
     def access_log_text(self) -> str:
         """Return the access log as it stands."""
