@@ -30,7 +30,7 @@ REMEMBERED_BYTES: Final = 5 * 512 * 1024
 class CertificateTrust(Protocol):
     """Decides what a certificate may be used for in a realm."""
 
-    def evaluate(
+    async def evaluate(
         self, evidence: CertificateEvidence, realm: Realm, now: datetime
     ) -> ClientCertificate:
         """Return the certificate with its trust level in `realm` at `now`.
@@ -63,17 +63,19 @@ class GlobalAuthorities:
         self._edition = authorities.edition
         self._evaluations: SizedCache[bytes, _Evaluation] = SizedCache(REMEMBERED_BYTES, _weigh)
 
-    def evaluate(
+    async def evaluate(
         self,
         evidence: CertificateEvidence,
-        realm: Realm,  # noqa: ARG002 - the rule is the same for every realm
+        realm: Realm,
         now: datetime,
     ) -> ClientCertificate:
         self._forget_when_authorities_change()
         evaluation = self._evaluation(evidence.leaf, now)
         if evaluation.trust_level is TrustLevel.REFUSED:
             return ClientCertificate(evidence, TrustLevel.REFUSED, evaluation.reason)
-        refusal = _time_refusal(evaluation.path, now) or self._revoked(evaluation.path, now)
+        refusal = _time_refusal(evaluation.path, now)
+        if refusal is None and self._revocations is not None:
+            refusal = await self._revocations.refusal(evaluation.path, realm, now)
         if refusal is not None:
             return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
         if evaluation.trust_level is not TrustLevel.TRUSTED:
@@ -87,9 +89,6 @@ class GlobalAuthorities:
         if self._authorities.edition != self._edition:
             self._edition = self._authorities.edition
             self._evaluations.clear()
-
-    def _revoked(self, path: CertificationPath, now: datetime) -> str | None:
-        return None if self._revocations is None else self._revocations.refusal(path, now)
 
     def _evaluation(self, leaf: PresentedCertificate, now: datetime) -> _Evaluation:
         known = self._evaluations.get(leaf.digest)

@@ -111,7 +111,7 @@ class GuardedEndpoint(ABC):
             try:
                 self._require(entry.realm, exchange)
             except OAuthError as refusal:
-                self._note_refusal(refusal, entry, exchange)
+                await self._note_refusal(refusal, entry, exchange)
                 raise
         return await self._answer(scope, receive, exchange, entry)
 
@@ -119,7 +119,9 @@ class GuardedEndpoint(ABC):
         """Return what is sent for an error: `reply`, unless the endpoint shows pages."""
         return reply
 
-    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:  # noqa: B027 - most endpoints record nothing
+    async def _note_refusal(  # noqa: B027 - most endpoints record nothing
+        self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange
+    ) -> None:
         """Record a refusal by the checks of the realm, where the endpoint records them."""
 
     @abstractmethod

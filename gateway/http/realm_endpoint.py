@@ -54,7 +54,7 @@ class RealmContext:
         """Return the realm's address on the listener for client certificates."""
         return realm_url(self.mtls_public_url, realm_name) if self.mtls_public_url else None
 
-    def request(
+    async def request(
         self,
         entry: RealmEntry,
         facts: EdgeFacts,
@@ -69,7 +69,7 @@ class RealmContext:
             issuer=self.issuer(entry.realm.name),
             parameters=parameters,
             authorization=authorization,
-            certificate=self.certificates.evaluate(evidence, entry.realm, now)
+            certificate=await self.certificates.evaluate(evidence, entry.realm, now)
             if evidence is not None
             else None,
             remote_address=facts.remote_address,
@@ -127,7 +127,9 @@ class RealmEndpoint(GuardedEndpoint):
         facts = exchange.facts
         parameters = await self._parameters(scope, receive, exchange)
         authorization = facts.headers.text(b"authorization")
-        request = self._context.request(entry, facts, parameters, authorization, exchange.page)
+        request = await self._context.request(
+            entry, facts, parameters, authorization, exchange.page
+        )
         try:
             reply = await self._reply(request, exchange, scope, receive)
         except OAuthError as refusal:

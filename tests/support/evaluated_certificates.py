@@ -1,5 +1,7 @@
 """Certificates on the way from their encoding to what they may be used for, without HTTP."""
 
+import asyncio
+
 from gateway.certificates import GlobalAuthorities
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
@@ -25,4 +27,4 @@ class EvaluatedCertificates:
         """Return the certificate with its standing now; raises MalformedCertificate."""
         verdict = ProxyVerdict.VERIFIED if verified_by_proxy else ProxyVerdict.FAILED
         evidence = CertificateEvidence(self.parser.parse(der), verdict, "nginx")
-        return self.rule.evaluate(evidence, REALM, self._clock.now())
+        return asyncio.run(self.rule.evaluate(evidence, REALM, self._clock.now()))

@@ -21,6 +21,7 @@ from gateway.crypto.x509.requirements import HASHES
 from gateway.crypto.x509.revocation_pem import load_revocation_lists
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.realm import Realm
 
 KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
 
@@ -55,7 +56,12 @@ class RevocationLists:
         self._lists = _parse(self._file.read(), bundle)
         self._problem: str | None = None
 
-    def refusal(self, path: CertificationPath, now: datetime) -> str | None:
+    async def refusal(
+        self,
+        path: CertificationPath,
+        realm: Realm,  # noqa: ARG002 - the lists of the settings count in every realm
+        now: datetime,
+    ) -> str | None:
         self._read_again_when_changed()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)

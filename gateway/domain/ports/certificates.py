@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.realm import Realm
 
 
 class MalformedCertificate(Exception):
@@ -38,8 +39,8 @@ class Authorities(Protocol):
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
-    def refusal(self, path: CertificationPath, now: datetime) -> str | None:
-        """Return why a certificate of the path counts as revoked, None where none does.
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+        """Return why a certificate of the path counts as revoked in the realm, else None.
 
         The path must come from the current authorities.
         """

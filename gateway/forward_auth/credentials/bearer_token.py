@@ -61,12 +61,12 @@ class BearerTokens:
     ) -> tuple[ProtocolRequest, ActiveToken]:
         """Return the token of the realm; its revocation brings the changes of other gateways."""
         entry = await self._realm(name)
-        claims = self._tokens.verify(self._request(entry, evidence), token)
+        claims = self._tokens.verify(await self._request(entry, evidence), token)
         if await self._accounts.revocations.is_revoked(entry.realm.id, str(claims["jti"])):
             raise InvalidToken("it was revoked")
         current = await self._realm(name)
         self._accounts.require_open(current.realm, evidence)
-        request = self._request(current, evidence)
+        request = await self._request(current, evidence)
         if current is not entry:  # by a change that came with the answer
             claims = self._tokens.verify(request, token)
         return request, await self._tokens.resolve(request, claims)
@@ -81,13 +81,13 @@ class BearerTokens:
             raise InvalidToken("its realm does not exist")
         return entry
 
-    def _request(self, entry: RealmEntry, evidence: Evidence) -> ProtocolRequest:
+    async def _request(self, entry: RealmEntry, evidence: Evidence) -> ProtocolRequest:
         return ProtocolRequest(
             realm=entry,
             issuer=self._issuer(entry.realm.name),
             parameters=Parameters(),
             authorization=None,
-            certificate=self._accounts.certificate(evidence, entry.realm),
+            certificate=await self._accounts.certificate(evidence, entry.realm),
             remote_address=evidence.remote_address,
             secure=evidence.secure,
             now=self._accounts.clock.now(),

@@ -37,15 +37,15 @@ class ClientCertificates:
                 continue
             try:
                 self._accounts.require_open(realm.realm, evidence)
-                certificate = self._trusted(realm, evidence)
+                certificate = await self._trusted(realm, evidence)
             except CredentialRefused as error:
                 refusal = error
                 continue
             return await self._identity(realm, rule, certificate)
         raise refusal
 
-    def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
-        certificate = self._accounts.certificate(evidence, realm.realm)
+    async def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
+        certificate = await self._accounts.certificate(evidence, realm.realm)
         if certificate is None or not certificate.identifies:
             why = "there is none" if certificate is None else certificate.reason
             raise CredentialRefused(

@@ -67,7 +67,7 @@ class SessionCookies:
             user,
             rights,
             session_id=session.id,
-            certificate=self._accounts.certificate(evidence, realm.realm),
+            certificate=await self._accounts.certificate(evidence, realm.realm),
         )
 
     async def _user(self, realm: RealmEntry, found: SiteSession) -> UserEntry:

@@ -65,18 +65,18 @@ class AdminAuthentication:
         self, exchange: Exchange, issuer: str, token: str
     ) -> tuple[ProtocolRequest, ActiveToken]:
         entry = await self._issuer(issuer)
-        request, claims = self._verified(entry, exchange, token)
+        request, claims = await self._verified(entry, exchange, token)
         if await self._revocations.is_revoked(entry.realm.id, str(claims["jti"])):
             raise InvalidToken("it was revoked")
         current = await self._issuer(issuer)
         if current is not entry:  # by a change that came with the answer
-            request, claims = self._verified(current, exchange, token)
+            request, claims = await self._verified(current, exchange, token)
         return request, await self._access_tokens.resolve(request, claims)
 
-    def _verified(
+    async def _verified(
         self, entry: RealmEntry, exchange: Exchange, token: str
     ) -> tuple[ProtocolRequest, Mapping[str, Any]]:
-        request = self._context.request(entry, exchange.facts, Parameters())
+        request = await self._context.request(entry, exchange.facts, Parameters())
         return request, self._access_tokens.verify(request, token)
 
     async def _issuer(self, issuer: str) -> RealmEntry:

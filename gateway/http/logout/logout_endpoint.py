@@ -94,8 +94,10 @@ class LogoutRoute(RealmEndpoint):
         )
         self._pages = pages
 
-    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:
-        record_refusal(self._context, refusal, entry, exchange, EventType.LOGOUT)
+    async def _note_refusal(
+        self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange
+    ) -> None:
+        await record_refusal(self._context, refusal, entry, exchange, EventType.LOGOUT)
 
     async def _parameters(self, scope: Scope, receive: Receive, exchange: Exchange) -> Parameters:
         if scope["method"] == "POST":

@@ -104,7 +104,7 @@ class _StatusEndpoint(GuardedEndpoint):
         if entry is None:
             raise RealmNotFound("the path names no realm")
         parameters = Parameters.of(parse_form(scope["query_string"]))
-        request = self._context.request(entry, exchange.facts, parameters)
+        request = await self._context.request(entry, exchange.facts, parameters)
         cookies = read_cookies(exchange.facts.headers.text(b"cookie"))
         found = await login_status(
             request,

@@ -77,8 +77,10 @@ class BrowserEndpoint(GuardedEndpoint):
         self._has_own_forms = has_own_forms
         self._event = event
 
-    def _note_refusal(self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange) -> None:
-        record_refusal(self._context, refusal, entry, exchange, self._event)
+    async def _note_refusal(
+        self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange
+    ) -> None:
+        await record_refusal(self._context, refusal, entry, exchange, self._event)
 
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
@@ -95,7 +97,7 @@ class BrowserEndpoint(GuardedEndpoint):
         names = [name for name, _ in query]
         parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
         request = BrowserRequest(
-            protocol=self._context.request(entry, exchange.facts, parameters),
+            protocol=await self._context.request(entry, exchange.facts, parameters),
             cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
             preferences=locale_preferences(exchange, parameters),
             form=dict(reversed(body)) if self._has_own_forms else {},
@@ -148,7 +150,7 @@ def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
     return replace(reply, headers=(*reply.headers, *headers))
 
 
-def record_refusal(
+async def record_refusal(
     context: RealmContext,
     refusal: OAuthError,
     entry: RealmEntry,
@@ -156,7 +158,7 @@ def record_refusal(
     event: EventType,
 ) -> None:
     """Record a refusal by the checks of the realm, before the request is read."""
-    request = context.request(entry, exchange.facts, Parameters())
+    request = await context.request(entry, exchange.facts, Parameters())
     request.event.begin(event)
     context.events.refused(request, refusal)
 

@@ -104,7 +104,8 @@ class SiteEndpoint(GuardedEndpoint):
         if scope["method"] == "POST":
             _require_own_page(facts, f"https://{host}")
         parameters = Parameters.of(parse_form(scope["query_string"]))
-        visit = SiteVisit(site, host, self._context.request(realm, facts, parameters))
+        protocol = await self._context.request(realm, facts, parameters)
+        visit = SiteVisit(site, host, protocol)
         request = SiteRequest(
             visit=visit,
             cookies=facts.headers.text(b"cookie"),
