@@ -5,7 +5,7 @@ whose requests a proxy in front does not see. A server may ignore `Upgrade`. A r
 `Content-Length` and `Transfer-Encoding` is refused: a proxy may have used the other one.
 A folded header line is refused: a proxy may have read two lines where h11 reads one.
 Spec: RFC 9110 §7.8 (Upgrade), RFC 9113 §3.3 (prior knowledge), RFC 9112 §5.2 (line folding), §6.1
-(smuggling)
+(smuggling), §9.6 (closing)
 """
 
 from http import HTTPStatus
@@ -22,6 +22,7 @@ from gateway.supervisor.server.peer_timeout import PeerTimeout
 from gateway.supervisor.server.responses import REASONS, REFUSAL, REFUSAL_HEADERS
 
 _UPGRADE: Final = b"upgrade"
+_CLOSE: Final = (b"connection", b"close")
 
 
 class _ReadPermission(EventWrapper):
@@ -117,9 +118,13 @@ class Http11(H11Protocol):
 
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         if isinstance(event, h11.Response):
+            headers = list(event.headers)
+            if self.within_request and _CLOSE not in headers:
+                # The connection ends with this response: a client must not reuse it.
+                headers.append(_CLOSE)
             event = h11.Response(
                 status_code=event.status_code,
-                headers=event.headers,
+                headers=headers,
                 http_version=event.http_version,
                 reason=REASONS.get(event.status_code, b""),
             )
