@@ -66,6 +66,16 @@ _WITHOUT_COVERAGE = (
 The coverage phase sends If-Match with nearly each of its 2,000 requests: 412, the body not read.
 Sixteen examples are valid and invalid ones, with If-Match and without.
 """
+_ONE_CALLER = (
+    "[phases.coverage]",
+    "unexpected-methods = []",
+    "[generation]",
+    "with-security-parameters = false",
+)
+"""Other methods and callers without a right token are refused before an operation is reached.
+
+test_admin_access.py asks about them.
+"""
 _MAIL_FAILS = (
     "[[operations]]",
     'include-operation-id = ["postRealmsByRealmTestSMTPConnection"]',
@@ -103,7 +113,7 @@ def schemathesis(
 ) -> "subprocess.CompletedProcess[str]":
     configuration = folder / "schemathesis.toml"
     lines = [f'"path.{name}" = "{value}"' for name, value in parameters.items()]
-    written = [*_EXPECTED, "[parameters]", *lines, *_WITHOUT_COVERAGE, *_MAIL_FAILS]
+    written = [*_EXPECTED, "[parameters]", *lines, *_WITHOUT_COVERAGE, *_MAIL_FAILS, *_ONE_CALLER]
     configuration.write_text("\n".join(written) + "\n")
     return subprocess.run(
         [
