@@ -148,7 +148,7 @@ def _realm_context(
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
-        certificates=certificates.trust,
+        certificates=certificates.trust(services.authorities),
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
@@ -167,7 +167,7 @@ def _routes(
     database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
     access_tokens = AccessTokens(services.directory, database, grants.sessions)
-    clients = client_authenticator(services)
+    clients = client_authenticator(services, context.certificates)
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)
     registrations = registration_requests(

@@ -1,34 +1,40 @@
-"""Judging client certificates by the authorities and revocation lists of the settings."""
+"""Builds what evaluates client certificates: authorities, revocation lists, the rule of trust."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.certificates import CertificateTrust, GlobalAuthorities
+from gateway.certificates import (
+    AnchoredTrust,
+    CertificateTrust,
+    RegisteredAuthoritySelection,
+)
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
+from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate
 from gateway.settings import Settings, variable
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificates:
-    """The authorities, their lists where configured, and the rule of trust made of both."""
+    """The authorities of the settings, and their revocation lists where configured."""
 
     authorities: AuthorityBundle
     revocation: RevocationLists | None
     parser: X509CertificateParser
-    trust: CertificateTrust
+
+    def trust(self, store: AuthorityStore) -> CertificateTrust:
+        """Return the rule of trust over these authorities and the registered ones."""
+        factory = X509AuthorityFactory(self.authorities, self.parser)
+        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), self.revocation)
 
 
 def read_client_certificates(settings: Settings) -> ClientCertificates:
     """Read the files of the settings; raises InvalidInput where one cannot be used."""
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities)
-    parser = X509CertificateParser()
-    trust = GlobalAuthorities(X509Authorities(authorities, parser), revocation)
-    return ClientCertificates(authorities, revocation, parser, trust)
+    return ClientCertificates(authorities, revocation, X509CertificateParser())
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

@@ -7,6 +7,7 @@ from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
+from gateway.certificates import CertificateTrust
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
@@ -56,11 +57,10 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
     )
 
 
-def client_authenticator(services: Services) -> ClientAuthenticator:
+def client_authenticator(services: Services, certificates: CertificateTrust) -> ClientAuthenticator:
     """Return what authenticates clients at every endpoint."""
-    return ClientAuthenticator(
-        services.directory, ProofServices(services.client_signatures, services.one_time_marks)
-    )
+    proofs = ProofServices(services.client_signatures, services.one_time_marks, certificates)
+    return ClientAuthenticator(services.directory, proofs)
 
 
 def check_services(services: Services) -> CheckServices:

@@ -27,6 +27,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.ports.certificates import AuthorityStore
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
@@ -59,6 +60,7 @@ from gateway.policies.candidate import PasswordBlacklists
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
+from gateway.storage.current_authorities import CurrentAuthorities
 from gateway.storage.current_sites import CurrentSites
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
@@ -119,6 +121,7 @@ class Services:
     rules_file: RulesFile | None
     """None where the settings name none."""
     sites: CurrentSites
+    authorities: AuthorityStore
 
 
 def preload(settings: Settings) -> None:
@@ -216,6 +219,13 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 invalidation,
                 read_changes=follower.read,
                 file=file,
+                age=settings.cache_age,
+            ),
+            authorities=CurrentAuthorities(
+                database,
+                clock,
+                invalidation,
+                read_changes=follower.read,
                 age=settings.cache_age,
             ),
         )

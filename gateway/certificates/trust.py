@@ -1,117 +1,121 @@
-"""Trust in client certificates: the authorities and revocation lists of the settings.
+"""Trust in client certificates: a path to an anchor that counts in the realm, and no revocation.
 
-What does not change is evaluated once and cached by digest; time and revocation are checked at each
-use, so that an expired or revoked certificate is refused at once.
-Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A17
+The search for the path is done once for a certificate, the authorities and what was sent with it;
+the result is cached as long as it is true. Revocation is checked at each use.
+Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A14, A17; decision 0020
 """
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
 from gateway.domain.certificates import (
+    AnchorOrigin,
     CertificateEvidence,
     CertificateFacts,
-    CertificateRefused,
     CertificationPath,
     ClientCertificate,
-    PresentedCertificate,
+    PathResult,
     ProxyVerdict,
     TrustLevel,
 )
 from gateway.domain.limits.caches import SizedCache, size_of
-from gateway.domain.ports.certificates import Authorities, Revocations
-from gateway.domain.realm import Realm
+from gateway.domain.ports.certificates import Authorities, AuthoritySelection, Revocations
+from gateway.domain.realm import Realm, certificate_trust_of
 
 REMEMBERED_BYTES: Final = 5 * 512 * 1024
-"""Memory of a worker for evaluations: a thousand usual certificates, or fewer large ones."""
+"""Memory of a worker for results: a thousand usual certificates, or fewer large ones."""
+_Key = tuple[bytes, Hashable, frozenset[str], bytes]
+"""Digest of the leaf, edition of the authorities, policies of the realm, digest of the chain."""
 
 
 class CertificateTrust(Protocol):
     """Decides what a certificate may be used for in a realm."""
 
     async def evaluate(
-        self, evidence: CertificateEvidence, realm: Realm, now: datetime
+        self,
+        evidence: CertificateEvidence,
+        realm: Realm,
+        now: datetime,
+        *,
+        client: str | None = None,
     ) -> ClientCertificate:
         """Return the certificate with its trust level in `realm` at `now`.
 
-        TRUSTED needs both the proxy's verdict and our own checks: path, validity, purpose, key
-        strength and revocation.
+        `client` is the internal id of the client that the certificate is to authenticate: its own
+        anchors replace those of the realm. TRUSTED needs our own checks: path, validity, purpose,
+        names, policies, key strength and revocation; and the proxy's verdict too where the path
+        ends at an anchor of the settings. Raises StoreUnavailable.
         """
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    """What is known of a certificate apart from time, revocation and the proxy's verdict.
+class AnchoredTrust:
+    """Evaluates certificates by the authorities of the realm and, where given, revocation."""
 
-    `path` holds the leaf alone where no path leads to an authority.
-    """
-
-    trust_level: TrustLevel
-    reason: str | None
-    path: CertificationPath
-
-
-class GlobalAuthorities:
-    """Evaluates certificates by one set of authorities and, where given, revocation lists."""
-
-    def __init__(self, authorities: Authorities, revocations: Revocations | None) -> None:
-        """Trust the clients of `authorities`; without any, no certificate is TRUSTED."""
-        self._authorities = authorities
+    def __init__(self, selection: AuthoritySelection, revocations: Revocations | None) -> None:
+        """Trust what leads to anchors of `selection`; without any, no certificate is TRUSTED."""
+        self._selection = selection
         self._revocations = revocations
-        self._edition = authorities.edition
-        self._evaluations: SizedCache[bytes, _Evaluation] = SizedCache(REMEMBERED_BYTES, _weigh)
+        self._results: SizedCache[_Key, PathResult] = SizedCache(REMEMBERED_BYTES, _weigh)
 
     async def evaluate(
         self,
         evidence: CertificateEvidence,
         realm: Realm,
         now: datetime,
+        *,
+        client: str | None = None,
     ) -> ClientCertificate:
-        self._forget_when_authorities_change()
-        evaluation = self._evaluation(evidence.leaf, now)
-        if evaluation.trust_level is TrustLevel.REFUSED:
-            return ClientCertificate(evidence, TrustLevel.REFUSED, evaluation.reason)
-        refusal = _time_refusal(evaluation.path, now)
+        authorities = await self._selection.authorities_of(realm, client)
+        result = self._result(evidence, authorities, certificate_trust_of(realm).policies, now)
+        if result.refusal is not None:
+            return ClientCertificate(evidence, TrustLevel.REFUSED, result.refusal)
+        path = result.path
+        held = CertificationPath.of(evidence.leaf) if path is None else path
+        refusal = _time_refusal(held, now)
         if refusal is None and self._revocations is not None:
-            refusal = await self._revocations.refusal(evaluation.path, realm, now)
+            refusal = await self._revocations.refusal(held, realm, now)
         if refusal is not None:
             return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
-        if evaluation.trust_level is not TrustLevel.TRUSTED:
-            return ClientCertificate(evidence, evaluation.trust_level, evaluation.reason)
-        if evidence.verdict is not ProxyVerdict.VERIFIED:
-            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, TrustLevel.TRUSTED, path=evaluation.path)
-
-    def _forget_when_authorities_change(self) -> None:
-        self._authorities.renew()
-        if self._authorities.edition != self._edition:
-            self._edition = self._authorities.edition
-            self._evaluations.clear()
-
-    def _evaluation(self, leaf: PresentedCertificate, now: datetime) -> _Evaluation:
-        known = self._evaluations.get(leaf.digest)
-        if known is not None and known.path.holds_at(now):
-            return known
-        evaluation = self._evaluate(leaf, now)
-        self._evaluations.put(leaf.digest, evaluation)
-        return evaluation
-
-    def _evaluate(self, leaf: PresentedCertificate, now: datetime) -> _Evaluation:
-        try:
-            path = self._authorities.path(leaf, now)
-        except CertificateRefused as refusal:
-            return _Evaluation(TrustLevel.REFUSED, str(refusal), CertificationPath.of(leaf))
         if path is None:
-            reason = f"the issuer {leaf.issuer} is not known"
-            return _Evaluation(TrustLevel.UNTRUSTED, reason, CertificationPath.of(leaf))
-        return _Evaluation(TrustLevel.TRUSTED, None, path)
+            reason = f"the issuer {evidence.leaf.issuer} is not known"
+            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, reason)
+        if path.origin is AnchorOrigin.SETTINGS and evidence.verdict is not ProxyVerdict.VERIFIED:
+            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
+        return ClientCertificate(evidence, TrustLevel.TRUSTED, path=path)
+
+    def _result(
+        self,
+        evidence: CertificateEvidence,
+        authorities: Authorities,
+        policies: frozenset[str],
+        now: datetime,
+    ) -> PathResult:
+        leaf, chain = evidence.leaf, evidence.chain
+        key = (leaf.digest, authorities.edition, policies, _digest(chain) if chain else b"")
+        known = self._results.get(key)
+        if known is not None and known.holds_at(now):
+            return known
+        result = authorities.find_path(leaf, chain, policies, now)
+        self._results.put(key, result)
+        return result
 
 
-def _weigh(_digest: bytes, evaluation: _Evaluation) -> int:
-    # The other certificates of the path belong to the authorities.
-    return size_of((evaluation.reason, evaluation.path.certificates[0]))
+def _digest(chain: Sequence[bytes]) -> bytes:
+    hashed = hashlib.sha256()
+    for certificate in chain:
+        hashed.update(len(certificate).to_bytes(4))
+        hashed.update(certificate)
+    return hashed.digest()
+
+
+def _weigh(key: _Key, result: PathResult) -> int:
+    if result.path is None or key[-1]:
+        return size_of((key[0], result))
+    # Without a chain the other certificates of the path belong to the authorities.
+    return size_of((key[0], result.refusal, result.path.certificates[0]))
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str | None:

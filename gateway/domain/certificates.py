@@ -71,23 +71,47 @@ class CertificateEvidence:
     chain: tuple[bytes, ...] = field(default=(), repr=False)
 
 
+class AnchorOrigin(StrEnum):
+    """Who trusts the anchor at the end of a path."""
+
+    SETTINGS = "settings"
+    """The operator, by the bundle of the settings."""
+    REALM = "realm"
+    """An administrator, for one realm."""
+    CLIENT = "client"
+    """An administrator, for one client of a realm."""
+
+
 @dataclass(frozen=True, slots=True)
 class CertificationPath:
     """Certificates from the leaf to the anchor, each issued by the next.
 
-    It holds from `begin` to `end`, the time in which all of them are valid.
+    It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who
+    trusts the last one.
     """
 
     certificates: tuple[CertificateFacts, ...]
     begin: datetime
     end: datetime
+    origin: AnchorOrigin = AnchorOrigin.SETTINGS
 
     @classmethod
-    def of(cls, *certificates: CertificateFacts) -> "CertificationPath":
+    def of(
+        cls,
+        *certificates: CertificateFacts,
+        origin: AnchorOrigin = AnchorOrigin.SETTINGS,
+        reissued: bool = False,
+    ) -> "CertificationPath":
+        """Return the path; `reissued`: the anchor's key has issued the last but one for itself.
+
+        Then that certificate says how long the anchor's key is used, instead of the anchor's own.
+        """
+        dated = certificates[:-1] if reissued else certificates
         return cls(
             certificates,
-            begin=max(item.not_before for item in certificates),
-            end=min(item.not_after for item in certificates),
+            begin=max(item.not_before for item in dated),
+            end=min(item.not_after for item in dated),
+            origin=origin,
         )
 
     @property
@@ -99,11 +123,30 @@ class CertificationPath:
         return self.begin <= instant <= self.end
 
 
+@dataclass(frozen=True, slots=True)
+class PathResult:
+    """What the search for a certification path has found.
+
+    `path` may be outside of its time, where none is that holds. Without a path, `refusal` says why
+    a known issuer does not allow one; None for both: the issuer is unknown. The same search has
+    the same result from `since` until before `until`.
+    """
+
+    path: CertificationPath | None
+    refusal: str | None
+    since: datetime
+    until: datetime
+
+    def holds_at(self, instant: datetime) -> bool:
+        """Tell whether a search at `instant` has this result."""
+        return self.since <= instant < self.until
+
+
 class TrustLevel(StrEnum):
     """What a presented certificate may be used for."""
 
     TRUSTED = "trusted"
-    """The proxy verified it and our own checks agree: it may identify a client."""
+    """It leads to a trusted anchor and all checks agree: it may identify a client."""
     UNTRUSTED = "untrusted"
     """Possession of the key is proved, the issuer is unknown: it may bind a token, no more."""
     REFUSED = "refused"

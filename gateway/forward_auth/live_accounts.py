@@ -68,12 +68,17 @@ class LiveAccounts:
         """Return whether failed sign-ins have locked the user out; raises StoreUnavailable."""
         return await is_locked_out(self._login_failures, realm, user, self.clock.now())
 
-    async def certificate(self, evidence: Evidence, realm: Realm) -> ClientCertificate | None:
-        """Return the caller's certificate with what it may be used for in the realm."""
+    async def certificate(
+        self, evidence: Evidence, realm: Realm, *, client: str | None = None
+    ) -> ClientCertificate | None:
+        """Return the caller's certificate with what it may be used for in the realm.
+
+        With the internal id of a client: for the authentication of that client.
+        """
         presented = evidence.certificate
         if presented is None:
             return None
-        return await self._certificates.evaluate(presented, realm, self.clock.now())
+        return await self._certificates.evaluate(presented, realm, self.clock.now(), client=client)
 
     async def _catch_up(self, realm_id: str) -> bool:
         """Read the log of changes, unless it was read just now; tell whether it was read."""

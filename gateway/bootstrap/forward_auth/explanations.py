@@ -28,9 +28,10 @@ def explanations(settings: Settings, services: Services) -> Explanations:
         services.rules_file.load()
     certificates = read_client_certificates(settings)
     issuer = partial(realm_url, settings.public_url)
-    accounts = live_accounts(services, certificates.trust)
+    trust = certificates.trust(services.authorities)
+    accounts = live_accounts(services, trust)
     return Explanations(
-        site_decisions(services, certificates.trust, issuer),
+        site_decisions(services, trust, issuer),
         UserExplanations(services.sites, accounts, services.database),
         certificates.parser,
     )

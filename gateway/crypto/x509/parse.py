@@ -39,10 +39,19 @@ UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class ParsedCertificate(CertificateFacts):
-    """A certificate with what the checks ask of it once."""
+    """A certificate with what the checks ask of it once.
+
+    `key_digest` is the SHA-256 of its encoded SubjectPublicKeyInfo.
+    """
 
     certificate: x509.Certificate
     extensions: x509.Extensions
+    key_digest: bytes
+
+    @property
+    def is_self_issued(self) -> bool:
+        """Tell whether subject and issuer are the same name. Spec: RFC 5280 §3.2."""
+        return self.subject == self.issuer
 
     @property
     def facts(self) -> CertificateFacts:
@@ -72,6 +81,11 @@ def parse_certificate(der: bytes) -> ParsedCertificate:
         raise MalformedCertificate(f"not an X.509 certificate: {error}") from error
 
 
+def encoded_name(der: bytes) -> DistinguishedName:
+    """Parse one encoded Name; raises ValueError."""
+    return _name(read_element(der))
+
+
 def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
     """Return issuer and subject of an encoded certificate; raises ValueError."""
     (_serial, _algorithm, issuer, _validity, subject), _ = signed_fields(der)
@@ -79,7 +93,8 @@ def names_from_der(der: bytes) -> tuple[DistinguishedName, DistinguishedName]:
 
 
 def _parse(der: bytes) -> ParsedCertificate:
-    serial = signed_fields(der)[0][0].content
+    (serial_number, _algorithm, issuer, _validity, subject), key = signed_fields(der)
+    serial = serial_number.content
     # The library only warns of these today.
     if not serial.strip(b"\0") or serial[0] & SIGN:
         raise ValueError("serial number is not positive")
@@ -87,12 +102,12 @@ def _parse(der: bytes) -> ParsedCertificate:
     # Nobody signs the count of unused bits before the signature: one certificate, one encoding.
     if der[-len(certificate.signature) - 1] != 0:
         raise ValueError("signature is not whole octets")
-    issuer, subject = names_from_der(der)
     return ParsedCertificate(
         certificate=certificate,
         extensions=certificate.extensions,
-        issuer=issuer,
-        subject=subject,
+        key_digest=hashlib.sha256(key).digest(),
+        issuer=_name(issuer),
+        subject=_name(subject),
         serial=certificate.serial_number,
         not_before=certificate.not_valid_before_utc,
         not_after=certificate.not_valid_after_utc,

@@ -1,23 +1,30 @@
-"""The library behind the ports of certificates: parsing, and the path to an authority.
+"""The library behind the ports of certificates: parsing, and the search of paths.
 
 A certificate that a client presents repeatedly is parsed once. Cached is what the checks need, not
 its parsed extensions, which take ten times the memory of its encoding.
 """
 
 import hashlib
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+import structlog
 from cryptography import x509
 
 from gateway.crypto import base64url
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.crypto.x509.requirements import require_client
-from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, is_issued_by
+from gateway.crypto.x509.requirements import require_authority
+from gateway.domain.authorities import Authority, AuthorityDescription, AuthorityKind
+from gateway.domain.certificates import AnchorOrigin, PathResult, PresentedCertificate
 from gateway.domain.distinguished_names.der import decode_value
 from gateway.domain.limits.caches import SizedCache
+from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.key_documents import MAX_CERTIFICATE_BYTES
+from gateway.domain.ports.certificates import MalformedCertificate
 
 _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 5 * 512 * 1024
@@ -40,6 +47,14 @@ class X509CertificateParser:
             self._presented.put(digest, known)
         return known
 
+    def parse_sent(self, chain: Sequence[bytes]) -> tuple[ParsedCertificate, ...]:
+        """Return the intermediates that a client sent, without those that cannot be parsed."""
+        if sum(map(len, chain)) > MAX_CERTIFICATE_BYTES:
+            return ()
+        return tuple(
+            parsed for parsed in map(_parsed_or_none, chain[:LONGEST_PATH]) if parsed is not None
+        )
+
     def parsed(self, certificate: PresentedCertificate) -> ParsedCertificate:
         """Return the certificate with its extensions.
 
@@ -49,6 +64,13 @@ class X509CertificateParser:
         if latest is not None and latest.digest == certificate.digest:
             return latest
         return parse_certificate(certificate.der)
+
+
+def _parsed_or_none(der: bytes) -> ParsedCertificate | None:
+    try:
+        return parse_certificate(der)
+    except MalformedCertificate:
+        return None
 
 
 def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
@@ -92,22 +114,91 @@ def _decoded(encoded: bytes) -> str | bytes:
 
 
 class X509Authorities:
-    """Authorities of a bundle."""
+    """Authorities, which searches take paths from."""
 
-    def __init__(self, bundle: AuthorityBundle, parser: X509CertificateParser) -> None:
+    def __init__(
+        self, bundle: AuthorityBundle | RegisteredBundle, parser: X509CertificateParser
+    ) -> None:
         self._bundle = bundle
         self._parser = parser
 
     @property
-    def edition(self) -> int:
+    def edition(self) -> Hashable:
         return self._bundle.edition
 
-    def renew(self) -> None:
-        self._bundle.renew()
-
-    def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
-        parsed = self._parser.parsed(leaf)
-        require_client(parsed)
-        path = self._bundle.path(parsed, now)
+    def find_path(
+        self,
+        leaf: PresentedCertificate,
+        chain: Sequence[bytes],
+        policies: frozenset[str],
+        now: datetime,
+    ) -> PathResult:
+        sent = self._parser.parse_sent(chain)
+        found = PathSearch(self._bundle, sent, policies, now).run(self._parser.parsed(leaf))
+        if found.path is None:
+            return found
         # The leaf equals `parsed.facts`: keep one of them in memory.
-        return None if path is None else replace(path, certificates=(leaf, *path.certificates[1:]))
+        others = found.path.certificates[1:]
+        return replace(found, path=replace(found.path, certificates=(leaf, *others)))
+
+
+class X509AuthorityFactory:
+    """AuthorityFactory over the bundle of the settings."""
+
+    def __init__(self, bundle: AuthorityBundle, parser: X509CertificateParser) -> None:
+        self._bundle = bundle
+        self._gateway = X509Authorities(bundle, parser)
+        self._parser = parser
+
+    @property
+    def gateway(self) -> X509Authorities:
+        self._bundle.renew()
+        return self._gateway
+
+    async def prepare(
+        self, entries: Sequence[Authority], origin: AnchorOrigin, *, with_gateway: bool
+    ) -> X509Authorities:
+        parsed: list[ParsedCertificate] = []
+        anchors: set[bytes] = set()
+        # A thousand of them take a part of a second: other requests go on meanwhile.
+        async for entry in in_slices(entries):
+            certificate = _registered(entry)
+            if certificate is None:
+                continue
+            parsed.append(certificate)
+            if entry.kind is AuthorityKind.ANCHOR:
+                anchors.add(certificate.digest)
+        bundle = self._bundle if with_gateway else None
+        return X509Authorities(
+            RegisteredBundle(parsed, frozenset(anchors), origin, bundle), self._parser
+        )
+
+
+def _registered(authority: Authority) -> ParsedCertificate | None:
+    """Return the certificate, which was parsed before it was stored."""
+    try:
+        return parse_certificate(authority.der)
+    except MalformedCertificate as error:
+        structlog.get_logger().error(
+            "registered authority cannot be read", sha256=authority.sha256, reason=str(error)
+        )
+        return None
+
+
+class X509AuthorityParser:
+    """AuthorityParser: what may be registered as an authority."""
+
+    def parse_authority(self, der: bytes) -> AuthorityDescription:
+        parsed = parse_certificate(der)
+        require_authority(parsed, 0)
+        return AuthorityDescription(
+            sha256=parsed.digest.hex(),
+            key_sha256=parsed.key_digest.hex(),
+            subject=parsed.subject.rfc4514(),
+            issuer=parsed.issuer.rfc4514(),
+            serial=f"{parsed.serial:x}",
+            not_before=parsed.not_before,
+            not_after=parsed.not_after,
+            self_signed=parsed.is_self_issued and is_issued_by(parsed, parsed),
+            der=der,
+        )

@@ -1,7 +1,7 @@
 """What a certificate must be, taken by itself, to be accepted from a TLS client.
 
-nginx checks this too, except on a listener with `optional_no_ca`, which passes on what OpenSSL
-rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
+nginx checks most of this too, except on a listener with `optional_no_ca`, which passes on what
+OpenSSL rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
 Spec: RFC 5280 §4.2, §6.1.4; RFC 8705 §7.5; SP 800-131A (key sizes, hashes)
 """
 
@@ -24,15 +24,13 @@ UNDERSTOOD = frozenset(
         ExtensionOID.KEY_USAGE,
         ExtensionOID.EXTENDED_KEY_USAGE,
         ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
-        # Checked by the proxy alone, without whose verdict no certificate is trusted.
         ExtensionOID.NAME_CONSTRAINTS,
         ExtensionOID.CERTIFICATE_POLICIES,
         ExtensionOID.POLICY_CONSTRAINTS,
-        ExtensionOID.POLICY_MAPPINGS,
         ExtensionOID.INHIBIT_ANY_POLICY,
     }
 )
-"""Extensions that may be critical."""
+"""Extensions that may be critical: all of them are checked."""
 
 
 def require_client(parsed: ParsedCertificate) -> None:
@@ -50,7 +48,10 @@ def require_client(parsed: ParsedCertificate) -> None:
 
 
 def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
-    """Raise CertificateRefused unless it may issue with that number of authorities below it."""
+    """Raise CertificateRefused unless it may issue with that number of authorities below it.
+
+    Self-issued ones do not count. Spec: RFC 5280 §4.2.1.9
+    """
     who = f"the authority {parsed.subject}"
     constraints = parsed.extension(x509.BasicConstraints)
     if constraints is None or not constraints.ca:

@@ -2,7 +2,8 @@
 
 As with nginx, every authority of the path needs a list, and a list past its next update refuses all
 certificates of its authority. When the file becomes unreadable, the lists read before stay in force
-until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
+until they are stale. Authorities that a realm registers have no list here.
+Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
 from gateway.crypto.x509.revocation_pem import load_revocation_lists
 from gateway.crypto.x509.watched_file import WatchedFile
-from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.certificates import AnchorOrigin, CertificateFacts, CertificationPath
 from gateway.domain.realm import Realm
 
 KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
@@ -63,6 +64,8 @@ class RevocationLists:
         now: datetime,
     ) -> str | None:
         self._read_again_when_changed()
+        if path.origin is not AnchorOrigin.SETTINGS:
+            return None
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)
             if refusal is not None:

@@ -1,9 +1,16 @@
 """Certificates: parsing, authorities and revocation."""
 
+from collections.abc import Hashable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.authorities import Authority, AuthorityDescription, RegisteredAuthorities
+from gateway.domain.certificates import (
+    AnchorOrigin,
+    CertificationPath,
+    PathResult,
+    PresentedCertificate,
+)
 from gateway.domain.realm import Realm
 
 
@@ -19,20 +26,68 @@ class CertificateParser(Protocol):
 
 
 class Authorities(Protocol):
-    """Trust anchors with their intermediates, which may be replaced while the gateway runs."""
+    """The trust anchors and intermediates for one realm or client."""
 
     @property
-    def edition(self) -> int:
-        """A number that changes when the authorities change."""
+    def edition(self) -> Hashable:
+        """A value that changes when the authorities change, and that no others have."""
 
-    def renew(self) -> None:
-        """Load the authorities again where they were replaced."""
+    def find_path(
+        self,
+        leaf: PresentedCertificate,
+        chain: Sequence[bytes],
+        policies: frozenset[str],
+        now: datetime,
+    ) -> PathResult:
+        """Search a path from `leaf` to an anchor, over own intermediates and those of `chain`.
 
-    def path(self, leaf: PresentedCertificate, now: datetime) -> CertificationPath | None:
-        """Return a path from `leaf`, preferably one that is valid now; None: issuer unknown.
+        The path must be valid for one of `policies`, where any are given. `chain` is DER from the
+        TLS client, in any order; what cannot be parsed is ignored. The number of signatures that
+        are checked is bounded. A path that is valid now is preferred. A leaf whose purpose, key or
+        signature does not suit a client certificate is refused.
+        """
 
-        Raises CertificateRefused where purpose, key or signature of the leaf do not suit a client
-        certificate, and where its known issuer does not allow it.
+
+class AuthoritySelection(Protocol):
+    """Chooses the authorities that count."""
+
+    async def authorities_of(self, realm: Realm, client: str | None) -> Authorities:
+        """Return those of a realm, or those for the client with that internal id.
+
+        Raises StoreUnavailable.
+        """
+
+
+class AuthorityStore(Protocol):
+    """The registered authorities as they are committed now."""
+
+    async def registered(self, realm_id: str) -> RegisteredAuthorities:
+        """Return those of the realm and of its clients; raises StoreUnavailable."""
+
+
+class AuthorityFactory(Protocol):
+    """Prepares authorities for the search of paths."""
+
+    @property
+    def gateway(self) -> Authorities:
+        """The authorities of the settings, as they are now."""
+
+    async def prepare(
+        self, entries: Sequence[Authority], origin: AnchorOrigin, *, with_gateway: bool
+    ) -> Authorities:
+        """Return the entries, and those of the settings where `with_gateway`.
+
+        `origin` is that of their anchors.
+        """
+
+
+class AuthorityParser(Protocol):
+    """Parses the certificates of authorities that are to be registered."""
+
+    def parse_authority(self, der: bytes) -> AuthorityDescription:
+        """Return what it says; raises MalformedCertificate, and CertificateRefused.
+
+        Refused is what could be no part of any path: no authority, or a weak key.
         """
 
 

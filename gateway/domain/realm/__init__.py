@@ -19,6 +19,14 @@ from gateway.domain.realm.authorization import (
     parse_levels,
     pushed_request_lifespan,
 )
+from gateway.domain.realm.certificate_trust import (
+    GATEWAY_AUTHORITIES,
+    POLICIES,
+    CertificateTrustSettings,
+    are_policies,
+    certificate_trust_of,
+    is_gateway_authorities,
+)
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule
 from gateway.domain.realm.realm import MASTER, EventsConfig, Localization, Realm, SslRequired

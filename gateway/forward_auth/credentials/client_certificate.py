@@ -37,11 +37,9 @@ class ClientCertificates:
                 continue
             try:
                 self._accounts.require_open(realm.realm, evidence)
-                certificate = await self._trusted(realm, evidence)
+                return await self._identity(realm, rule, evidence)
             except CredentialRefused as error:
                 refusal = error
-                continue
-            return await self._identity(realm, rule, certificate)
         raise refusal
 
     async def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
@@ -54,13 +52,17 @@ class ClientCertificates:
             )
         return certificate
 
-    async def _identity(
-        self, realm: RealmEntry, rule: Rule, certificate: ClientCertificate
-    ) -> Identity:
+    async def _identity(self, realm: RealmEntry, rule: Rule, evidence: Evidence) -> Identity:
         for client_id in rule.requirements.clients:
             entry = await self._accounts.directory.client(realm.realm.id, client_id)
-            if entry is not None and _is_registered(entry, certificate):
-                return _client_identity(realm, entry, certificate)
+            if entry is None:
+                continue
+            of_client = await self._accounts.certificate(
+                evidence, realm.realm, client=entry.client.id
+            )
+            if of_client is not None and _is_registered(entry, of_client):
+                return _client_identity(realm, entry, of_client)
+        certificate = await self._trusted(realm, evidence)
         return Identity(
             realm=realm.realm.name,
             kind=Credential.CERTIFICATE,

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gateway.certificates import CertificateTrust
 from gateway.domain.clients import Client
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
@@ -17,6 +18,7 @@ class ProofServices:
 
     signatures: ClientSignatures
     marks: OneTimeMarks
+    certificates: CertificateTrust
 
 
 class ClientAuthenticationMethod(ABC):

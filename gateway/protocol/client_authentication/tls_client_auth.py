@@ -1,8 +1,9 @@
 """tls_client_auth: the TLS client certificate's subject is the credential.
 
 Only the leaf counts, only the subject registered for this very client, and only a certificate
-that is trusted in the realm. A client may also name the authority: any of the certificate's path up
-to the root, compared as parsed names. Spec: RFC 8705 §2.1; Keycloak: `client-x509`
+that leads to an anchor of the client, or else of its realm. A client may also name the authority:
+any of the certificate's path up to the root, compared as parsed names.
+Spec: RFC 8705 §2.1; Keycloak: `client-x509`
 """
 
 from typing import ClassVar
@@ -34,7 +35,11 @@ class TlsClientAuth(ClientAuthenticationMethod):
         if certificate is None:
             raise _refused("no client certificate was presented")
         request.event.details |= certificate_details(certificate)
-        require_registered_certificate(client, certificate)
+        # A client may have trust anchors of its own, in place of those of the realm.
+        evaluated = await self._services.certificates.evaluate(
+            certificate.evidence, request.realm.realm, request.now, client=client.id
+        )
+        require_registered_certificate(client, evaluated)
 
 
 def require_registered_certificate(client: Client, certificate: ClientCertificate) -> None:

@@ -13,6 +13,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_database_url
+from gateway.storage.sql.authorities import SqlAuthorities
 from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
@@ -115,6 +116,7 @@ class SqlDatabase:
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
             sites=SqlSites(transaction),
+            authorities=SqlAuthorities(transaction),
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),

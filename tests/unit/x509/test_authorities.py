@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.crypto.x509.authorities import LONGEST_PATH, AuthorityBundle, parse_authorities
+from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
+from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch
 from gateway.crypto.x509.requirements import require_client
 from gateway.domain.certificates import CertificateRefused
 
@@ -88,11 +89,10 @@ def issue(
 def judge(leaf: Node, *bundle: Node) -> str:
     """Return `path` and its length, `stranger`, or the reason of a refusal."""
     authorities = AuthorityBundle(node.parsed for node in bundle)
-    try:
-        require_client(leaf.parsed)
-        path = authorities.path(leaf.parsed, NOW)
-    except CertificateRefused as refusal:
-        return str(refusal)
+    found = PathSearch(authorities, (), frozenset(), NOW).run(leaf.parsed)
+    if found.refusal is not None:
+        return found.refusal
+    path = found.path
     if path is None:
         return "stranger"
     return f"path of {len(path.certificates)}" if path.holds_at(NOW) else "out of time"

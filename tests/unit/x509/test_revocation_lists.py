@@ -28,6 +28,7 @@ from gateway.crypto.x509.issuing import (
     issue_root,
 )
 from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.path_search import PathSearch
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
 from gateway.crypto.x509.revocation_lists import RevocationLists
@@ -58,7 +59,7 @@ class Pki:
     def path(self) -> CertificationPath:
         """The path of device-1."""
         leaf = parse_certificate(self.device.public_bytes(Encoding.DER))
-        path = self.bundle.path(leaf, NOW)
+        path = PathSearch(self.bundle, (), frozenset(), NOW).run(leaf).path
         assert path is not None
         return path
 

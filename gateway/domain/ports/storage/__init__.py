@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from gateway.domain.ports.lookups import Lookups
+from gateway.domain.ports.storage.authorities import AuthorityRepository
 from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
 from gateway.domain.ports.storage.clients import ClientRepository, ClientScopeRepository
 from gateway.domain.ports.storage.consents import ConsentRepository
@@ -61,6 +62,7 @@ class Stores:
     user_events: UserEventRepository
     revocations: RevocationRepository
     sites: SiteRepository
+    authorities: AuthorityRepository
     change_log: ChangeLog
 
 

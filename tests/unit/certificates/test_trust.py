@@ -19,7 +19,7 @@ from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
 from gateway.crypto.x509.revocation_lists import RevocationLists
-from gateway.domain.certificates import CertificationPath, PresentedCertificate, TrustLevel
+from gateway.domain.certificates import PathResult, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
 from tests.support.evaluated_certificates import EvaluatedCertificates
@@ -221,7 +221,7 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
     finally:
         tracemalloc.stop()
     assert reader.parser._presented.bytes <= PARSED_BYTES
-    assert reader.rule._evaluations.bytes <= REMEMBERED_BYTES
+    assert reader.rule._results.bytes <= REMEMBERED_BYTES
     assert grown <= 1.2 * (PARSED_BYTES + REMEMBERED_BYTES)
 
 
@@ -241,12 +241,10 @@ def test_a_remembered_certificate_is_not_evaluated_again(
 ) -> None:
     first = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
 
-    def path(
-        self: X509Authorities, leaf: PresentedCertificate, now: datetime
-    ) -> CertificationPath | None:
-        raise AssertionError((self, leaf, now))
+    def find_path(self: X509Authorities, *given: object) -> PathResult:
+        raise AssertionError((self, given))
 
-    monkeypatch.setattr(X509Authorities, "path", path)
+    monkeypatch.setattr(X509Authorities, "find_path", find_path)
     again = reader.read(certificate_zoo[kind].der, verified_by_proxy=True)
     assert (again.trust_level, again.reason) == (first.trust_level, first.reason)
 

@@ -1,0 +1,3 @@
+"""Registered certificate authorities on SQL."""
+
+from gateway.storage.sql.authorities.repository import SqlAuthorities
