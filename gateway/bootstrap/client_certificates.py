@@ -1,14 +1,17 @@
-"""Judging client certificates by the authorities and revocation lists of the settings."""
+"""Builds what evaluates client certificates, and the use cases of deny lists."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.certificates import CertificateTrust, GlobalAuthorities
+from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.bootstrap.services import Services
+from gateway.certificates import CertificateTrust, CombinedRevocations, GlobalAuthorities
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
 from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.domain.ports.certificates import MalformedCertificate, Revocations
 from gateway.settings import Settings, variable
 
 
@@ -22,13 +25,24 @@ class ClientCertificates:
     trust: CertificateTrust
 
 
-def read_client_certificates(settings: Settings) -> ClientCertificates:
-    """Read the files of the settings; raises InvalidInput where one cannot be used."""
+def read_client_certificates(
+    settings: Settings, sources: Iterable[Revocations] = ()
+) -> ClientCertificates:
+    """Read the files of the settings; raises InvalidInput where one cannot be used.
+
+    `sources` of revocation are asked before the lists of the settings.
+    """
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities)
     parser = X509CertificateParser()
-    trust = GlobalAuthorities(X509Authorities(authorities, parser), revocation)
+    every_source = CombinedRevocations((*sources, *(() if revocation is None else (revocation,))))
+    trust = GlobalAuthorities(X509Authorities(authorities, parser), every_source)
     return ClientCertificates(authorities, revocation, parser, trust)
+
+
+def deny_list_use_cases(services: Services) -> DenyListAdministration:
+    """Return every use case of deny lists."""
+    return DenyListAdministration(services.database, services.changes)
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

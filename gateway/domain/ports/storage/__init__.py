@@ -13,6 +13,7 @@ from gateway.domain.ports.lookups import Lookups
 from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
 from gateway.domain.ports.storage.clients import ClientRepository, ClientScopeRepository
 from gateway.domain.ports.storage.consents import ConsentRepository
+from gateway.domain.ports.storage.denied_certificates import DeniedCertificateRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
@@ -61,6 +62,7 @@ class Stores:
     user_events: UserEventRepository
     revocations: RevocationRepository
     sites: SiteRepository
+    denied_certificates: DeniedCertificateRepository
     change_log: ChangeLog
 
 

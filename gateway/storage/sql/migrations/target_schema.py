@@ -8,7 +8,10 @@ from typing import Any
 
 from sqlalchemy import Column, Index
 
-from gateway.storage.sql import forward_auth  # noqa: F401 - its tables belong to the metadata
+from gateway.storage.sql import (  # noqa: F401 - their tables belong to the metadata
+    denied_certificates,
+    forward_auth,
+)
 from gateway.storage.sql.schema import (
     admin_events,
     groups,
