@@ -17,6 +17,7 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
+from gateway.bootstrap.client_certificates import deny_list_use_cases
 from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
 from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
@@ -27,6 +28,7 @@ from gateway.bootstrap.services import Services
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
+from gateway.http.admin.denied_certificates import denied_certificate_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.forward_auth import forward_auth_operations
@@ -79,6 +81,7 @@ def admin_operations(
         *component_operations(every_component, key_metadata(services)),
         *flow_operations(flows),
         *forward_auth_operations(forward_auth_use_cases(services)),
+        *denied_certificate_operations(deny_list_use_cases(services)),
         *event_operations(event_use_cases(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),

@@ -91,7 +91,7 @@ def build_applications(
     settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
-    certificates = read_client_certificates(settings)
+    certificates = read_client_certificates(settings, (services.deny_lists,))
     if services.rules_file is not None:
         services.rules_file.load()
     log: FilteringBoundLogger = structlog.get_logger()
@@ -166,7 +166,7 @@ def _routes(
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
-    access_tokens = AccessTokens(services.directory, database, grants.sessions)
+    access_tokens = AccessTokens(services.directory, database, grants.sessions, services.deny_lists)
     clients = client_authenticator(services, context.certificates)
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)

@@ -1,18 +1,22 @@
-"""Builds what evaluates client certificates: authorities, revocation lists, the rule of trust."""
+"""Builds what evaluates client certificates, and the use cases of deny lists."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.bootstrap.services import Services
 from gateway.certificates import (
     AnchoredTrust,
     CertificateTrust,
+    CombinedRevocations,
     RegisteredAuthoritySelection,
 )
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
 from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate
+from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
 from gateway.settings import Settings, variable
 
 
@@ -23,18 +27,31 @@ class ClientCertificates:
     authorities: AuthorityBundle
     revocation: RevocationLists | None
     parser: X509CertificateParser
+    sources: tuple[Revocations, ...] = ()
 
     def trust(self, store: AuthorityStore) -> CertificateTrust:
         """Return the rule of trust over these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
-        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), self.revocation)
+        lists = () if self.revocation is None else (self.revocation,)
+        revocations = CombinedRevocations((*self.sources, *lists))
+        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), revocations)
 
 
-def read_client_certificates(settings: Settings) -> ClientCertificates:
-    """Read the files of the settings; raises InvalidInput where one cannot be used."""
+def read_client_certificates(
+    settings: Settings, sources: Iterable[Revocations] = ()
+) -> ClientCertificates:
+    """Read the files of the settings; raises InvalidInput where one cannot be used.
+
+    `sources` of revocation are asked before the lists of the settings.
+    """
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities)
-    return ClientCertificates(authorities, revocation, X509CertificateParser())
+    return ClientCertificates(authorities, revocation, X509CertificateParser(), tuple(sources))
+
+
+def deny_list_use_cases(services: Services) -> DenyListAdministration:
+    """Return every use case of deny lists."""
+    return DenyListAdministration(services.database, services.changes)
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

@@ -61,6 +61,7 @@ from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.current_authorities import CurrentAuthorities
+from gateway.storage.current_deny_lists import CurrentDenyLists
 from gateway.storage.current_sites import CurrentSites
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.password_blacklists import FilePasswordBlacklists
@@ -95,6 +96,7 @@ class Services:
     invalidation: RedisInvalidation
     follower: ChangeFollower
     revocations: CurrentRevocations
+    deny_lists: CurrentDenyLists
     changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
@@ -181,6 +183,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
         file = rules_file(settings)
+        revocations = FollowedRevocations(database.lookups, follower)
         texts = RealmTextCache(database, clock, invalidation, settings.cache_age)
         yield Services(
             clock=clock,
@@ -188,7 +191,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             directory=RealmCache(database.lookups, keys, clock, invalidation, limits),
             invalidation=invalidation,
             follower=follower,
-            revocations=FollowedRevocations(database.lookups, follower),
+            revocations=revocations,
+            deny_lists=CurrentDenyLists(database, clock, invalidation, revocations),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,

@@ -1,8 +1,11 @@
 """Trust in client certificates, decided from the evidence that the edge reports.
 
 `CertificateTrust` is the interface, `AnchoredTrust` the rule, `RegisteredAuthoritySelection` says
-which authorities count for a realm or client.
+which authorities count for a realm or client. Revocation lists, deny lists and OCSP are combined by
+`CombinedRevocations`.
 """
 
 from gateway.certificates.authority_selection import RegisteredAuthoritySelection
+from gateway.certificates.combined_revocations import CombinedRevocations
+from gateway.certificates.deny_list import DenyList
 from gateway.certificates.trust import AnchoredTrust, CertificateTrust

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Acting,
     )
     from gateway.admin.clients import ClientUseCases
+    from gateway.admin.denied_certificates import DenyListAdministration
     from gateway.admin.forward_auth import SiteAdministration
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.keys import RealmKeys
@@ -77,6 +78,12 @@ class LocalOperator:
         from gateway.bootstrap.clients import client_use_cases
 
         return client_use_cases(self.services)
+
+    @property
+    def denied_certificates(self) -> "DenyListAdministration":
+        from gateway.bootstrap.client_certificates import deny_list_use_cases
+
+        return deny_list_use_cases(self.services)
 
     @property
     def groups(self) -> "GroupUseCases":

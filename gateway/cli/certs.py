@@ -15,6 +15,7 @@ import click
 from cryptography import x509
 
 from gateway.cli.administration import output_option
+from gateway.cli.denied_certificates import deny
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import (
@@ -57,7 +58,10 @@ class _BadInput(click.ClickException):
 
 @click.group()
 def certs() -> None:
-    """Issue, show and revoke certificates for development."""
+    """Deny client certificates; issue, show and revoke certificates for development."""
+
+
+certs.add_command(deny)
 
 
 @certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")

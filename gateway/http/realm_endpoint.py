@@ -61,9 +61,14 @@ class RealmContext:
         parameters: Parameters,
         authorization: str | None = None,
         page: Page = NO_PAGE,
+        *,
+        uses_certificate: bool = True,
     ) -> ProtocolRequest:
-        """Return a request to a realm; its certificate is evaluated by the rules of the realm."""
-        now, evidence = self.clock.now(), facts.certificate
+        """Return a request to a realm; its certificate is evaluated by the rules of the realm.
+
+        Without `uses_certificate` it counts as not presented, and no store is asked about it.
+        """
+        now, evidence = self.clock.now(), facts.certificate if uses_certificate else None
         return ProtocolRequest(
             realm=entry,
             issuer=self.issuer(entry.realm.name),
@@ -102,6 +107,7 @@ class RealmEndpoint(GuardedEndpoint):
         exempt: tuple[Exemption, ...] = (),
         always: Headers = (),
         cross_origin: CrossOrigin | None = None,
+        uses_certificate: bool = True,
     ) -> None:
         super().__init__(
             route,
@@ -115,6 +121,7 @@ class RealmEndpoint(GuardedEndpoint):
         )
         self._handler = handler
         self._context = context
+        self._uses_certificate = uses_certificate
 
     async def _answer(
         self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
@@ -128,7 +135,12 @@ class RealmEndpoint(GuardedEndpoint):
         parameters = await self._parameters(scope, receive, exchange)
         authorization = facts.headers.text(b"authorization")
         request = await self._context.request(
-            entry, facts, parameters, authorization, exchange.page
+            entry,
+            facts,
+            parameters,
+            authorization,
+            exchange.page,
+            uses_certificate=self._uses_certificate,
         )
         try:
             reply = await self._reply(request, exchange, scope, receive)

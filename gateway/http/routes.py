@@ -164,6 +164,8 @@ def build_routes(
                 exempt=row.exempt,
                 always=row.always,
                 cross_origin=row.cross_origin,
+                # Public documents are the same for every caller.
+                uses_certificate=row.exempt is not _PUBLIC,
             ),
         )
         for row in rows

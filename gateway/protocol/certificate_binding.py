@@ -61,6 +61,12 @@ def presents(certificate: ClientCertificate | None, thumbprint: str | None) -> b
     return secrets.compare_digest(certificate.thumbprint.encode(), thumbprint.encode())
 
 
+def bound_to(claims: Mapping[str, Any]) -> str | None:
+    """Return the thumbprint that the token names in `cnf`; None for a token that names none."""
+    confirmation = claims.get("cnf")
+    return confirmation.get(_THUMBPRINT) if isinstance(confirmation, dict) else None
+
+
 def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> None:
     """Raise OAuthError for a bound token with another certificate than its own, or with none."""
     confirmation = claims.get("cnf")

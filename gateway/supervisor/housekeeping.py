@@ -43,6 +43,7 @@ async def _delete_expired(
         await stores.revocations.purge(now)
         await stores.refresh_tokens.purge(now)
         await stores.offline_sessions.purge(now)
+        await stores.denied_certificates.purge(now)
         await stores.change_log.purge()
         await stores.mails.purge(now)
         await stores.webhooks.purge(now)

@@ -98,6 +98,9 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
                 **_of_flows(realm),
                 "access_id": _initial_access(realm),
                 "components/id": realm.get("components")[0]["id"],
+                "denied/id": realm.change(
+                    "POST", "certificates/denied", {"issuer": f"CN={name}", "serial": "1"}
+                ),
                 "group_id": realm.get("group-by-path/crew")["id"],
                 "role_id": realm.get(f"roles/role-of-{name}")["id"],
                 "role_name": f"role-of-{name}",

@@ -4,9 +4,11 @@ import json
 import os
 import signal
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx2
 
+from tests.support.certificates import Zoo
 from tests.support.gateway_process import Gateway, start_gateway, until
 from tests.support.postgres import PostgresServer
 from tests.support.redis_server import RedisServer
@@ -54,8 +56,11 @@ def _check(gateway: Gateway, name: str) -> str:
 
 
 def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
-    tmp_path: Path, own_postgres: PostgresServer
+    tmp_path: Path, own_postgres: PostgresServer, certificate_zoo: Zoo
 ) -> None:
+    """With a certificate a token is 503: whether it is on a deny list is not known."""
+    pem = (certificate_zoo.directory / "device-1.crt").read_text()
+    certificate = {"ssl-client-cert": quote(pem), "ssl-client-verify": "SUCCESS"}
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     url = own_postgres.url(own_postgres.create_database()).reveal()
     with (
@@ -75,11 +80,12 @@ def test_without_sql_what_needs_it_is_503_and_the_rest_goes_on(
             http.post(protocol("r", "revoke"), data=SVC | {"token": token}),
             _token(http, {"client_id": "never seen"}),
             http.get("/realms/never-seen"),
+            http.post(protocol("r", "token"), data=SVC, headers=certificate),
         ):
             assert refused.status_code == 503
             assert refused.json()["error"] == "temporarily_unavailable"
             assert int(refused.headers["retry-after"]) >= 1
-        assert http.get(protocol("r", "certs")).status_code == 200
+        assert http.get(protocol("r", "certs"), headers=certificate).status_code == 200
         assert http.get("/realms/r/.well-known/openid-configuration").status_code == 200
         assert _token(http).status_code == 200
         assert gateway.health()[0] == 503

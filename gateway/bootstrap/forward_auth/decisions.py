@@ -21,7 +21,7 @@ def site_decisions(
     """Return the decisions about every protected site; `issuer` is that of a realm's name."""
     sessions = Sessions(services.online_sessions, services.database)
     accounts = live_accounts(services, certificates)
-    tokens = AccessTokens(services.directory, services.database, sessions)
+    tokens = AccessTokens(services.directory, services.database, sessions, services.deny_lists)
     return Decisions(
         services.sites,
         BearerTokens(accounts, tokens, issuer),

@@ -26,7 +26,7 @@ def explanations(settings: Settings, services: Services) -> Explanations:
     """Return what explains decisions; raises InvalidInput for unusable files."""
     if services.rules_file is not None:
         services.rules_file.load()
-    certificates = read_client_certificates(settings)
+    certificates = read_client_certificates(settings, (services.deny_lists,))
     issuer = partial(realm_url, settings.public_url)
     trust = certificates.trust(services.authorities)
     accounts = live_accounts(services, trust)

@@ -91,11 +91,22 @@ class AuthorityParser(Protocol):
         """
 
 
+class DeniedCertificates(Protocol):
+    """The deny lists of realms."""
+
+    async def denies(self, realm: Realm, thumbprint: str, now: datetime) -> bool:
+        """Tell whether the realm denies the certificate with that `x5t#S256`.
+
+        Raises StoreUnavailable.
+        """
+
+
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         """Return why a certificate of the path counts as revoked in the realm, else None.
 
-        The path must come from the current authorities.
+        The path must come from the current authorities. Raises StoreUnavailable where a store
+        knows and does not answer.
         """

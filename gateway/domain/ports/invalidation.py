@@ -11,6 +11,7 @@ from typing import Final, Protocol
 REALM_TOPIC: Final = "realm:"
 USER_TOPIC: Final = "user:"
 CLIENT_TOPIC: Final = "client:"
+DENY_LIST_TOPIC: Final = "deny-list:"
 MOST_TOPICS: Final = 100
 """Of one realm in one change; beyond it the whole realm is invalidated."""
 
@@ -28,6 +29,11 @@ def user_topic(realm_id: str, user_id: str) -> str:
 def client_topic(realm_id: str, client: str) -> str:
     """Return the topic of a change of the client with internal id `client`."""
     return f"{CLIENT_TOPIC}{realm_id}:{client}"
+
+
+def deny_list_topic(realm_id: str) -> str:
+    """Return the topic of a change of the realm's deny list of certificates."""
+    return f"{DENY_LIST_TOPIC}{realm_id}:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,12 @@ from typing import Any
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
+from gateway.domain.ports.certificates import DeniedCertificates
 from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
+from gateway.protocol.certificate_binding import bound_to
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
@@ -45,10 +47,17 @@ class ActiveToken:
 class AccessTokens:
     """Checks access tokens against keys, clients, sessions, users and revocations."""
 
-    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        database: Database,
+        sessions: Sessions,
+        denied: DeniedCertificates,
+    ) -> None:
         self._directory = directory
         self._database = database
         self._sessions = sessions
+        self._denied = denied
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
@@ -80,6 +89,10 @@ class AccessTokens:
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
+        # A resource server may ask that does not see the certificate itself.
+        thumbprint = bound_to(claims)
+        if thumbprint is not None and await self._denied.denies(realm, thumbprint, request.now):
+            raise InvalidToken("the certificate that it is bound to is on a deny list")
         return ActiveToken(claims, context, entry, user, session)
 
     def verify(

@@ -166,6 +166,9 @@ _SITE: Final = _fields(
         " accepts boundOnly"
     ),
 )
+_DENIED_CERTIFICATE: Final = _fields(
+    "id thumbprint issuer serial createdTimestamp expirationTimestamp"
+)
 _COMPONENT: Final = _fields(
     "id name providerId providerType parentId subType",
     config=_named(
@@ -215,7 +218,7 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
     ),
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
-    ResourceType.CUSTOM: _SITE,
+    ResourceType.CUSTOM: Fields(_SITE.shown | _DENIED_CERTIFICATE.shown, inner=_SITE.inner),
     **{
         resource: node
         for node, resources in (

@@ -18,6 +18,7 @@ from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
 from gateway.storage.sql.client_scopes import SqlClientScopes
 from gateway.storage.sql.clients import SqlClients
 from gateway.storage.sql.consents import SqlConsents
+from gateway.storage.sql.denied_certificates import SqlDeniedCertificates
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.forward_auth import SqlSites
@@ -117,6 +118,7 @@ class SqlDatabase:
             revocations=SqlRevocations(transaction),
             sites=SqlSites(transaction),
             authorities=SqlAuthorities(transaction),
+            denied_certificates=SqlDeniedCertificates(transaction),
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),

@@ -14,6 +14,7 @@ from gateway.domain.ports.storage.authorities import AuthorityRepository
 from gateway.domain.ports.storage.change_log import ChangeLog, ChangeLogReader
 from gateway.domain.ports.storage.clients import ClientRepository, ClientScopeRepository
 from gateway.domain.ports.storage.consents import ConsentRepository
+from gateway.domain.ports.storage.denied_certificates import DeniedCertificateRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
@@ -63,6 +64,7 @@ class Stores:
     revocations: RevocationRepository
     sites: SiteRepository
     authorities: AuthorityRepository
+    denied_certificates: DeniedCertificateRepository
     change_log: ChangeLog
 
 

@@ -1,0 +1,46 @@
+"""Entries of deny lists: certificates that a realm refuses whatever proxy and lists say of them.
+
+The deny list of the realm master counts in every realm.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from gateway.domain.distinguished_names import DistinguishedName
+
+MOST_DENIED: Final = 10_000
+"""Entries of one realm; a revocation list holds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedSerial:
+    """A certificate by its issuer and the serial number that the issuer gave it."""
+
+    issuer: DistinguishedName
+    serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedCertificate:
+    """One entry: `certificate` is `x5t#S256` (base64url of the SHA-256), or issuer and serial.
+
+    It counts until `expires_at`, without one until it is removed. `reason` is for administrators.
+    """
+
+    certificate: str | IssuedSerial
+    created_at: datetime
+    reason: str | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """The thumbprint, or the digest of issuer and serial: one certificate, one entry."""
+        certificate = self.certificate
+        if isinstance(certificate, str):
+            return certificate
+        named = f"{certificate.serial:x} {certificate.issuer}"
+        digest = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")

@@ -1,0 +1,114 @@
+"""The deny lists of realms as they are committed now, in the memory of a worker.
+
+A change drops a list by message, or by the change log, which is read at most `CHANGES_AGE` before
+an answer: an entry counts on every gateway within one second even where no message arrives. What
+cannot be known, because the database does not answer, raises StoreUnavailable.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.certificates import DenyList
+from gateway.domain.certificates import CertificationPath
+from gateway.domain.clock import Clock
+from gateway.domain.limits.caches import SizedCache
+from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.ports.invalidation import DENY_LIST_TOPIC, REALM_TOPIC, Invalidation
+from gateway.domain.ports.lookups import CurrentRevocations
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import MASTER, Realm
+
+CHANGES_AGE: Final = timedelta(milliseconds=400)
+_MOST_BYTES: Final = 256 * 1024 * 1024
+"""At most: a realm without entries takes 600 bytes, one with 10,000 entries 4 MB."""
+
+
+class CurrentDenyLists:
+    """Revocations and DeniedCertificates by deny lists; belongs to one event loop."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        invalidation: Invalidation,
+        changes: CurrentRevocations,
+    ) -> None:
+        """Take `changes`, which delivers changes whose messages were lost."""
+        self._database = database
+        self._clock = clock
+        self._changes = changes
+        self._lists: SizedCache[str, DenyList] = SizedCache(_MOST_BYTES, _weigh)
+        """By the realm's id."""
+        self._master_id: str | None = None
+        self._version = 0
+        """The number of messages so far: what was read before a message is not kept."""
+        self._current_at: datetime | None = None
+        self._reading: SingleFlight[str, None] = SingleFlight()
+        self._loading: SingleFlight[str, DenyList] = SingleFlight()
+        invalidation.subscribe(self._invalidate)
+
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+        for name, entries in await self._of(realm):
+            for certificate in path.certificates:
+                if entries.denies(certificate, now):
+                    is_leaf = certificate is path.certificates[0]
+                    who = "it" if is_leaf else f"the authority {certificate.subject}"
+                    return f"{who} is on the deny list of the realm {name}"
+        return None
+
+    async def denies(self, realm: Realm, thumbprint: str, now: datetime) -> bool:
+        lists = await self._of(realm)
+        return any(entries.denies_thumbprint(thumbprint, now) for _, entries in lists)
+
+    async def _of(self, realm: Realm) -> tuple[tuple[str, DenyList], ...]:
+        """Return the deny lists that count in the realm; raises StoreUnavailable."""
+        await self._catch_up(realm)
+        own = await self._list(realm.id)
+        if realm.name == MASTER:
+            return ((MASTER, own),)
+        return ((realm.name, own), (MASTER, await self._list(await self._find_master(realm.id))))
+
+    async def _catch_up(self, realm: Realm) -> None:
+        now, current_at = self._clock.now(), self._current_at
+        if current_at is None or not current_at <= now < current_at + CHANGES_AGE:
+            await self._reading.run("", lambda: self._read_changes(realm.id, now))
+
+    async def _read_changes(self, realm_id: str, now: datetime) -> None:
+        await self._changes.catch_up(realm_id)
+        self._current_at = now
+
+    async def _list(self, realm_id: str) -> DenyList:
+        known = self._lists.get(realm_id)
+        return known or await self._loading.run(realm_id, lambda: self._load(realm_id))
+
+    async def _load(self, realm_id: str) -> DenyList:
+        while True:
+            version = self._version
+            async with self._database.read() as stores:
+                entries = DenyList(await stores.denied_certificates.list(realm_id))
+            if version == self._version:
+                self._lists.put(realm_id, entries)
+                return entries
+
+    async def _find_master(self, other: str) -> str:
+        """Return the id of the realm master; without one, that of the `other` realm."""
+        if self._master_id is None:
+            async with self._database.read() as stores:
+                master = await stores.realms.find_by_name(MASTER)
+            if master is None:
+                return other
+            self._master_id = master.id
+        return self._master_id
+
+    def _invalidate(self, topic: str | None) -> None:
+        if topic is None:
+            self._version += 1
+            self._lists.clear()
+            self._master_id = None
+        elif topic.startswith((DENY_LIST_TOPIC, REALM_TOPIC)):
+            self._version += 1
+            self._lists.drop(topic.split(":")[1])
+
+
+def _weigh(_realm_id: str, entries: DenyList) -> int:
+    return entries.size

@@ -1,0 +1,168 @@
+"""The deny lists of a worker: current although messages are lost, and unknown in an outage."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import AlreadyExists, StoreUnavailable
+from gateway.domain.ports.invalidation import deny_list_topic
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import MASTER, Realm
+from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
+from gateway.storage.current_deny_lists import CHANGES_AGE, CurrentDenyLists
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, realm, store_realms
+
+ISSUER = parse_distinguished_name("CN=Devices,O=Acme")
+SHA256 = bytes(range(32))
+THUMBPRINT = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+DAY = timedelta(days=1)
+
+
+class _Silence:
+    """Invalidation whose messages never arrive: only the change log does."""
+
+    connected = True
+
+    def __init__(self) -> None:
+        self.send: Callable[[str | None], None] = lambda _topic: None
+
+    async def publish(self, topics: Sequence[str]) -> None:
+        """Lose them."""
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        self.send = listener
+
+    def deliver(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            self.send(topic)
+
+
+@dataclass
+class _Gateway:
+    """Another gateway than the one that changes the lists."""
+
+    database: SqlDatabase
+    clock: SetClock
+    lists: CurrentDenyLists
+    is_down: bool = False
+
+    async def refusal(self, of: Realm | None = None, *above: CertificateFacts) -> str | None:
+        path = CertificationPath.of(_certificate(), *above)
+        return await self.lists.refusal(path, of or realm("demo"), self.clock.now())
+
+
+def _certificate(serial: int = 7, digest: bytes = SHA256) -> CertificateFacts:
+    return CertificateFacts(ISSUER, ISSUER, serial, NOW - DAY, NOW + DAY, digest)
+
+
+@pytest.fixture
+async def gateway(database: SqlDatabase, other_gateway: SqlDatabase) -> _Gateway:
+    await store_realms(database, "demo", "other", MASTER)
+    made: _Gateway
+    messages, clock = _Silence(), SetClock(NOW)
+
+    class Switched:
+        @asynccontextmanager
+        async def read(self) -> AsyncIterator[Stores]:
+            if made.is_down:
+                raise StoreUnavailable("sql")
+            async with other_gateway.read() as stores:
+                yield stores
+
+    class Followed(FollowedRevocations):
+        async def catch_up(self, realm_id: str) -> None:
+            if made.is_down:
+                raise StoreUnavailable("sql")
+            await super().catch_up(realm_id)
+
+    follower = ChangeFollower(other_gateway.changes, messages.deliver)
+    switched: Any = Switched()
+    changes = Followed(other_gateway.lookups, follower)
+    made = _Gateway(database, clock, CurrentDenyLists(switched, clock, messages, changes))
+    return made
+
+
+async def _deny(
+    database: SqlDatabase,
+    certificate: str | IssuedSerial = THUMBPRINT,
+    *,
+    of: str = "demo",
+    until: datetime | None = None,
+) -> None:
+    async with database.write() as stores:
+        entry = DeniedCertificate(certificate, NOW, "stolen", until)
+        await stores.denied_certificates.add(f"{of}-id", entry)
+        await stores.change_log.record([deny_list_topic(f"{of}-id")])
+
+
+async def test_an_entry_counts_although_its_message_is_lost(gateway: _Gateway) -> None:
+    assert await gateway.refusal() is None
+    await _deny(gateway.database)
+    gateway.clock.advance(CHANGES_AGE)
+    assert await gateway.refusal() == "it is on the deny list of the realm demo"
+    assert await gateway.refusal(realm("other")) is None
+    assert await gateway.lists.denies(realm("demo"), THUMBPRINT, NOW)
+    assert timedelta(seconds=1) > CHANGES_AGE
+
+    async with gateway.database.write() as stores:
+        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+        await stores.change_log.record([deny_list_topic("demo-id")])
+    gateway.clock.advance(CHANGES_AGE)
+    assert await gateway.refusal() is None
+
+
+async def test_without_the_database_a_certificate_is_neither_accepted_nor_refused(
+    gateway: _Gateway,
+) -> None:
+    gateway.is_down = True
+    with pytest.raises(StoreUnavailable):
+        await gateway.refusal()
+    gateway.is_down = False
+    assert await gateway.refusal() is None
+    gateway.is_down = True
+    gateway.clock.advance(CHANGES_AGE)
+    with pytest.raises(StoreUnavailable):
+        await gateway.refusal()
+
+
+async def test_issuer_and_serial_name_the_certificate_together(gateway: _Gateway) -> None:
+    await _deny(gateway.database, IssuedSerial(ISSUER, 8))
+    await _deny(gateway.database, IssuedSerial(parse_distinguished_name("CN=Other"), 7))
+    assert await gateway.refusal() is None
+    authority = _certificate(8, b"\0" * 32)
+    expected = "the authority CN=Devices,O=Acme is on the deny list of the realm demo"
+    assert await gateway.refusal(realm("demo"), authority) == expected
+
+
+async def test_the_list_of_master_counts_in_every_realm(gateway: _Gateway) -> None:
+    await _deny(gateway.database, of=MASTER)
+    expected = "it is on the deny list of the realm master"
+    assert [await gateway.refusal(realm(name)) for name in ("demo", MASTER)] == [expected] * 2
+
+
+async def test_an_entry_counts_until_it_expires_and_is_purged_then(gateway: _Gateway) -> None:
+    await _deny(gateway.database, until=NOW + DAY)
+    await _deny(gateway.database, IssuedSerial(ISSUER, 9))
+    gateway.clock.advance(DAY - timedelta(microseconds=1))
+    assert await gateway.refusal() is not None
+    gateway.clock.advance(timedelta(microseconds=1))
+    assert await gateway.refusal() is None
+    async with gateway.database.write() as stores:
+        assert await stores.denied_certificates.purge(NOW + DAY) == 0
+        assert await stores.denied_certificates.purge(NOW + DAY + timedelta(microseconds=1)) == 1
+        assert await stores.denied_certificates.count("demo-id") == 1
+
+
+async def test_a_certificate_is_denied_once(gateway: _Gateway) -> None:
+    await _deny(gateway.database)
+    with pytest.raises(AlreadyExists):
+        await _deny(gateway.database)
