@@ -147,7 +147,7 @@ class AuthorizationRequested:
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A client asks for something at an endpoint that it calls itself.
+    """A client asks for something at an endpoint that it calls itself, or logs a browser out.
 
     `assertion` is the JWT that authenticates it, `presented` the claims of the token that the
     request is about, `scopes` what the tokens would have; None where there is none.
@@ -164,6 +164,8 @@ class ClientRequest:
     """The request has the parameter `client_assertion`, readable or not."""
     presented: Mapping[str, Any] | None = field(default=None, repr=False)
     scopes: frozenset[str] | None = None
+    authenticates: bool = True
+    """False where the client sends a token, or a browser, and does not prove who it is."""
     own_roles: frozenset[str] = frozenset()
 
 

@@ -48,11 +48,13 @@ def check_client_request(
     assertion: SignedClaims | None = None,
     presented: Mapping[str, Any] | None = None,
     scopes: tuple[str, ...] | None = None,
+    authenticates: bool = True,
 ) -> ClientEntry:
     """Return the client as tokens are to be issued to it; raises OAuthError.
 
     `assertion` is what authenticated the client, `presented` the claims of the token in the
-    request, `scopes` what the tokens would have.
+    request, `scopes` what the tokens would have. `authenticates` is false at an endpoint where
+    clients do not.
     """
     policies = realm_policies(request.realm)
     if not policies:
@@ -67,6 +69,7 @@ def check_client_request(
         sends_assertion=bool(request.parameters.raw("client_assertion")),
         presented=presented,
         scopes=None if scopes is None else frozenset(scopes),
+        authenticates=authenticates,
         own_roles=entry.own_roles,
     )
     with _refused_by_policies(request):

@@ -88,7 +88,7 @@ class UserinfoEndpoint:
 def _require_policies(request: ProtocolRequest, active: ActiveToken) -> None:
     try:
         kind, claims = EventKind.USERINFO_REQUEST, active.claims
-        check_client_request(request, active.client, kind, presented=claims)
+        check_client_request(request, active.client, kind, presented=claims, authenticates=False)
     except OAuthError as refusal:
         raise BearerChallenge(
             refusal.error, refusal.description, status=refusal.status, event=refusal.event

@@ -257,21 +257,21 @@ def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
     realm: AdministeredRealm,
 ) -> None:
     executors = [{"executor": "reject-request", "configuration": {}}]
-    realm.change("PUT", "client-policies/profiles", {"profiles": [{"name": "no"}]})
-    realm.change(
-        "PUT", "client-policies/profiles", {"profiles": [{"name": "no", "executors": executors}]}
-    )
+    profiles = {"profiles": [{"name": "no", "executors": executors}]}
+    realm.change("PUT", "client-policies/profiles", profiles)
     any_client = {"condition": "any-client", "configuration": {}}
+    nobody = any_client | {"configuration": {"is-negative-logic": True}}
     roles = {"condition": "client-roles", "configuration": {"roles": ["x"]}}
     for fields in (
         {"enabled": False, "conditions": [any_client]},
         {"enabled": True, "conditions": []},
         {"enabled": True, "conditions": [roles]},
-        {"enabled": True, "conditions": [{**any_client, "configuration": {"is-negative-logic": True}}]},
+        {"enabled": True, "conditions": [nobody]},
+        {"enabled": True, "conditions": [any_client, nobody]},
     ):
         policy = {"name": "p", "profiles": ["no"]} | fields
         realm.change("PUT", "client-policies/policies", {"policies": [policy]})
-        assert realm.get("clients?clientId=account")
+        realm.change("DELETE", f"clients/{realm.change('POST', 'clients', _client('new', {}))}")
     realm.change("PUT", "client-policies/policies", {"policies": []})
 
 
@@ -288,7 +288,7 @@ def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
 def test_a_configuration_that_cannot_be_used_is_refused_with_its_reason(
     realm: AdministeredRealm, executor: str, configuration: dict[str, Any], reason: str
 ) -> None:
-    """attacks C24: a pattern that may take hours is refused when it is stored."""
+    """Attacks C24: a pattern that may take hours is refused when it is stored."""
     entry = {"executor": executor, "configuration": configuration}
     sent = {"profiles": [{"name": "broken", "executors": [entry, entry]}]}
     status, body = realm.refused("PUT", "client-policies/profiles", sent)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
+    Acting,
     ControlledObject,
     Forbidden,
     InvalidRequest,
@@ -142,9 +143,14 @@ class ClientRegistration:
         token = Secret(registrar.token) if registrar.is_client and registrar.token else None
         return ClientView(client, masked=masked, has_roles=roles, token=token)
 
-    async def view_itself(self, client: Client) -> ClientView:
+    async def view_itself(self, acting: Acting, client: Client) -> ClientView:
         """Return an authenticated client to itself."""
+        caller = PolicyCaller(acting, UpdateSource.ANONYMOUS, is_registration=True)
         async with self.database.read() as stores:
+            with _policies_refused():
+                await enforce_policies(
+                    stores, acting.realm, caller, EventKind.VIEW, client, before=client
+                )
             return ClientView(client, has_roles=await has_roles(stores, client))
 
     async def change(

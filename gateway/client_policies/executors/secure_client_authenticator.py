@@ -11,8 +11,6 @@ from gateway.client_policies.settings import NOTHING, ClientSettings
 from gateway.domain.clients import Client
 
 _AUTHENTICATOR: Final = "clientAuthenticatorType"
-_OTHER_REQUESTS: Final = frozenset({EventKind.USERINFO_REQUEST})
-"""Those where a client sends a token and does not authenticate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class SecureClientAuthenticator(Executor):
             raise PolicyRefusal(INVALID_METADATA, text)
 
     def check_request(self, request: ClientRequest) -> None:
-        if request.kind not in _OTHER_REQUESTS and not self._accepts(request.client):
+        if request.authenticates and not self._accepts(request.client):
             text = "Configured client authentication method not allowed for client"
             raise PolicyRefusal(INVALID_REQUEST, text)
 

@@ -1,15 +1,13 @@
 """secure-signature-algorithm-signed-jwt: assertions of clients are signed by secure algorithms."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientRequest, EventKind
+from gateway.client_policies.events import ClientRequest
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.executors.secure_algorithms import SECURE_ALGORITHMS
 from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
-
-_OTHER_REQUESTS: Final = frozenset({EventKind.USERINFO_REQUEST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class SecureSignatureAlgorithmSignedJwt(Executor):
         return cls(configuration.flag("require-client-assertion"))
 
     def check_request(self, request: ClientRequest) -> None:
-        if request.kind in _OTHER_REQUESTS or not (self.required or request.sends_assertion):
+        if not request.authenticates or not (self.required or request.sends_assertion):
             return
         if request.assertion is None:
             raise PolicyRefusal(INVALID_REQUEST, "not allowed input format.")

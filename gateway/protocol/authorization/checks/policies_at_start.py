@@ -4,7 +4,7 @@ A pushed request has no browser yet. Keycloak: client policies (26.7)
 """
 
 from gateway.protocol.authorization.draft import AuthorizationDraft
-from gateway.protocol.authorization.errors import PageError, invalid_request_page
+from gateway.protocol.authorization.errors import policy_refusal_page
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.policy_checks import check_authorization_start
 
@@ -19,10 +19,4 @@ def check(draft: AuthorizationDraft) -> None:
     try:
         check_authorization_start(draft.request, draft.client, uri, pushed)
     except OAuthError as refusal:
-        raise _page(refusal) from refusal
-
-
-def _page(refusal: OAuthError) -> PageError:
-    page = invalid_request_page(refusal.reason or refusal.error, error=refusal.error)
-    page.event = refusal.event
-    return page
+        raise policy_refusal_page(refusal) from refusal
