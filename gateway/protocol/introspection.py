@@ -10,6 +10,7 @@ one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
@@ -29,6 +30,7 @@ from gateway.protocol.errors import (
     OAuthError,
     refused,
 )
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import AccessTokens, RefreshTokens, read_refresh_token
@@ -58,6 +60,8 @@ class IntrospectionEndpoint:
         caller = await self._authenticate(request)
         if request.parameters.repeated:
             raise _refused("duplicated parameter")
+        kind = EventKind.TOKEN_INTROSPECT
+        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
         token = request.parameters.raw("token")
         if token is None:
             raise _refused("Token not provided.")

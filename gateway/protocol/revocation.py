@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.domain.clients import Client
+from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import (
     AccessTokens,
@@ -51,13 +52,15 @@ class RevocationEndpoint:
         if token is None:
             raise refused("invalid_request", "Token not provided", EventError.INVALID_REQUEST)
         try:
-            await self._revoke(request, caller.entry.client, token)
+            await self._revoke(request, caller, token)
         except InvalidToken as error:
             request.event.fail(error.event_error)
             return caller, OAuthError("invalid_token", "Invalid token", reason=str(error))
         return caller, None
 
-    async def _revoke(self, request: ProtocolRequest, client: Client, token: str) -> None:
+    async def _revoke(
+        self, request: ProtocolRequest, caller: AuthenticatedClient, token: str
+    ) -> None:
         """Find out what kind of token it is: the caller's hint need not be right."""
         try:
             claims = self._access_tokens.verify(request, token)
@@ -65,9 +68,9 @@ class RevocationEndpoint:
             text = "Unsupported token type"
             raise refused("unsupported_token_type", text, EventError.INVALID_TOKEN_TYPE) from error
         except InvalidToken as error:
-            await self._revoke_refresh_token(request, client, token, error)
+            await self._revoke_refresh_token(request, caller, token, error)
             return
-        _require_own(request, client, claims)
+        _require_own(request, caller, claims)
         request.event.user_id = _text(claims.get("sub"))
         request.event.details[Detail.TOKEN_ID] = str(claims["jti"])
         async with self._database.write() as stores:
@@ -78,14 +81,19 @@ class RevocationEndpoint:
             )
 
     async def _revoke_refresh_token(
-        self, request: ProtocolRequest, client: Client, text: str, other: InvalidToken
+        self,
+        request: ProtocolRequest,
+        caller: AuthenticatedClient,
+        text: str,
+        other: InvalidToken,
     ) -> None:
         """End the client's part in the token's session, the session with its last client."""
+        client = caller.entry.client
         try:
             token = verify_refresh_token(request, text)
         except OAuthError as error:
             raise InvalidToken(f"{other}; {error.reason}") from error
-        _require_own(request, client, token.claims)
+        _require_own(request, caller, token.claims)
         try:
             session = await self._refresh_tokens.session(request, client, token)
         except OAuthError as error:
@@ -96,10 +104,14 @@ class RevocationEndpoint:
         await self._sessions.leave(session, client)
 
 
-def _require_own(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> None:
-    if claims.get("azp") != client.client_id:
+def _require_own(
+    request: ProtocolRequest, caller: AuthenticatedClient, claims: Mapping[str, Any]
+) -> None:
+    if claims.get("azp") != caller.entry.client.client_id:
         raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
     require_binding(claims, request.certificate)
+    kind, assertion = EventKind.TOKEN_REVOKE, caller.assertion
+    check_client_request(request, caller.entry, kind, assertion=assertion, presented=claims)
 
 
 def _text(claim: Any) -> str | None:

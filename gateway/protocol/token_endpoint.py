@@ -1,17 +1,19 @@
 """The token endpoint: the checks that every grant shares, in Keycloak's order.
 
-grant_type -> client authentication -> repeated parameters -> the grant itself. A grant that
-Keycloak has and the gateway does not support passes the same checks before it is refused.
+grant_type -> client authentication -> repeated parameters -> client policies -> the grant itself. A
+grant that Keycloak has and the gateway does not support passes the same checks and is refused.
 Spec: RFC 6749 §3.2; Keycloak: 1.1
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gateway.domain.events import Detail
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
 from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
@@ -37,7 +39,7 @@ class TokenEndpoint:
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        tokens = await grant(request, caller)
+        tokens = await grant(request, _accepted_by_policies(request, caller, grant))
         request.event.details[Detail.TOKEN_ID] = tokens.token_id
         request.event.details[Detail.SCOPE] = tokens.scope
         return caller, tokens
@@ -52,3 +54,16 @@ class TokenEndpoint:
         request.event.begin(grant.event)
         request.event.details[Detail.GRANT_TYPE] = grant_type
         return grant
+
+
+def _accepted_by_policies(
+    request: ProtocolRequest, caller: AuthenticatedClient, grant: Grant
+) -> AuthenticatedClient:
+    """Return the caller as tokens are to be issued to it; raises OAuthError."""
+    if grant.policy_event is None:
+        return caller
+    scopes = tuple((request.parameters.raw("scope") or "").split(" "))
+    entry = check_client_request(
+        *(request, caller.entry, grant.policy_event), assertion=caller.assertion, scopes=scopes
+    )
+    return replace(caller, entry=entry)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError
@@ -22,6 +23,7 @@ class UnsupportedGrant:
     """Refuses every request; `event` is what Keycloak calls its use."""
 
     event: EventType
+    policy_event: EventKind | None = None
 
     async def __call__(
         self,

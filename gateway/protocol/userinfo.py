@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.tokens import (
@@ -55,6 +57,7 @@ class UserinfoEndpoint:
             failure = EventFailure(EventError.INVALID_TOKEN, text)
             raise BearerChallenge("invalid_token", text, event=failure)
         request.page.require(active.client.client.allowed_origins)
+        _require_policies(request, active)
         request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
         request.event.details[Detail.USERNAME] = active.user.user.username
         return active, await self._protected(request, active, _claims(request, active))
@@ -80,6 +83,16 @@ class UserinfoEndpoint:
         except OAuthError as error:
             raise _unverified(error, error.event) from error
         return active
+
+
+def _require_policies(request: ProtocolRequest, active: ActiveToken) -> None:
+    try:
+        kind, claims = EventKind.USERINFO_REQUEST, active.claims
+        check_client_request(request, active.client, kind, presented=claims, authenticates=False)
+    except OAuthError as refusal:
+        raise BearerChallenge(
+            refusal.error, refusal.description, status=refusal.status, event=refusal.event
+        ) from refusal
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:

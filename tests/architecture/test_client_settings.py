@@ -15,6 +15,14 @@ PARSERS = ROOT / READERS / "clients"
 WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
     "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
+    "gateway/client_policies/conditions/client_attributes.py": "an administrator names them",
+    **{
+        f"gateway/client_policies/executors/{name}.py": "what the executor sets at a client"
+        for name in (
+            *("holder_of_key_enforcer", "pkce_enforcer", "secure_signature_algorithm"),
+            "tls_client_auth_ca_subject_dn",
+        )
+    },
 }
 """Modules that may name attributes: they write documents that `representations` reads."""
 MODULES = sorted(

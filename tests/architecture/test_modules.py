@@ -19,9 +19,10 @@ LISTS_OF_PLUG_INS = {
     "gateway/authentication/authenticators",
     "gateway/cli",
     "gateway/cli/doctor/nginx/checks",
+    "gateway/client_policies/executors",
     "gateway/policies",
 }
-"""Folders of one module for each command, check, password rule and authenticator."""
+"""Folders of one module for each command, check, executor, password rule and authenticator."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}

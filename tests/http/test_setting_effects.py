@@ -298,9 +298,9 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
     disabled = [policy(name, enabled=False) for name in refused]
     realm.done("PUT", profiles, {"profiles": [*together, {"name": "later", "executors": []}]})
     realm.done("PUT", policies, {"policies": [*fine, *disabled, policy("later")]})
-    later = {"name": "later", "executors": [{"executor": "reject-ropc-grant"}]}
+    later = {"name": "later", "executors": [{"executor": "dpop-bind-enforcer"}]}
     told = realm.refusal("PUT", profiles, {"profiles": [*together, later]})
-    assert "the password grant would be accepted" in told
+    assert "tokens would not be bound" in told
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -322,9 +322,9 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
     realm.done("PUT", "client-policies/profiles", {"profiles": [rotation]})
     fine = policy("rotation")
     realm.done("PUT", "client-policies/policies", {"policies": [fine]})
-    narrow = fine | {"conditions": [{"condition": "client-roles", "configuration": {}}]}
+    narrow = fine | {"conditions": [{"condition": "identity-provider", "configuration": {}}]}
     told = realm.refusal("PUT", "client-policies/policies", {"policies": [narrow]})
-    assert "its conditions are not evaluated: secrets would not expire" in told
+    assert "its condition identity-provider is not evaluated" in told
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 

@@ -31,6 +31,7 @@ from gateway.admin.clients.listing import (
 )
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
+from gateway.admin.clients.policy_enforcement import PolicyCaller, enforce_policies
 from gateway.admin.clients.preparation import (
     add_service_account,
     lacks_service_account,

@@ -25,6 +25,11 @@ from gateway.admin.clients.access import (
     load_client_document,
     require_may_widen_scope,
 )
+from gateway.admin.clients.policy_enforcement import (
+    PolicyCaller,
+    enforce_policies,
+    refused_by_policies,
+)
 from gateway.admin.clients.preparation import (
     add_service_account,
     changed_client,
@@ -39,6 +44,7 @@ from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.authentication.new_accounts.new_users import default_role_ids
+from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clock import Clock
@@ -91,7 +97,10 @@ class ClientAdministration:
         await self.sectors.require_of_new_client(document)
         whole = new_client_document(with_protocol_defaults(document))
         async with self.changes.begin(acting) as change:
-            client = await self.add_client(change, whole)
+            with refused_by_policies():
+                client = await self.add_client(
+                    change, whole, policies=PolicyCaller(acting), sent=document
+                )
             path = f"clients/{client.id}"
             sent = {"id": client.id, **document}
             change.record(OperationType.CREATE, ResourceType.CLIENT, path, sent)
@@ -104,11 +113,15 @@ class ClientAdministration:
         *,
         scopes: Sequence[ClientScope] | None = None,
         report_ineffective: bool = False,
+        policies: PolicyCaller | None = None,
+        sent: Mapping[str, Any] | None = None,
     ) -> Client:
         """Add the client of a complete document, as part of a change.
 
         `scopes` are the realm's client scopes, where the caller has them. Settings without effect
-        are refused unless the caller reports them.
+        are refused unless the caller reports them. The realm's client policies judge the client
+        where `policies` names who adds it; `sent` is the document before it was completed. Raises
+        PolicyRefusal then.
         """
         _require_name(whole)
         stores, realm = change.stores, change.realm
@@ -120,6 +133,11 @@ class ClientAdministration:
             inherited=inherited_from(scopes),
             report_ineffective=report_ineffective,
         )
+        if policies is not None:
+            named = given_field(sent or whole, "clientAuthenticatorType") is not None
+            client = await enforce_policies(
+                *(stores, realm, policies, EventKind.REGISTER, client), names_authenticator=named
+            )
         require_changeable_clients(change.acting, client.client_id)
         _require_valid(wrong_addresses(client))
         if not report_ineffective:
@@ -141,6 +159,11 @@ class ClientAdministration:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
             change.require_match(await load_client_document(acting, change.stores, before))
             after = self.merged(before, document)
+            with refused_by_policies():
+                after = await enforce_policies(
+                    *(change.stores, change.realm, PolicyCaller(acting), EventKind.UPDATE, after),
+                    before=before,
+                )
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
             await self.store(change, before, after)
@@ -194,6 +217,12 @@ class ClientAdministration:
             client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)
             change.require_match(await load_client_document(acting, change.stores, client))
+            with refused_by_policies():
+                await enforce_policies(
+                    *(change.stores, change.realm, PolicyCaller(acting)),
+                    *(EventKind.UNREGISTER, client),
+                    before=client,
+                )
             await self.remove_client(change, client)
             removed = {"id": client.id, "clientId": client.client_id}
             path = f"clients/{client.id}"

@@ -22,6 +22,12 @@ from gateway.admin.clients.access import (
     has_roles,
     load_client_document,
 )
+from gateway.admin.clients.policy_enforcement import (
+    PolicyCaller,
+    enforce_policies,
+    refused_by_policies,
+)
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage import Database, Stores
@@ -83,6 +89,11 @@ class ClientListing:
         async with self._database.read() as stores:
             client = await get_client(stores, acting.realm.id, client_id)
             acting.rights.require(*VIEW_CLIENTS)
+            with refused_by_policies():
+                await enforce_policies(
+                    *(stores, acting.realm, PolicyCaller(acting), EventKind.VIEW, client),
+                    before=client,
+                )
             return await load_client_document(acting, stores, client)
 
 

@@ -1,4 +1,4 @@
-"""Reading and replacing a realm's client profiles and policies: only `secret-rotation` acts.
+"""Reading and replacing a realm's client profiles and policies.
 
 Keycloak: 7.1 (client-policies)
 """
@@ -11,12 +11,12 @@ from gateway.admin.access import (
     Acting,
 )
 from gateway.admin.changes import Changes
+from gateway.client_policies import list_global_profiles
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.representations.realms import (
-    list_global_profiles,
     render_policies,
     render_profiles,
     with_policies,

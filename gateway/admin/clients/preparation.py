@@ -11,6 +11,12 @@ from datetime import timedelta
 from uuid import uuid4
 
 from gateway.admin.users import NewUser, store_new_user
+from gateway.client_policies import (
+    ClientChange,
+    EventKind,
+    SecretRotation,
+    applied_executors,
+)
 from gateway.domain.clients import WITH_SECRET, Client
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
@@ -24,7 +30,7 @@ from gateway.representations.clients import (
     with_secret_expiration,
     without_rotated_secret,
 )
-from gateway.representations.secret_rotation import SecretRotation, secret_rotation_for
+from gateway.representations.realms import policies_of
 
 _SECRET_BYTES = 32
 _SERVICE_ACCOUNT_SCOPE = "service_account"
@@ -67,7 +73,7 @@ def with_renewed_secret(realm: Realm, client: Client, clock: Clock) -> Client:
     Where a policy requires it, the old one is accepted for a while; otherwise it is rejected at
     once, and the new one does not expire.
     """
-    rotation = secret_rotation_for(realm, client)
+    rotation = _rotation_for(realm, client)
     if rotation is not None and client.secret is not None:
         return _rotated(client, rotation, clock)
     return with_secret_expiration(with_new_secret(without_rotated_secret(client), clock), None)
@@ -81,7 +87,7 @@ def with_rotation_applied(
     A secret without an expiration gets one, and an expired one is rotated; so is one that expires
     soon where the client changes itself (`by_itself`).
     """
-    rotation = secret_rotation_for(realm, client)
+    rotation = _rotation_for(realm, client)
     if rotation is None or client.secret is None:
         return client
     now = clock.now()
@@ -92,6 +98,16 @@ def with_rotation_applied(
         return with_secret_expiration(client, now + rotation.expiration)
     soon = now + rotation.remaining >= end
     return _rotated(client, rotation, clock) if by_itself and soon else client
+
+
+def _rotation_for(realm: Realm, client: Client) -> SecretRotation | None:
+    """Return the rotation that the realm's policies demand for the client; the last one counts."""
+    if client.public_client or client.bearer_only:
+        return None
+    change = ClientChange(EventKind.UPDATED, client, client)
+    executors = applied_executors(policies_of(realm), change)
+    found = [each for each in executors if isinstance(each, SecretRotation)]
+    return found[-1] if found else None
 
 
 def _rotated(client: Client, rotation: SecretRotation, clock: Clock) -> Client:

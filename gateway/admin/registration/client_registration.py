@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
+    Acting,
     ControlledObject,
     Forbidden,
     InvalidRequest,
@@ -24,7 +25,9 @@ from gateway.admin.client_scopes import chosen_scopes
 from gateway.admin.clients import (
     AddressesRefused,
     ClientAdministration,
+    PolicyCaller,
     clients_out_of_reach,
+    enforce_policies,
     has_roles,
     require_may_widen_scope,
 )
@@ -38,14 +41,20 @@ from gateway.admin.registration.registrars import (
 )
 from gateway.admin.registration.token_administration import use_up
 from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
+from gateway.client_policies import EventKind, PolicyRefusal, UpdateSource
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.events import Detail
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.refusals import UnknownField
 
 _INVALID_REDIRECT: Final = "invalid_redirect_uri"
+_SOURCES: Final = {
+    TokenKind.INITIAL: UpdateSource.INITIAL_TOKEN,
+    TokenKind.REGISTRATION: UpdateSource.REGISTRATION_TOKEN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,8 @@ class ClientRegistration:
         anonymous = registrar.registers_anonymously
         await self.require_sender(registrar)
         with _metadata_refused():
-            whole = new_client_document(sent.new_client(document))
+            described = sent.new_client(document)
+            whole = new_client_document(described)
             async with self.changes.begin(registrar.acting, alone=True) as change:
                 if registrar.kind is TokenKind.INITIAL and not await use_up(
                     change, registrar.token_id
@@ -82,7 +92,9 @@ class ClientRegistration:
                     raise not_authorized("No remaining count on initial access token")
                 policies = await Policies.load(change.stores, change.realm.id, anonymous=anonymous)
                 await policies.require_room(change.stores)
-                client = await self._registered(change, policies.completed(whole))
+                client = await self._registered(
+                    change, policies.completed(whole), registrar, described
+                )
                 registrar.require_flows_kept(client)
                 await policies.require(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
@@ -99,9 +111,17 @@ class ClientRegistration:
             )
         policies.require_sender(acting.address)
 
-    async def _registered(self, change: Change, whole: Mapping[str, Any]) -> Client:
+    async def _registered(
+        self,
+        change: Change,
+        whole: Mapping[str, Any],
+        registrar: Registrar,
+        described: Mapping[str, Any],
+    ) -> Client:
         try:
-            return await self.clients.add_client(change, whole)
+            return await self.clients.add_client(
+                change, whole, policies=_policy_caller(registrar), sent=described
+            )
         except AlreadyExists as error:
             raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
 
@@ -113,14 +133,24 @@ class ClientRegistration:
             client = await registrar.require_view(stores, found)
             policies = await Policies.load(stores, acting.realm.id, anonymous=registrar.anonymous)
             policies.require_sender(acting.address)
+            with _policies_refused():
+                await enforce_policies(
+                    *(stores, acting.realm, _policy_caller(registrar), EventKind.VIEW, client),
+                    before=client,
+                )
             masked = bool(await clients_out_of_reach(acting, stores, [client]))
             roles = await has_roles(stores, client)
         token = Secret(registrar.token) if registrar.is_client and registrar.token else None
         return ClientView(client, masked=masked, has_roles=roles, token=token)
 
-    async def view_itself(self, client: Client) -> ClientView:
+    async def view_itself(self, acting: Acting, client: Client) -> ClientView:
         """Return an authenticated client to itself."""
+        caller = PolicyCaller(acting, UpdateSource.ANONYMOUS, is_registration=True)
         async with self.database.read() as stores:
+            with _policies_refused():
+                await enforce_policies(
+                    stores, acting.realm, caller, EventKind.VIEW, client, before=client
+                )
             return ClientView(client, has_roles=await has_roles(stores, client))
 
     async def change(
@@ -134,6 +164,11 @@ class ClientRegistration:
                 if given_field(document, sent.client_id) != client_id:
                     raise RegistrationRefused(INVALID_METADATA, "Client Identifier modified")
                 after = await self._merged(change, registrar, before, sent, document)
+                after = await enforce_policies(
+                    *(change.stores, change.realm, _policy_caller(registrar)),
+                    *(EventKind.UPDATE, after),
+                    before=before,
+                )
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
@@ -176,6 +211,12 @@ class ClientRegistration:
                 )
                 policies.require_sender(registrar.acting.address)
                 self.clients.require_removable(registrar.acting, client)
+                with _policies_refused():
+                    await enforce_policies(
+                        *(change.stores, change.realm, _policy_caller(registrar)),
+                        *(EventKind.UNREGISTER, client),
+                        before=client,
+                    )
                 await self.clients.remove_client(change, client)
 
     async def _get_for_update(self, change: Change, registrar: Registrar, client_id: str) -> Client:
@@ -203,10 +244,33 @@ def _forbidden(*refusals: type[Exception]) -> Iterator[None]:
 
 
 @contextmanager
+def _policies_refused() -> Iterator[None]:
+    """Turn the refusal by a client policy into one of the registration endpoint."""
+    try:
+        yield
+    except PolicyRefusal as refusal:
+        raise RegistrationRefused(
+            refusal.error,
+            refusal.text,
+            event=refusal.error,
+            detail=(Detail.REASON, refusal.text),
+        ) from refusal
+
+
+def _policy_caller(registrar: Registrar) -> PolicyCaller:
+    source = UpdateSource.ANONYMOUS
+    if registrar.kind is not None:
+        source = _SOURCES[registrar.kind]
+    elif registrar.token is not None:
+        source = UpdateSource.USER
+    return PolicyCaller(registrar.acting, source, is_registration=True)
+
+
+@contextmanager
 def _metadata_refused() -> Iterator[None]:
     """Turn what is wrong with a client into the errors of RFC 7591."""
     try:
-        with _forbidden(Forbidden):
+        with _forbidden(Forbidden), _policies_refused():
             yield
     except UnknownField:
         raise

@@ -12,6 +12,8 @@ class Detail:
     AUTH_METHOD: Final = "auth_method"
     AUTH_TYPE: Final = "auth_type"
     CLIENT_AUTH_METHOD: Final = "client_auth_method"
+    CLIENT_POLICY_ERROR: Final = "client_policy_error"
+    CLIENT_POLICY_ERROR_DETAIL: Final = "client_policy_error_detail"
     CODE_ID: Final = "code_id"
     CONSENT: Final = "consent"
     CONTEXT: Final = "context"

@@ -41,13 +41,14 @@ class ClientEntry:
 
     The same object comes back until something changes.
     `scope_roles` are the roles that its tokens may carry where its scope is not full: its own, and
-    those in its scope mappings, composites resolved.
+    those in its scope mappings, composites resolved. `own_roles` are the names of its own.
     """
 
     client: Client
     service_account: User | None
     roles: EffectiveRoles
     scope_roles: EffectiveRoles = field(default_factory=EffectiveRoles)
+    own_roles: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from gateway.protocol.authorization.errors import (
     PageMessage,
     RedirectError,
     invalid_request_page,
+    policy_refusal_page,
 )
 from gateway.protocol.authorization.levels import level_of, levels_of
 from gateway.protocol.authorization.pushed_requests import (

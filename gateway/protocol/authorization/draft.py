@@ -61,6 +61,9 @@ class AuthorizationDraft:
     level: RequestedLevel | None = None
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
+    request_object: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The claims of the request object, once it was verified."""
+    request_object_is_encrypted: bool = False
 
     @property
     def client(self) -> ClientEntry:

@@ -135,3 +135,10 @@ class RedirectError(OAuthError):
         if self.description is not None:
             parameters["error_description"] = self.description
         return AuthorizationResponse(self.target, parameters)
+
+
+def policy_refusal_page(refusal: OAuthError) -> PageError:
+    """Return the refusal by a client policy as a page: no redirect URI is verified yet."""
+    page = invalid_request_page(refusal.reason or refusal.error, error=refusal.error)
+    page.event = refusal.event
+    return page

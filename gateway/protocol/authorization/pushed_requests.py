@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.sign_in.pushed_requests import PushedParameters, PushedRequestStore
@@ -20,6 +21,7 @@ from gateway.protocol.authorization.parameters import PARAMETERS
 from gateway.protocol.certificate_binding import bound_certificate
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 
 _REFERENCE_BYTES: Final = 32
@@ -54,6 +56,8 @@ class PushedRequestEndpoint:
         """Return the reference; raises OAuthError or StoreUnavailable."""
         request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
         caller = await self._clients.authenticate(request)
+        kind = EventKind.PUSHED_AUTHORIZATION_REQUEST
+        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
         if request.parameters.raw("request_uri") is not None:
             text = "It is not allowed to include request_uri to PAR."
             raise refused("invalid_request", text, EventError.INVALID_REQUEST)

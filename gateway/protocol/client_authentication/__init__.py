@@ -10,7 +10,9 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.client_signatures import SignedClaims
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.protocol.client_authentication.basic_credentials import read_basic_credentials
 from gateway.protocol.client_authentication.client_assertion import asserted_client_id
@@ -20,6 +22,7 @@ from gateway.protocol.client_authentication.method import ClientAuthenticationMe
 from gateway.protocol.client_authentication.private_key_jwt import PrivateKeyJwt
 from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError, refused
+from gateway.protocol.policy_checks import realm_policies
 from gateway.protocol.requests import ProtocolRequest
 
 METHODS: Final[Mapping[str, type[ClientAuthenticationMethod]]] = {
@@ -44,6 +47,8 @@ class AuthenticatedClient:
 
     entry: ClientEntry
     method: str
+    assertion: SignedClaims | None = None
+    """The parameter `client_assertion`, where client policies are to judge it."""
 
 
 class ClientAuthenticator:
@@ -106,7 +111,17 @@ class ClientAuthenticator:
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
         method = _NO_PROOF if client.public_client else client.client_authenticator_type
-        return AuthenticatedClient(entry, method)
+        return AuthenticatedClient(entry, method, self._assertion(request))
+
+    def _assertion(self, request: ProtocolRequest) -> SignedClaims | None:
+        """Return what the assertion says; None in a realm without policies, and for no JWT."""
+        token = request.parameters.raw("client_assertion")
+        if not token or not realm_policies(request.realm):
+            return None
+        try:
+            return self._services.signatures.read(token)
+        except InvalidToken:
+            return None
 
     def _method(self, client: Client) -> ClientAuthenticationMethod:
         method = self._methods.get(client.client_authenticator_type)

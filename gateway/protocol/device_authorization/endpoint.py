@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.device_authorizations import (
     DeviceAuthorization,
@@ -28,6 +29,7 @@ from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.certificate_binding import bound_certificate
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import still_granted
 
@@ -85,6 +87,8 @@ class DeviceAuthorizationEndpoint:
         """Return who asked and the codes; raises OAuthError or StoreUnavailable."""
         request.event.begin(EventType.OAUTH2_DEVICE_AUTH)
         caller = await self._clients.authenticate(request)
+        kind = EventKind.DEVICE_AUTHORIZATION_REQUEST
+        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
         client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
         _require_permitted(client)
         draft = self._checked(request, caller)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
+from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
@@ -23,6 +24,11 @@ class Grant(Protocol):
     @property
     def event(self) -> EventType:
         """What its use is called in events."""
+        ...
+
+    @property
+    def policy_event(self) -> EventKind | None:
+        """What client policies call its use; None where the grant has them judge it itself."""
         ...
 
     def __call__(

@@ -5,9 +5,11 @@ Spec: RFC 6749 §4.1.3; Keycloak: 1.4
 
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sign_in_results.code_redemption import CodeRedemption
@@ -21,6 +23,7 @@ class AuthorizationCodeGrant:
     """Issues the tokens of a sign-in in a browser."""
 
     event = EventType.CODE_TO_TOKEN
+    policy_event = None  # the scopes, or the token, have to be known first
 
     def __init__(self, services: GrantServices) -> None:
         self._redemption = CodeRedemption(
@@ -34,9 +37,16 @@ class AuthorizationCodeGrant:
         client = caller.entry.client
         encrypter = await self._tokens.encrypter(client)
         redeemed = await self._redemption.redeem(request, client)
-        return await self._tokens.issue_for(
+        entry = check_client_request(
             request,
             caller.entry,
+            EventKind.TOKEN_REQUEST,
+            assertion=caller.assertion,
+            scopes=redeemed.granted.names,
+        )
+        return await self._tokens.issue_for(
+            request,
+            entry,
             redeemed.user,
             redeemed.granted,
             redeemed.joined,

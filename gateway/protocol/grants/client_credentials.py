@@ -7,6 +7,7 @@ The session is transient: no refresh token, no `sid`. A client with
 from http import HTTPStatus
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import UserEntry
@@ -28,6 +29,7 @@ class ClientCredentials:
     """Issues a token for the client's service account."""
 
     event = EventType.CLIENT_LOGIN
+    policy_event = EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST
 
     def __init__(self, services: GrantServices) -> None:
         self._tokens = SessionTokens(services.sessions, services.database, services.encryption)

@@ -7,6 +7,7 @@ Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.device_authorizations import DeviceApproval, DeviceAuthorization, DeviceStatus
 from gateway.domain.events import Detail, EventError, EventType
@@ -63,6 +64,7 @@ class DeviceCodeGrant:
     """Issues the tokens of a sign-in that a user completed for a device."""
 
     event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN
+    policy_event = EventKind.DEVICE_TOKEN_REQUEST
 
     def __init__(self, services: GrantServices) -> None:
         self._devices = services.device_authorizations

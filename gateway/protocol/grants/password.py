@@ -14,6 +14,7 @@ from gateway.authentication.errors import (
     SessionLimitExceeded,
     SignInRefused,
 )
+from gateway.client_policies import EventKind
 from gateway.domain.authentication import session_of_one_request
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
@@ -37,6 +38,7 @@ class Password:
     """Signs a user in by user name and password, and begins a session."""
 
     event = EventType.LOGIN
+    policy_event = EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST
 
     def __init__(self, services: GrantServices) -> None:
         self._directory = services.directory

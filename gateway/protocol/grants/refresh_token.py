@@ -4,6 +4,7 @@ import uuid
 from http import HTTPStatus
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_encryption import Encrypter
@@ -12,6 +13,7 @@ from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.tokens import (
@@ -38,6 +40,7 @@ class RefreshToken:
     """Gives new tokens, and moves the idle timeouts of the session."""
 
     event = EventType.REFRESH_TOKEN
+    policy_event = None  # the scopes, or the token, have to be known first
 
     def __init__(self, services: GrantServices) -> None:
         self._sessions = services.sessions
@@ -56,6 +59,13 @@ class RefreshToken:
         note_refresh_token(request.event, token)
         request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
         _require_binding(request, token)
+        entry = check_client_request(
+            request,
+            caller.entry,
+            EventKind.TOKEN_REFRESH,
+            assertion=caller.assertion,
+            presented=token.claims,
+        )
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
         kept = still_granted(request.realm, client, token.scopes)
@@ -70,7 +80,7 @@ class RefreshToken:
         # Last: of many at once the first gets its tokens, though another ends the session after it.
         family, refresh_id = await self._rotate(request, client, session, token)
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
-        context = resolve_claims(caller.entry, active.user, granted, session=joined.session)
+        context = resolve_claims(entry, active.user, granted, session=joined.session)
         kept = kept.permitted_to(active.user.roles)
         issue = Issue(context, _GRANT_SHORTCUT, part, kept, id_token_encrypter=encrypter)
         tokens = issue_tokens(request, issue)

@@ -8,13 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory
-from gateway.protocol.authorization import PageError, PageMessage, invalid_request_page
+from gateway.protocol.authorization import (
+    PageError,
+    PageMessage,
+    invalid_request_page,
+    policy_refusal_page,
+)
 from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
+from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 
 _HINT: Final = "id_token_hint"
@@ -127,7 +135,14 @@ async def _client(
     if client_id is None:
         return None
     entry = await directory.client(request.realm.realm.id, client_id)
-    return None if entry is None else entry.client
+    if entry is None:
+        return None
+    try:
+        check_client_request(request, entry, EventKind.LOGOUT_REQUEST, authenticates=False)
+    except OAuthError as refusal:
+        request.event.client_id = client_id
+        raise policy_refusal_page(refusal) from refusal
+    return entry.client
 
 
 def _is_registered(request: ProtocolRequest, client: Client | None, uri: str) -> bool:

@@ -3,10 +3,12 @@
 An expired token is accepted: it still names the session. Keycloak: 12.6 (POST with refresh_token)
 """
 
+from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import read_refresh_token
@@ -30,6 +32,13 @@ class LogoutEndpoint:
             raise OAuthError("invalid_request", "No refresh token")
         token = read_refresh_token(request, caller.entry.client, text, may_be_expired=True)
         require_binding(token.claims, request.certificate)
+        check_client_request(
+            request,
+            caller.entry,
+            EventKind.LOGOUT_REQUEST,
+            assertion=caller.assertion,
+            presented=token.claims,
+        )
         session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
         request.event.session_id, request.event.user_id = session_id, user_id
         if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):

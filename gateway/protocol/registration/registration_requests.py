@@ -117,7 +117,8 @@ class RegistrationRequests:
             if proven.entry.client.client_id != client_id:
                 raise not_authorized("Different client authenticated")
         request.event.client_id = client_id
-        return await self.registration.view_itself(entry.client)
+        acting = Acting(None, request.realm.realm, _NO_RIGHTS, request.remote_address)
+        return await self.registration.view_itself(acting, entry.client)
 
     async def _registrar(self, request: ProtocolRequest) -> Registrar:
         """Return the caller; raises RegistrationRefused for an invalid token."""

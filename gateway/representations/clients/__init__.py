@@ -19,6 +19,7 @@ from gateway.representations.clients.client import (
     parse_client,
     render_client,
     restore_client,
+    with_client_settings,
 )
 from gateway.representations.clients.installation import (
     INSTALLATIONS,
@@ -49,6 +50,7 @@ from gateway.representations.clients.secret_times import (
 from gateway.representations.clients.settings import SECRET_EXPIRES
 from gateway.representations.clients.uris import (
     WrongAddress,
+    client_addresses,
     explained,
     origins_of,
     own_urls,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from gateway.client_policies import ClientSettings
 from gateway.domain.clients import CLIENT_AUTHENTICATORS, Client
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
@@ -128,6 +129,13 @@ class InheritedScopes:
 
     default: tuple[str, ...] = DEFAULT_SCOPES
     optional: tuple[str, ...] = OPTIONAL_SCOPES
+
+
+def with_client_settings(client: Client, wanted: ClientSettings) -> Client:
+    """Return the client with what a client policy sets; raises InvalidInput where it must not."""
+    attributes = {**client.attributes, **wanted.attributes}
+    document = {**wanted.members, "attributes": attributes}
+    return parse_client(document, client.realm_id, base=client)
 
 
 def parse_client(

@@ -5,7 +5,7 @@ client. Keycloak: validation of clients (26.7). Spec: RFC 3986, RFC 6749 §3.1.2
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,6 +26,8 @@ _ORIGIN: Final = re.compile(r"(?i)https?://[^/?#\\@\s*]+")
 _OF_URLS: Final = frozenset({"http", "https", "ftp", "file", "jar", "mailto"})
 _PLACEHOLDERS: Final = ("${authBaseUrl}", "${authAdminUrl}")
 _SEPARATOR: Final = "##"
+_NOTIFICATIONS: Final = "ciba.backchannel.client.notification.endpoint"
+_SECTOR: Final = "sectorIdentifierUri"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,36 @@ def own_urls(client: Client) -> Iterator[str]:
 def redirect_uris(client: Client) -> tuple[str, ...]:
     """Return the redirect URIs, as they were given."""
     return tuple(client.document.get("redirectUris", ()))
+
+
+def client_addresses(client: Client) -> dict[str, Sequence[str]]:
+    """Return every address of the client, by its name in client policies.
+
+    What stands for other addresses is replaced by them.
+    """
+    attributes = client.attributes
+    single = {
+        "rootUrl": client.document.get("rootUrl"),
+        "adminUrl": client.document.get("adminUrl"),
+        "baseUrl": client.document.get("baseUrl"),
+        "jwksUri": attributes.get("jwks.url"),
+        "backchannelLogoutUrl": attributes.get("backchannel.logout.url"),
+        "frontchannelLogoutUrl": attributes.get("frontchannel.logout.url"),
+        "cibaClientNotificationEndpoint": attributes.get(_NOTIFICATIONS),
+        "logoUri": attributes.get("logoUri"),
+        "policyUri": attributes.get("policyUri"),
+        "tosUri": attributes.get("tosUri"),
+    }
+    sectors = (mapper.config.get(_SECTOR) for mapper in client.protocol_mappers)
+    several: dict[str, Iterable[str | None]] = {
+        "redirectUris": redirect_uris(client),
+        "webOrigins": client.allowed_origins or (),
+        "requestUris": client.request_objects.uris,
+        "postLogoutRedirectUris": client.redirects.post_logout_patterns,
+        "sectorIdentifierUri": sectors,
+    }
+    found = {name: (address,) for name, address in single.items()} | several
+    return {name: [each for each in addresses if each] for name, addresses in found.items()}
 
 
 def explained(wrong: Iterable[WrongAddress]) -> str:

@@ -1,13 +1,13 @@
 """JSON of realms and their settings."""
 
 from gateway.representations.realms.client_policies import (
+    policies_of,
     render_policies,
     render_profiles,
     with_policies,
     with_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
-from gateway.representations.realms.global_profiles import list_global_profiles
 from gateway.representations.realms.localization import (
     MOST_LOCALES,
     MOST_TEXTS,

@@ -1,4 +1,4 @@
-"""Client policies and profiles, in Keycloak's shape: only the executor `secret-rotation` acts.
+"""Client policies and profiles, in Keycloak's shape.
 
 Keycloak: ClientProfilesRepresentation, ClientPoliciesRepresentation
 """
@@ -6,10 +6,15 @@ Keycloak: ClientProfilesRepresentation, ClientPoliciesRepresentation
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.client_policies import (
+    ClientPolicy,
+    executor_problem,
+    list_global_profiles,
+    read_policies,
+)
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
-from gateway.representations.realms.global_profiles import list_global_profiles
 from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.refusals import (
     join,
@@ -18,7 +23,6 @@ from gateway.representations.refusals import (
     refused_items,
     require_known,
 )
-from gateway.representations.secret_rotation import SECRET_ROTATION, parse_secret_rotation
 from gateway.representations.setting_effects import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
 from gateway.representations.spelling import Names
@@ -81,6 +85,12 @@ def render_profiles(realm: Realm) -> dict[str, Any]:
 def render_policies(realm: Realm) -> dict[str, Any]:
     """Return the policies of the realm."""
     return dict(render_realm(realm)["clientPolicies"])
+
+
+def policies_of(realm: Realm) -> tuple[ClientPolicy, ...]:
+    """Return the enabled policies of the realm, ready to be applied."""
+    policies = realm.unmodelled.get("clientPolicies")
+    return read_policies(policies, realm.unmodelled.get("clientProfiles")) if policies else ()
 
 
 def with_profiles(realm: Realm, document: Mapping[str, Any]) -> Realm:
@@ -153,15 +163,18 @@ def _is_same(sent: Any, own: list[dict[str, Any]]) -> bool:
 
 
 def _require_executors(profiles: list[dict[str, Any]]) -> None:
-    """Raise RefusedPolicies for a `secret-rotation` that makes no sense."""
-    for profile in profiles:
-        for executor in profile.get("executors") or ():
-            is_rotation = executor["executor"] == SECRET_ROTATION
-            if is_rotation and parse_secret_rotation(executor["configuration"]) is None:
-                raise RefusedPolicies(
-                    "proposed client profile contains the executor, which does not have valid "
-                    "provider, or has invalid configuration."
-                )
+    """Raise RefusedPolicies with all that is wrong with the configurations of executors."""
+    problems = [
+        f"{profile['name']}: {problem}"
+        for profile in profiles
+        for executor in profile.get("executors") or ()
+        if (problem := executor_problem(executor)) is not None
+    ]
+    if problems:
+        raise RefusedPolicies(
+            "proposed client profile contains the executor, which does not have valid "
+            f"provider, or has invalid configuration. {'; '.join(problems)}"
+        )
 
 
 def _require_profiles(policies: list[dict[str, Any]], realm: Realm) -> None:

@@ -181,5 +181,5 @@ def _policies(
     for name, reason in found.items():
         if known.get(name) != reason:
             given = f"the enabled policy {describe(name)}"
-            missing = f"client policies are not applied yet: {reason}"
+            missing = f"the policy would not be applied: {reason}"
             yield IneffectiveSetting(join(path, _POLICIES), given, "a disabled policy", missing)

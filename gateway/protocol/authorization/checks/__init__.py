@@ -16,6 +16,8 @@ from gateway.protocol.authorization.checks import (
     level,
     max_age,
     nonce,
+    policies,
+    policies_at_start,
     prompt,
     pushed_only,
     pushed_request,
@@ -36,6 +38,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "client": client.check,
     "pushed_request": pushed_request.check,
     "request_object": request_object.check,
+    "policies_at_start": policies_at_start.check,
     "max_age": max_age.check,
     "redirect_uri": redirect_uri.check,
     "response_type": response_type.check,
@@ -51,5 +54,6 @@ CHECKS: Final[Mapping[str, Check]] = {
     "claims": claims.check,
     "level": level.check,
     "id_token_hint": id_token_hint.check,
+    "policies": policies.check,
 }
 """The file's name -> its check, in the order in which they run."""

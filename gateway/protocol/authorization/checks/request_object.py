@@ -38,6 +38,7 @@ async def check(draft: AuthorizationDraft) -> None:
         raise _refused(f"'{sent[0]}' is present multiple times")
     token = await _object_at(draft, client) if sent == ["request_uri"] else draft.get("request")
     claims = await _verified(draft, client, token or "")
+    draft.request_object = claims
     own = {name: text_of(claims[name]) for name in PARAMETERS if name in claims}
     outer = {name: text for name, text in draft.parameters.items() if name not in own}
     merged = {**outer, **{name: text for name, text in own.items() if text is not None}}
@@ -65,6 +66,7 @@ async def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Ma
     try:
         if token.count(".") == _DOTS_OF_JWE:
             token = _decrypted(draft, client, token)
+            draft.request_object_is_encrypted = True
         signed = await draft.services.signatures.verify(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error

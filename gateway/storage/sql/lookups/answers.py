@@ -184,11 +184,14 @@ class SqlLookups:
     def _client(self, row: Any) -> ClientEntry:
         client = read_client_row(row, self._secrets)
         limited = not client.full_scope_allowed
-        in_scope = _names(_items(row.scope_roles)) if limited else EffectiveRoles()
+        reached = _items(row.scope_roles)
+        in_scope = _names(reached) if limited else EffectiveRoles()
+        own = frozenset(name for _, name, owner in reached if owner == client.client_id)
         if row.account_id is None or not client.service_accounts_enabled:
-            return ClientEntry(client, None, EffectiveRoles(), in_scope)
+            return ClientEntry(client, None, EffectiveRoles(), in_scope, own)
         account = _Account._make(row[-len(_Account._fields) :])
-        return ClientEntry(client, read_user(account), effective(_items(row.roles)), in_scope)
+        held = effective(_items(row.roles))
+        return ClientEntry(client, read_user(account), held, in_scope, own)
 
 
 def _no_user(secrets: SecretsAtRest) -> tuple[Any, ...]:

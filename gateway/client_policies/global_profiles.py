@@ -1,7 +1,7 @@
 """The client profiles that every realm of Keycloak has: shown, and never changed.
 
-None of their executors acts; a policy that would demand something by one of them cannot be enabled
-(`setting_effects/policies.py`). Descriptions are our own. Keycloak: global client profiles (26.7)
+`executors` is what acts; what does not is in `representations/setting_effects/policies.py`.
+Descriptions are our own. Keycloak: global client profiles (26.7)
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,81 @@
+"""Client policies in front of every way in which a client is created, changed, viewed or removed.
+
+Realm files and partial imports are not judged, as in Keycloak.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from gateway.admin.access import Acting, InvalidRequest, WireFamily
+from gateway.client_policies import (
+    ClientChange,
+    EventKind,
+    PolicyRefusal,
+    Updater,
+    UpdateSource,
+    apply_to_change,
+)
+from gateway.domain.clients import Client
+from gateway.domain.ports.storage import Stores
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.representations.clients import client_addresses, with_client_settings
+from gateway.representations.realms import policies_of
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCaller:
+    """Who acts on clients, and by what right; `is_registration`: at the registration endpoint."""
+
+    acting: Acting
+    source: UpdateSource = UpdateSource.USER
+    is_registration: bool = False
+
+
+async def enforce_policies(
+    stores: Stores,
+    realm: Realm,
+    caller: PolicyCaller,
+    kind: EventKind,
+    proposed: Client,
+    *,
+    before: Client | None = None,
+    names_authenticator: bool = True,
+) -> Client:
+    """Return the client as the realm's policies leave it; raises PolicyRefusal.
+
+    `names_authenticator` is false where the request leaves open how the client authenticates.
+    """
+    policies = policies_of(realm)
+    if not policies:
+        return proposed
+    change = ClientChange(
+        kind,
+        before,
+        proposed,
+        client_addresses,
+        await _updater(stores, realm, caller),
+        is_registration=caller.is_registration,
+        names_authenticator=names_authenticator,
+    )
+    return apply_to_change(policies, change, with_client_settings)
+
+
+@contextmanager
+def refused_by_policies() -> Iterator[None]:
+    """Turn a refusal into the answer of the admin API."""
+    try:
+        yield
+    except PolicyRefusal as refusal:
+        raise InvalidRequest(refusal.text, WireFamily.OAUTH, code=refusal.error) from refusal
+
+
+async def _updater(stores: Stores, realm: Realm, caller: PolicyCaller) -> Updater:
+    """Return who acts, with the roles and groups that a user of the realm has."""
+    found, address = caller.acting.caller, caller.acting.address
+    if found is None or found.realm.id != realm.id:
+        return Updater(caller.source, address, EffectiveRoles())
+    roles = await stores.roles.effective(realm.id, found.user.id)
+    groups = await stores.groups.of_user(realm.id, found.user.id)
+    return Updater(caller.source, address, roles, tuple(group.path for group in groups))

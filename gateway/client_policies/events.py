@@ -1,0 +1,172 @@
+"""What client policies judge: changes of clients, and the requests that clients make.
+
+Keycloak: client policies (26.7)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client
+from gateway.domain.ports.client_signatures import SignedClaims
+from gateway.domain.roles import EffectiveRoles
+
+
+class EventKind(StrEnum):
+    """What happens with a client, by Keycloak's names."""
+
+    REGISTER = "REGISTER"
+    """A client is about to be created."""
+    UPDATE = "UPDATE"
+    """A client is about to be changed."""
+    UPDATED = "UPDATED"
+    """A client was created or changed: its secret may be renewed."""
+    VIEW = "VIEW"
+    UNREGISTER = "UNREGISTER"
+    PRE_AUTHORIZATION_REQUEST = "PRE_AUTHORIZATION_REQUEST"
+    AUTHORIZATION_REQUEST = "AUTHORIZATION_REQUEST"
+    PUSHED_AUTHORIZATION_REQUEST = "PUSHED_AUTHORIZATION_REQUEST"
+    TOKEN_REQUEST = "TOKEN_REQUEST"  # noqa: S105 - an event
+    """With an authorization code."""
+    TOKEN_REFRESH = "TOKEN_REFRESH"  # noqa: S105
+    TOKEN_REVOKE = "TOKEN_REVOKE"  # noqa: S105
+    TOKEN_INTROSPECT = "TOKEN_INTROSPECT"  # noqa: S105
+    SERVICE_ACCOUNT_TOKEN_REQUEST = "SERVICE_ACCOUNT_TOKEN_REQUEST"  # noqa: S105
+    RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST = "RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST"  # noqa: S105
+    DEVICE_AUTHORIZATION_REQUEST = "DEVICE_AUTHORIZATION_REQUEST"
+    DEVICE_TOKEN_REQUEST = "DEVICE_TOKEN_REQUEST"  # noqa: S105
+    USERINFO_REQUEST = "USERINFO_REQUEST"
+    LOGOUT_REQUEST = "LOGOUT_REQUEST"
+
+
+CHANGES = frozenset({EventKind.REGISTER, EventKind.UPDATE, EventKind.UPDATED})
+"""Events of a client that is created or changed."""
+TOKEN_REQUESTS = frozenset(
+    {
+        EventKind.TOKEN_REQUEST,
+        EventKind.TOKEN_REFRESH,
+        EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST,
+        EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST,
+        EventKind.DEVICE_TOKEN_REQUEST,
+    }
+)
+"""Requests to the token endpoint."""
+
+
+class UpdateSource(StrEnum):
+    """By what right a client is created or changed. Keycloak: client policies (26.7)."""
+
+    ANONYMOUS = "ByAnonymous"
+    INITIAL_TOKEN = "ByInitialAccessToken"  # noqa: S105 - a way
+    REGISTRATION_TOKEN = "ByRegistrationAccessToken"  # noqa: S105
+    USER = "ByAuthenticatedUser"
+
+
+@dataclass(frozen=True, slots=True)
+class Updater:
+    """Who creates or changes a client, from which address.
+
+    `roles` are those of the user, `groups` the paths of its groups; both empty for other callers.
+    """
+
+    source: UpdateSource = UpdateSource.USER
+    address: str | None = None
+    roles: EffectiveRoles = field(default_factory=EffectiveRoles)
+    groups: tuple[str, ...] = ()
+
+
+Addresses = Callable[[Client], Mapping[str, Sequence[str]]]
+"""Returns the addresses of a client by their names in Keycloak."""
+
+
+def no_addresses(client: Client) -> Mapping[str, Sequence[str]]:
+    """Return none, for a change that no executor judges by them."""
+    del client
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientChange:
+    """A client is registered, changed, viewed or removed.
+
+    `client` is the one that is stored, None for a new one. `is_registration` tells a request to
+    the registration endpoint from one to the admin API.
+    """
+
+    kind: EventKind
+    client: Client | None
+    proposed: Client
+    addresses: Addresses = no_addresses
+    updater: Updater = field(default_factory=Updater)
+    is_registration: bool = False
+    names_authenticator: bool = True
+    """The request names how the client authenticates."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationStart:
+    """An authorization request whose parameters are not yet verified.
+
+    `sent` are the parameters of the request itself, `pushed` those that were pushed before: None
+    without. `redirect_uri` is the one that would be used.
+    """
+
+    client: Client
+    sent: Mapping[str, str] = field(repr=False)
+    pushed: Mapping[str, str] | None = field(repr=False)
+    redirect_uri: str | None
+    kind: EventKind = EventKind.PRE_AUTHORIZATION_REQUEST
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequested:
+    """An authorization request that passed all other checks, at its own endpoint or when pushed.
+
+    `parameters` are those that count, `sent` those of the request itself. `request_object` are the
+    claims of its request object. Of a pushed request that is used, `was_pushed`, the object was
+    judged when it was pushed.
+    """
+
+    client: Client
+    issuer: str
+    now: datetime
+    parameters: Mapping[str, str] = field(repr=False)
+    sent: Mapping[str, str] = field(repr=False)
+    response_type: frozenset[str]
+    redirect_uri: str | None
+    request_object: Mapping[str, Any] | None = field(default=None, repr=False)
+    is_encrypted: bool = False
+    """The request object was encrypted."""
+    was_pushed: bool = False
+    own_roles: frozenset[str] = frozenset()
+    kind: EventKind = EventKind.AUTHORIZATION_REQUEST
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A client asks for something at an endpoint that it calls itself, or logs a browser out.
+
+    `assertion` is the JWT that authenticates it, `presented` the claims of the token that the
+    request is about, `scopes` what the tokens would have; None where there is none.
+    """
+
+    kind: EventKind
+    client: Client
+    issuer: str = ""
+    certificate: ClientCertificate | None = None
+    has_verifier: bool = False
+    """The request has a `code_verifier`."""
+    assertion: SignedClaims | None = field(default=None, repr=False)
+    sends_assertion: bool = False
+    """The request has the parameter `client_assertion`, readable or not."""
+    presented: Mapping[str, Any] | None = field(default=None, repr=False)
+    scopes: frozenset[str] | None = None
+    authenticates: bool = True
+    """False where the client sends a token, or a browser, and does not prove who it is."""
+    own_roles: frozenset[str] = frozenset()
+
+
+PolicyEvent = ClientChange | AuthorizationStart | AuthorizationRequested | ClientRequest

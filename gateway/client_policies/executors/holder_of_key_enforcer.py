@@ -1,0 +1,54 @@
+"""holder-of-key-enforcer: tokens are bound to the certificate of the client. Spec: RFC 8705 §3."""
+
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import ClassVar, Final
+
+from gateway.client_policies.events import ClientRequest, EventKind
+from gateway.client_policies.executors.auto_configured import AutoConfigured
+from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
+from gateway.client_policies.settings import ClientSettings
+from gateway.domain.clients import Client
+
+_BOUND: Final = frozenset(
+    {EventKind.TOKEN_REFRESH, EventKind.TOKEN_REVOKE, EventKind.USERINFO_REQUEST}
+    | {EventKind.LOGOUT_REQUEST}
+)
+_UNBOUND: Final = "Client certificate missing, or its thumbprint and one in the token did NOT match"
+
+
+@dataclass(frozen=True, slots=True)
+class HolderOfKeyEnforcer(AutoConfigured):
+    """Demands bound tokens: every token that is issued is bound, and no other is accepted.
+
+    The endpoints compare the certificate with the one that a token names.
+    """
+
+    provider: ClassVar = "holder-of-key-enforcer"
+
+    def wanted(self) -> ClientSettings:
+        return ClientSettings(attributes={"tls.client.certificate.bound.access.tokens": "true"})
+
+    def refusal(self, proposed: Client) -> PolicyRefusal | None:
+        if proposed.tokens.certificate_bound:
+            return None
+        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: MTLS token in disabled")
+
+    def check_request(self, request: ClientRequest) -> None:
+        if request.kind in {EventKind.TOKEN_REQUEST, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST}:
+            if request.certificate is None:
+                text = "Client Certification missing for MTLS HoK Token Binding"
+                raise PolicyRefusal(INVALID_REQUEST, text)
+        elif request.kind in _BOUND and request.presented is not None:
+            confirmation = request.presented.get("cnf")
+            if not isinstance(confirmation, dict) or "x5t#S256" not in confirmation:
+                raise _unbound(request.kind)
+
+    def client_for_tokens(self, client: Client) -> Client:
+        return replace(client, tokens=replace(client.tokens, certificate_bound=True))
+
+
+def _unbound(kind: EventKind) -> PolicyRefusal:
+    if kind is EventKind.TOKEN_REFRESH:
+        return PolicyRefusal("invalid_grant", _UNBOUND)
+    return PolicyRefusal("not_allowed", _UNBOUND, HTTPStatus.UNAUTHORIZED)

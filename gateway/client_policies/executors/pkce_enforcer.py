@@ -1,0 +1,44 @@
+"""pkce-enforcer: authorization requests use PKCE with S256. Spec: RFC 7636 §4.3."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from gateway.client_policies.events import AuthorizationRequested, ClientRequest, EventKind
+from gateway.client_policies.executors.auto_configured import AutoConfigured
+from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
+from gateway.client_policies.settings import ClientSettings
+from gateway.domain.clients import Client
+
+_S256: Final = "S256"
+
+
+@dataclass(frozen=True, slots=True)
+class PkceEnforcer(AutoConfigured):
+    """Demands S256 of clients and of their requests.
+
+    The grant compares the verifier with the challenge.
+    """
+
+    provider: ClassVar = "pkce-enforcer"
+
+    def wanted(self) -> ClientSettings:
+        return ClientSettings(attributes={"pkce.code.challenge.method": _S256})
+
+    def refusal(self, proposed: Client) -> PolicyRefusal | None:
+        if proposed.authorization.code_challenge_method == _S256:
+            return None
+        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: code_challenge_method")
+
+    def check_authorization(self, request: AuthorizationRequested) -> None:
+        method = request.parameters.get("code_challenge_method")
+        if method is None:
+            raise PolicyRefusal(INVALID_REQUEST, "Missing parameter: code_challenge_method")
+        if method != _S256:
+            text = "Invalid parameter: invalid code_challenge_method"
+            raise PolicyRefusal(INVALID_REQUEST, text)
+        if not request.parameters.get("code_challenge"):
+            raise PolicyRefusal(INVALID_REQUEST, "Missing parameter: code_challenge")
+
+    def check_request(self, request: ClientRequest) -> None:
+        if request.kind is EventKind.TOKEN_REQUEST and not request.has_verifier:
+            raise PolicyRefusal("code_verifier_missing", "PKCE code verifier not specified")

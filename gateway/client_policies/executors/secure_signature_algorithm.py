@@ -1,0 +1,57 @@
+"""secure-signature-algorithm: clients and their tokens are signed by PS256, ES256 or stronger.
+
+Spec: FAPI 2.0 Security Profile §5.4.1
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.executors.executor import Executor
+from gateway.client_policies.executors.secure_algorithms import SECURE_ALGORITHMS
+from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
+from gateway.client_policies.settings import ClientSettings
+from gateway.domain.clients import Client
+
+_SIGNED: Final[Mapping[str, Callable[[Client], str | None]]] = {
+    "user.info.response.signature.alg": lambda client: client.signing.userinfo,
+    "request.object.signature.alg": lambda client: client.request_objects.algorithm,
+    "id.token.signed.response.alg": lambda client: client.signing.id_token,
+    "token.endpoint.auth.signing.alg": lambda client: client.assertions.algorithm,
+}
+_BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
+    "access.token.signed.response.alg": lambda client: client.signing.access_token,
+}
+"""RFC 7591 has no member for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecureSignatureAlgorithm(Executor):
+    """Sets `default` where a client names no algorithm, and refuses others than the secure ones."""
+
+    provider: ClassVar = "secure-signature-algorithm"
+    default: str = SECURE_ALGORITHMS[0]
+
+    @classmethod
+    def read(cls, configuration: Configuration) -> Self:
+        chosen = configuration.text("default-algorithm")
+        return cls(chosen if chosen in SECURE_ALGORITHMS else SECURE_ALGORITHMS[0])
+
+    def configure(self, change: ClientChange) -> ClientSettings:
+        chosen = _chosen(change)
+        missing = [name for name, algorithm in chosen.items() if not algorithm]
+        return ClientSettings(attributes=dict.fromkeys(missing, self.default))
+
+    def check_change(self, change: ClientChange) -> None:
+        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE}:
+            return
+        if any(algorithm not in SECURE_ALGORITHMS for algorithm in _chosen(change).values()):
+            raise PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")
+
+
+def _chosen(change: ClientChange) -> dict[str, str | None]:
+    """Return the algorithms of the client by the names of their attributes."""
+    readers = _SIGNED if change.is_registration else {**_SIGNED, **_BY_ADMINISTRATORS}
+    return {name: read(change.proposed) for name, read in readers.items()}

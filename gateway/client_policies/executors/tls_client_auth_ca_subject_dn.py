@@ -1,0 +1,66 @@
+"""tls-client-auth-ca-subject-dn: the authority that certificates of clients must come from."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.executors.executor import Executor
+from gateway.client_policies.refusal import (
+    INVALID_REQUEST,
+    InvalidConfiguration,
+    PolicyRefusal,
+)
+from gateway.client_policies.settings import NOTHING, ClientSettings
+from gateway.domain.clients import Client
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import RealmgateError
+
+_BY_CERTIFICATE: Final = "client-x509"
+
+
+@dataclass(frozen=True, slots=True)
+class TlsClientAuthCaSubjectDn(Executor):
+    """Sets the authority where a client names none; `enforced` refuses another one."""
+
+    provider: ClassVar = "tls-client-auth-ca-subject-dn"
+    authority: str = ""
+    enforced: bool = False
+
+    @classmethod
+    def read(cls, configuration: Configuration) -> Self:
+        authority = configuration.text("ca-subject-dn")
+        if not _is_name(authority):
+            raise InvalidConfiguration("ca-subject-dn is no distinguished name")
+        return cls(authority, configuration.flag("enforced"))
+
+    def configure(self, change: ClientChange) -> ClientSettings:
+        client = change.proposed
+        if not _authenticates(client) or client.certificate_authentication.authority:
+            return NOTHING
+        return ClientSettings(attributes={"x509.casubjectdn": self.authority})
+
+    def check_change(self, change: ClientChange) -> None:
+        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE} or not self.enforced:
+            return
+        client = change.proposed
+        if _authenticates(client) and not _is_same(
+            client.certificate_authentication.authority, self.authority
+        ):
+            text = f"Certificate Authority subject DN must be {self.authority}"
+            raise PolicyRefusal(INVALID_REQUEST, text)
+
+
+def _authenticates(client: Client) -> bool:
+    return client.client_authenticator_type == _BY_CERTIFICATE
+
+
+def _is_name(text: str) -> bool:
+    return _is_same(text, text)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return bool(one) and parse_distinguished_name(one) == parse_distinguished_name(other)
+    except (ValueError, RealmgateError):
+        return False

@@ -1,0 +1,206 @@
+"""Client policies: read once from the documents of a realm, applied to each event.
+
+A policy acts where a condition holds and none fails; its executors run in the order of its
+profiles. Keycloak: client policies (26.7)
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from gateway.client_policies.conditions import CONDITIONS
+from gateway.client_policies.conditions.condition import Condition, Vote
+from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.events import (
+    AuthorizationRequested,
+    AuthorizationStart,
+    ClientChange,
+    ClientRequest,
+    EventKind,
+    PolicyEvent,
+)
+from gateway.client_policies.executors import EXECUTORS
+from gateway.client_policies.executors.executor import Executor
+from gateway.client_policies.global_profiles import list_global_profiles
+from gateway.client_policies.refusal import InvalidConfiguration
+from gateway.client_policies.settings import ClientSettings
+from gateway.domain.clients import Client
+
+ChangeClient = Callable[[Client, ClientSettings], Client]
+"""Sets what an executor wants at a client."""
+_OPPOSITE: Final = {Vote.YES: Vote.NO, Vote.NO: Vote.YES}
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A condition of a policy, which may be negated."""
+
+    condition: Condition
+    negated: bool
+
+    def vote(self, event: PolicyEvent) -> Vote:
+        found = self.condition.vote(event)
+        return _OPPOSITE.get(found, found) if self.negated else found
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPolicy:
+    """An enabled policy with its conditions and the executors of its profiles."""
+
+    name: str
+    terms: tuple[_Term, ...]
+    executors: tuple[Executor, ...]
+
+    def applies(self, event: PolicyEvent) -> bool:
+        """Return whether a condition holds and none fails; abstentions do not count."""
+        votes = [term.vote(event) for term in self.terms]
+        return Vote.YES in votes and Vote.NO not in votes
+
+
+def read_policies(policies: Any, profiles: Any) -> tuple[ClientPolicy, ...]:
+    """Return the enabled policies of the documents `clientPolicies` and `clientProfiles`.
+
+    What this version cannot apply, which a realm file may have brought, is left out: it was
+    reported then. A policy with such a condition applies to nothing.
+    """
+    known = _profiles(profiles)
+    found: list[ClientPolicy] = []
+    for policy in entries(policies, "policies"):
+        if policy.get("enabled") is not True:
+            continue
+        terms = [_term(each) for each in entries(policy, "conditions")]
+        executors = [
+            executor
+            for name in policy.get("profiles") or ()
+            for each in entries(known.get(name), "executors")
+            if (executor := _executor(each)) is not None
+        ]
+        usable = tuple(term for term in terms if term is not None)
+        if usable and len(usable) == len(terms) and executors:
+            found.append(ClientPolicy(str(policy.get("name")), usable, tuple(executors)))
+    return tuple(found)
+
+
+def policy_problem(policy: Mapping[str, Any], profiles: Any) -> str | None:
+    """Return why an enabled policy could not be applied as a whole, None where it can."""
+    known = _profiles(profiles)
+    executors = [
+        each
+        for name in policy.get("profiles") or ()
+        for each in entries(known.get(name), "executors")
+    ]
+    if not executors:
+        return None
+    for each in entries(policy, "conditions"):
+        problem = condition_problem(each)
+        if problem is not None:
+            return problem
+    problems = (executor_problem(each) for each in executors)
+    return next((problem for problem in problems if problem is not None), None)
+
+
+def condition_problem(entry: Mapping[str, Any]) -> str | None:
+    """Return why a condition cannot be evaluated."""
+    name = str(entry.get("condition"))
+    if name not in CONDITIONS:
+        return f"its condition {name[:100]} is not evaluated"
+    try:
+        _term(entry, strict=True)
+    except InvalidConfiguration as error:
+        return f"its condition {name}: {error}"
+    return None
+
+
+def executor_problem(entry: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the configuration of an executor that acts; None of others."""
+    name = str(entry.get("executor"))
+    if name not in EXECUTORS:
+        return None
+    try:
+        EXECUTORS[name].read(Configuration(entry.get("configuration")))
+    except InvalidConfiguration as error:
+        return f"its executor {name}: {error}"
+    return None
+
+
+def applied_executors(policies: Sequence[ClientPolicy], event: PolicyEvent) -> Iterator[Executor]:
+    """Yield the executors of the policies that apply, in their order."""
+    for policy in policies:
+        if policy.applies(event):
+            yield from policy.executors
+
+
+def apply_to_change(
+    policies: Sequence[ClientPolicy], change: ClientChange, change_client: ChangeClient
+) -> Client:
+    """Return the client as the policies leave it; raises PolicyRefusal.
+
+    Each policy judges the client as those before it have left it.
+    """
+    for policy in policies:
+        if not policy.applies(change):
+            continue
+        for executor in policy.executors:
+            if change.kind in {EventKind.REGISTER, EventKind.UPDATE}:
+                wanted = executor.configure(change)
+                if wanted:
+                    change = replace(change, proposed=change_client(change.proposed, wanted))
+            executor.check_change(change)
+    return change.proposed
+
+
+def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> None:
+    """Raise PolicyRefusal for an authorization request that must not begin."""
+    for executor in applied_executors(policies, start):
+        executor.check_start(start)
+
+
+def check_authorization(policies: Sequence[ClientPolicy], request: AuthorizationRequested) -> None:
+    """Raise PolicyRefusal for a verified authorization request."""
+    for executor in applied_executors(policies, request):
+        executor.check_authorization(request)
+
+
+def apply_to_request(policies: Sequence[ClientPolicy], request: ClientRequest) -> Client:
+    """Return the client as tokens are to be issued to it; raises PolicyRefusal."""
+    client = request.client
+    for executor in applied_executors(policies, request):
+        executor.check_request(request)
+        client = executor.client_for_tokens(client)
+    return client
+
+
+def entries(document: Any, name: str) -> Sequence[Mapping[str, Any]]:
+    """Return the objects of a list; what was stored unchecked may be anything."""
+    items = document.get(name) if isinstance(document, Mapping) else None
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _profiles(document: Any) -> dict[Any, Mapping[str, Any]]:
+    """Return the profiles by name, those of every realm among them."""
+    own = {str(profile.get("name")): profile for profile in entries(document, "profiles")}
+    return {**own, **{profile["name"]: profile for profile in list_global_profiles()}}
+
+
+def _term(entry: Mapping[str, Any], *, strict: bool = False) -> _Term | None:
+    condition = CONDITIONS.get(str(entry.get("condition")))
+    if condition is None:
+        return None
+    try:
+        configuration = Configuration(entry.get("configuration"))
+        negated = configuration.flag("is-negative-logic")
+        return _Term(condition.read(configuration), negated)
+    except InvalidConfiguration:
+        if strict:
+            raise
+        return None
+
+
+def _executor(entry: Mapping[str, Any]) -> Executor | None:
+    executor = EXECUTORS.get(str(entry.get("executor")))
+    if executor is None:
+        return None
+    try:
+        return executor.read(Configuration(entry.get("configuration")))
+    except InvalidConfiguration:
+        return None

@@ -1,0 +1,30 @@
+"""The client policies of the realm accept the verified request, also when it is pushed.
+
+Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns of
+the refusal at once, and it is judged again when it is used.
+"""
+
+from gateway.client_policies import AuthorizationRequested
+from gateway.protocol.authorization.draft import AuthorizationDraft
+from gateway.protocol.policy_checks import check_authorization_request, realm_policies
+
+
+def check(draft: AuthorizationDraft) -> None:
+    """Raise OAuthError for a request that a policy refuses."""
+    request = draft.request
+    if not realm_policies(request.realm):
+        return
+    asked = AuthorizationRequested(
+        draft.client.client,
+        request.issuer,
+        request.now,
+        draft.parameters,
+        request.parameters.values,
+        frozenset(str(each) for each in draft.response_type),
+        draft.redirect_uri,
+        request_object=draft.request_object,
+        is_encrypted=draft.request_object_is_encrypted,
+        was_pushed=draft.pushed_reference is not None,
+        own_roles=draft.client.own_roles,
+    )
+    check_authorization_request(request, asked)

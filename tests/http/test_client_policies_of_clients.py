@@ -1,0 +1,296 @@
+"""Client policies judge clients that are created and changed, and set what they demand.
+
+Each text is Keycloak's. Keycloak: client policies (26.7)
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.support.administered_realm import AdministeredRealm, administered_realm
+from tests.support.administration import SECRET, Administration
+from tests.support.client_policies import policies_of
+
+METADATA: Final = "invalid_client_metadata"
+REGISTRATION: Final = "invalid_registration"
+REQUEST: Final = "invalid_request"
+AUTO: Final = {"auto-configure": True}
+AUTHORITY: Final = {"ca-subject-dn": "CN=Root,O=Acme", "enforced": True}
+SECURE: Final = "https://app.example"
+OAUTH_2_1: Final = {"oauth-2-1-compliant": "true", "allow-ipv4-loopback-address": "true"}
+
+REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str], ...]] = (
+    ("consent-required", {}, {}, REGISTRATION, "Client is required to enable consentRequired"),
+    ("full-scope-disabled", {}, {}, REGISTRATION, "Not permitted to enable fullScopeAllowed"),
+    (
+        *("reject-implicit-grant", {}, {"implicitFlowEnabled": True}, METADATA),
+        "Invalid client metadata: implicit flow enabled",
+    ),
+    (
+        *("reject-ropc-grant", {}, {"directAccessGrantsEnabled": True}, METADATA),
+        "Invalid client metadata: resource owner password credentials grant enabled",
+    ),
+    ("pkce-enforcer", {}, {}, METADATA, "Invalid client metadata: code_challenge_method"),
+    (
+        *("holder-of-key-enforcer", {}, {}, METADATA),
+        "Invalid client metadata: MTLS token in disabled",
+    ),
+    (
+        "secure-client-authenticator",
+        {"allowed-client-authenticators": ["client-jwt"]},
+        {"clientAuthenticatorType": "client-secret"},
+        METADATA,
+        "Invalid client metadata: token_endpoint_auth_method",
+    ),
+    ("secure-client-uris", {}, {"rootUrl": "http://a.example"}, METADATA, "Invalid rootUrl"),
+    ("secure-client-uris", {}, {"redirectUris": [f"{SECURE}/*"]}, METADATA, "Invalid redirectUris"),
+    (
+        "secure-client-uris",
+        {},
+        {"attributes": {"backchannel.logout.url": "http://a.example/x"}},
+        METADATA,
+        "Invalid logoutUrl",
+    ),
+    (
+        "secure-client-uris",
+        {},
+        {"redirectUris": [SECURE], "webOrigins": ["http://a.example"]},
+        METADATA,
+        "Invalid webOrigins",
+    ),
+    (
+        "secure-client-uris-pattern",
+        {"allowed-patterns": ["https://[a-z]+\\.example/.*"]},
+        {"redirectUris": ["https://a.test/cb"]},
+        METADATA,
+        "Invalid redirectUris",
+    ),
+    (
+        *("secure-client-uris-pattern", {}, {"baseUrl": SECURE}, METADATA),
+        "Invalid baseUrl: No valid allowed patterns configured",
+    ),
+    *(
+        ("secure-redirect-uris-enforcer", configuration, {"redirectUris": [uri]}, REQUEST, text)
+        for configuration, uri, text in (
+            ({}, "http://a.example/cb", "Invalid Redirect Uri: invalid uri"),
+            ({}, f"{SECURE}/*", "Invalid Redirect Uri: invalid uri"),
+            (OAUTH_2_1, f"{SECURE}/*", "Invalid Redirect Uri: invalid uri"),
+            ({}, "http://127.0.0.1/cb", "Invalid Redirect Uri: invalid loopback address"),
+            (OAUTH_2_1, "http://127.0.0.1/cb", "Invalid Redirect Uri: invalid loopback address"),
+            (
+                {**OAUTH_2_1, "allow-http-scheme": "true"},
+                "http://127.0.0.1:8080/cb",
+                "Invalid Redirect Uri: invalid loopback address",
+            ),
+            ({}, "com.example.app:/cb", "Invalid Redirect Uri: invalid private use scheme"),
+            (
+                {"allow-private-use-uri-scheme": "true", "oauth-2-1-compliant": "true"},
+                "myapp:/cb",
+                "Invalid Redirect Uri: invalid private use scheme",
+            ),
+            (
+                {"allow-permitted-domains": ["b\\.example"]},
+                f"{SECURE}/cb",
+                "Invalid Redirect Uri: invalid uri",
+            ),
+        )
+    ),
+    (
+        *("secure-redirect-uris-enforcer", {}, {"redirectUris": []}, REQUEST),
+        "Invalid Redirect Uri: invalid uri",
+    ),
+    (
+        "secure-signature-algorithm",
+        {},
+        {"attributes": {"id.token.signed.response.alg": "RS256"}},
+        REQUEST,
+        "not allowed signature algorithm.",
+    ),
+    (
+        *("secure-logout", {}, {"frontchannelLogout": True}, REGISTRATION),
+        "Front-channel logout is not allowed for this client",
+    ),
+    (
+        "tls-client-auth-ca-subject-dn",
+        AUTHORITY,
+        {
+            "clientAuthenticatorType": "client-x509",
+            "attributes": {"x509.subjectdn": "CN=a", "x509.casubjectdn": "CN=Other"},
+        },
+        REQUEST,
+        "Certificate Authority subject DN must be CN=Root,O=Acme",
+    ),
+    ("reject-request", {}, {}, REQUEST, "request not allowed"),
+)
+"""Executor, configuration, fields of a client, error and text."""
+CONFIGURED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], ...]]
+CONFIGURED = (
+    ("consent-required", AUTO, {}, {"consentRequired": True}),
+    ("full-scope-disabled", AUTO, {}, {"fullScopeAllowed": False}),
+    (
+        *("reject-implicit-grant", {"auto-configure": "true"}, {"implicitFlowEnabled": True}),
+        {"implicitFlowEnabled": False},
+    ),
+    (
+        *("reject-ropc-grant", AUTO, {"directAccessGrantsEnabled": True}),
+        {"directAccessGrantsEnabled": False},
+    ),
+    ("pkce-enforcer", AUTO, {}, {"attributes": {"pkce.code.challenge.method": "S256"}}),
+    (
+        *("holder-of-key-enforcer", AUTO, {}),
+        {"attributes": {"tls.client.certificate.bound.access.tokens": "true"}},
+    ),
+    (
+        "secure-client-authenticator",
+        {
+            "allowed-client-authenticators": ["client-jwt"],
+            "default-client-authenticator": "client-jwt",
+        },
+        {},
+        {"clientAuthenticatorType": "client-jwt"},
+    ),
+    (
+        *("secure-client-uris", {}, {"rootUrl": SECURE, "redirectUris": None}),
+        {"redirectUris": [SECURE]},
+    ),
+    (
+        "secure-signature-algorithm",
+        {"default-algorithm": "ES256"},
+        {},
+        {
+            "attributes": {
+                "user.info.response.signature.alg": "ES256",
+                "request.object.signature.alg": "ES256",
+                "id.token.signed.response.alg": "ES256",
+                "token.endpoint.auth.signing.alg": "ES256",
+                "access.token.signed.response.alg": "ES256",
+            }
+        },
+    ),
+    (
+        "tls-client-auth-ca-subject-dn",
+        AUTHORITY,
+        {"clientAuthenticatorType": "client-x509", "attributes": {"x509.subjectdn": "CN=a"}},
+        {"attributes": {"x509.casubjectdn": "CN=Root,O=Acme"}},
+    ),
+)
+"""Executor, configuration, fields of a client, and what it is given."""
+
+
+@pytest.fixture(scope="module")
+def realm(administration: Administration) -> Iterator[AdministeredRealm]:
+    with administered_realm(administration, "judged-clients", {}) as made:
+        yield made
+
+
+def _client(client_id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = {"clientId": client_id, "secret": SECRET, "redirectUris": [f"{SECURE}/cb"]} | dict(
+        fields
+    )
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def _holds(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    attributes = wanted.get("attributes", {})
+    rest = {name: value for name, value in wanted.items() if name != "attributes"}
+    return rest.items() <= found.items() and attributes.items() <= found["attributes"].items()
+
+
+def test_a_client_that_a_policy_forbids_is_neither_created_nor_left_so_by_a_change(
+    realm: AdministeredRealm,
+) -> None:
+    for place, (executor, configuration, fields, error, text) in enumerate(REFUSED):
+        refusal = (400, {"error": error, "error_description": text})
+        document = _client(f"old-{place}", fields)
+        made = realm.change("POST", "clients", document)
+        with policies_of(realm, {executor: configuration}):
+            new = _client(f"new-{place}", fields)
+            assert realm.refused("POST", "clients", new) == refusal, (executor, fields)
+            same = {"clientId": document["clientId"], "description": "changed"}
+            assert realm.refused("PUT", f"clients/{made}", same) == refusal, (executor, fields)
+        assert realm.get(f"clients?clientId=new-{place}") == []
+        assert "description" not in realm.get(f"clients/{made}")
+        realm.change("DELETE", f"clients/{made}")
+
+
+def test_a_policy_sets_what_it_demands_at_new_and_at_changed_clients(
+    realm: AdministeredRealm,
+) -> None:
+    for place, (executor, configuration, fields, wanted) in enumerate(CONFIGURED):
+        before = realm.change("POST", "clients", _client(f"before-{place}", fields))
+        with policies_of(realm, {executor: configuration}):
+            made = realm.change("POST", "clients", _client(f"made-{place}", fields))
+            if executor not in {"secure-client-authenticator", "secure-client-uris"}:
+                change = {"clientId": f"before-{place}", "description": "changed"}
+                realm.change("PUT", f"clients/{before}", change)
+                assert _holds(realm.get(f"clients/{before}"), wanted), executor
+        assert _holds(realm.get(f"clients/{made}"), wanted), executor
+        for each in (before, made):
+            realm.change("DELETE", f"clients/{each}")
+
+
+def test_each_executor_judges_the_client_as_those_before_it_have_left_it(
+    realm: AdministeredRealm,
+) -> None:
+    """The order of a profile counts."""
+    demand, fill = ("consent-required", {}), ("consent-required", AUTO)
+    profiles = [
+        {"name": name, "executors": [{"executor": executor, "configuration": configuration}]}
+        for name, (executor, configuration) in (("demand", demand), ("fill", fill))
+    ]
+    realm.change("PUT", "client-policies/profiles", {"profiles": profiles})
+    policy = {
+        "name": "consent",
+        "enabled": True,
+        "conditions": [{"condition": "any-client", "configuration": {}}],
+    }
+    for order, is_refused in ((["demand", "fill"], True), (["fill", "demand"], False)):
+        sent = {"policies": [policy | {"profiles": order}]}
+        realm.change("PUT", "client-policies/policies", sent)
+        answer = realm.ask("POST", "clients", _client("ordered", {}))
+        assert (answer.status_code == 400) is is_refused, answer.text
+    realm.change("PUT", "client-policies/policies", {"policies": []})
+
+
+def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
+    realm: AdministeredRealm,
+) -> None:
+    executors = [{"executor": "reject-request", "configuration": {}}]
+    profiles = {"profiles": [{"name": "no", "executors": executors}]}
+    realm.change("PUT", "client-policies/profiles", profiles)
+    any_client = {"condition": "any-client", "configuration": {}}
+    nobody = any_client | {"configuration": {"is-negative-logic": True}}
+    roles = {"condition": "client-roles", "configuration": {"roles": ["x"]}}
+    for fields in (
+        {"enabled": False, "conditions": [any_client]},
+        {"enabled": True, "conditions": []},
+        {"enabled": True, "conditions": [roles]},
+        {"enabled": True, "conditions": [nobody]},
+        {"enabled": True, "conditions": [any_client, nobody]},
+    ):
+        policy = {"name": "p", "profiles": ["no"]} | fields
+        realm.change("PUT", "client-policies/policies", {"policies": [policy]})
+        realm.change("DELETE", f"clients/{realm.change('POST', 'clients', _client('new', {}))}")
+    realm.change("PUT", "client-policies/policies", {"policies": []})
+
+
+@pytest.mark.parametrize(
+    ("executor", "configuration", "reason"),
+    [
+        ("consent-required", {"auto-configure": "perhaps"}, "auto-configure is 'perhaps'"),
+        ("secure-request-object", {"available-period": "-1"}, "available-period is '-1'"),
+        ("secure-client-uris-pattern", {"allowed-patterns": ["(a+)+"]}, "allowed-patterns"),
+        ("secure-client-uris-pattern", {"client-uri-fields": ["x"]}, "client-uri-fields has 'x'"),
+        ("tls-client-auth-ca-subject-dn", {"ca-subject-dn": "?"}, "no distinguished name"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_refused_with_its_reason(
+    realm: AdministeredRealm, executor: str, configuration: dict[str, Any], reason: str
+) -> None:
+    """Attacks C24: a pattern that may take hours is refused when it is stored."""
+    entry = {"executor": executor, "configuration": configuration}
+    sent = {"profiles": [{"name": "broken", "executors": [entry, entry]}]}
+    status, body = realm.refused("PUT", "client-policies/profiles", sent)
+    assert status == 400
+    assert body["errorMessage"].count(reason) == 2
