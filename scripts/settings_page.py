@@ -11,6 +11,7 @@ from dataclasses import fields
 from typing import Any
 
 from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_options import FLAGS
 from gateway.settings import (
     SCRIPT_NAMES,
     SETTING_NAMES,
@@ -39,6 +40,18 @@ the settings in force in the format of `.env`, with masked secrets as comments.
 | variable | default | meaning |
 |---|---|---|
 """
+LOOKUP_OPTIONS = """
+## Keycloak's options of the certificate lookups
+
+Options are flags of `realmgate start`, `--spi-x509cert-lookup-<lookup>-<option>`, and variables,
+`KC_SPI_X509CERT_LOOKUP_<LOOKUP>_<OPTION>`. The second spelling of Keycloak is accepted too, with
+`--` and `__` on both sides of the lookup. An option of another lookup than the configured one is an
+error.
+[Certificates behind proxies](certificates-behind-proxies.md) says what they do.
+
+| option | lookups | same as |
+|---|---|---|
+"""
 SCRIPTS = """
 ## Variables of the scripts
 
@@ -51,14 +64,26 @@ TAIL = """
 | name | same as |
 |---|---|
 """
+
+
+def _of_lookups(name: str) -> str:
+    """Return the default of each certificate lookup, those with the same one together."""
+    lookups: dict[str, list[str]] = {}
+    for lookup, kind in LOOKUPS.items():
+        value = getattr(kind, name)
+        lookups.setdefault("none" if value is None else f"`{written(value)}`", []).append(lookup)
+    return ", ".join(f"{value} ({', '.join(each)})" for value, each in lookups.items())
+
+
 DERIVED = {
     "database_url": "`realmgate.db` in the state folder",
     "listen": "`run/gateway.sock` in the state folder",
     "encryption_key_file": "`secrets/encryption.key` in the state folder",
     "state_dir": "`var`",
-    "certificate_header": ", ".join(
-        f"`{lookup.default_header}` (`{name}`)" for name, lookup in LOOKUPS.items()
-    ),
+    "certificate_header": _of_lookups("default_header"),
+    "certificate_chain_header": _of_lookups("default_chain_header"),
+    "certificate_url_encoded": _of_lookups("default_url_encoded"),
+    "certificate_verdict_header": _of_lookups("default_verdict_header"),
 }
 
 
@@ -73,7 +98,8 @@ def page() -> str:
     aliases = [f"| `{name}` | `{variable(field)}` |" for name, field in _other_names().items()]
     names = textwrap.fill(", ".join(f"`{name}`" for name in sorted(SCRIPT_NAMES)), 100)
     scripts = SCRIPTS.format(names=names)
-    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n" + scripts
+    lookups = LOOKUP_OPTIONS + "\n".join(_lookup_options()) + "\n"
+    return HEAD + "\n".join(rows) + "\n" + TAIL + "\n".join(aliases) + "\n" + lookups + scripts
 
 
 def _names(field: str) -> str:
@@ -110,8 +136,22 @@ def _docstrings() -> dict[str, str]:
 
 def _other_names() -> dict[str, str]:
     aliases: dict[str, str] = sources._ALIASES  # noqa: SLF001 - the page is made of this very table
-    flags: dict[str, str] = sources._FLAGS  # noqa: SLF001
-    return {flag: field for field, flag in flags.items()} | aliases
+    shown = {name for flag in FLAGS if flag.lookup is None for name in flag.variables}
+    hidden = {name for flag in FLAGS for name in flag.variables} - shown
+    flags = {flag.spellings[0]: flag.field for flag in FLAGS if flag.lookup is None}
+    return flags | {name: field for name, field in aliases.items() if name not in hidden}
+
+
+def _lookup_options() -> list[str]:
+    """Return a row for each option of the certificate lookups."""
+    lookups: dict[tuple[str, str], list[str]] = {}
+    for lookup, kind in LOOKUPS.items():
+        for option, field in kind.options.items():
+            lookups.setdefault((option, field), []).append(lookup)
+    return [
+        f"| `{option}` | {', '.join(each)} | `{variable(field)}` |"
+        for (option, field), each in lookups.items()
+    ]
 
 
 if __name__ == "__main__":

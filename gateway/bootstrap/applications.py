@@ -45,7 +45,7 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routes import build_admin_routes
 from gateway.http.application import build_http_application
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
 from gateway.http.forward_auth.browser.routes import build_site_routes
@@ -227,9 +227,21 @@ def find_tracer(settings: Settings) -> Tracer:
     return RecordedTraces()
 
 
+def _lookup_options(settings: Settings) -> LookupOptions:
+    return LookupOptions(
+        header=settings.certificate_header,
+        chain_header=settings.certificate_chain_header,
+        chain_prefix=settings.certificate_chain_prefix,
+        chain_length=settings.certificate_chain_length,
+        verdict_header=settings.certificate_verdict_header,
+        url_encoded=settings.certificate_url_encoded,
+        trust_proxy_verification=settings.trust_proxy_verification,
+    )
+
+
 def _edge(settings: Settings, certificates: ClientCertificates) -> Edge:
     return Edge(
         trust=ProxyTrust(settings.trusted_proxies, settings.proxy_secret),
-        lookup=LOOKUPS[settings.certificate_lookup](settings.certificate_header),
+        lookup=LOOKUPS[settings.certificate_lookup](_lookup_options(settings)),
         certificates=certificates.parser,
     )

@@ -5,12 +5,29 @@ the specification's names, in both spellings of Keycloak.
 """
 
 import gc
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from gateway.cli.output import report
 from gateway.http.edge.certificate_lookup import LOOKUPS
-from gateway.http.edge.certificate_options import flags_of
+from gateway.http.edge.certificate_options import FLAGS
+
+
+def _lookup_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of all lookups, which docs/certificates-behind-proxies.md lists."""
+    for flag in reversed(FLAGS):
+        shown = flag.lookup is None
+        text = f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}."
+        command = click.option(
+            *flag.spellings,
+            flag.variables[0],
+            metavar="NAME",
+            help=text if shown else None,
+            hidden=not shown,
+        )(command)
+    return command
 
 
 @click.command()
@@ -26,18 +43,7 @@ from gateway.http.edge.certificate_options import flags_of
     multiple=True,
     help="Import a realm before serving, unless it exists. Repeatable.",
 )
-@click.option(
-    *flags_of("certificate_lookup"),
-    "certificate_lookup",
-    metavar="NAME",
-    help=f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}.",
-)
-@click.option(
-    *flags_of("certificate_header"),
-    "certificate_header",
-    metavar="HEADER",
-    help="The header that contains the client certificate.",
-)
+@_lookup_flags
 @click.pass_context
 def start(ctx: click.Context, /, **options: object) -> None:
     """Run the gateway until SIGTERM. SIGHUP replaces its workers one by one."""

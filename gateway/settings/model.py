@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_lookup import LONGEST_CHAIN, LOOKUPS
 from gateway.settings.values import (
     AbsolutePath,
     Address,
@@ -30,12 +30,22 @@ from gateway.settings.values import (
     RedisUrl,
     SecretText,
     TcpAddress,
+    VerdictHeaderName,
     one_of,
     whole_number,
 )
 
 _DEFAULT_LOOKUP: Final = next(iter(LOOKUPS))
 _MOST_KEPT: Final = 100_000_000
+_LOOKUP_OPTIONS: Final = frozenset(
+    field
+    for lookup in LOOKUPS.values()
+    for field in (*lookup.options.values(), *lookup.own_options)
+)
+_HEADER_OPTIONS: Final = (
+    *("certificate_header", "certificate_chain_header", "certificate_chain_prefix"),
+    "certificate_verdict_header",
+)
 _BESIDE_PROXIES: Final = "a secret, where REALMGATE_TRUSTED_PROXIES meets a TCP listener"
 _BESIDE_AUTHORITIES: Final = (
     "revocation lists beside REALMGATE_CLIENT_CA_FILE, since the gateway checks revocation itself"
@@ -78,6 +88,19 @@ class Settings:
     """How the proxy sends the client certificate."""
     certificate_header: HeaderName
     """The header that contains the client certificate."""
+    certificate_chain_header: HeaderName | None = None
+    """The header that contains the chain of the client certificate in one value."""
+    certificate_chain_prefix: HeaderName | None = None
+    """Prefix of headers that contain the chain: `<prefix>_0`, `<prefix>_1` and so on."""
+    certificate_chain_length: Annotated[int, whole_number(0, LONGEST_CHAIN)] = 1
+    """The most certificates of a chain besides the client's; a longer one is refused."""
+    certificate_url_encoded: Flag | None = None
+    """Whether the header of the certificate is URL-encoded."""
+    certificate_verdict_header: VerdictHeaderName | None = None
+    """The header that contains the proxy's own verdict about the certificate."""
+    trust_proxy_verification: Flag = False
+    """Accept only certificates that the proxy verified: by its verdict, or, without a header for
+    one, all that it forwards."""
     client_ca_file: ExistingFile | None = None
     """PEM bundle of the authorities whose client certificates are trusted."""
     client_crl_file: ExistingFile | None = None
@@ -203,3 +226,18 @@ def disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
         yield "proxy_secret", _BESIDE_PROXIES
     if settings.client_ca_file is not None and settings.client_crl_file is None:
         yield "client_crl_file", _BESIDE_AUTHORITIES
+    yield from _lookup_disagreements(settings)
+
+
+def _lookup_disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield options that the lookup does not have, and headers with one name for two things."""
+    lookup = LOOKUPS[settings.certificate_lookup]
+    own = {*lookup.options.values(), *lookup.own_options}
+    for name in SETTING_NAMES:
+        if name in settings.given & _LOOKUP_OPTIONS - own:
+            yield name, f"no value beside the lookup {lookup.name}, which has no such option,"
+    taken: dict[str, str] = {}
+    for name in _HEADER_OPTIONS:
+        header = getattr(settings, name)
+        if taken.setdefault(header, name) != name and header is not None:
+            yield name, f"another name than that of REALMGATE_{taken[header].upper()}"

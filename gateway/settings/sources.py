@@ -9,7 +9,7 @@ as not given. Every mistake is reported at once, under the name that carries it.
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from dotenv import dotenv_values
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.http.edge.certificate_options import FIELDS, environment_variable, flags_of
+from gateway.http.edge.certificate_options import FLAGS, LookupFlag
 from gateway.representations.refusals import describe
 from gateway.settings.model import (
     SETTING_NAMES,
@@ -44,9 +44,10 @@ _ALIASES = {
     "KC_BOOTSTRAP_ADMIN_PASSWORD": "admin_password",
     "KC_SPI_EVENTS_LISTENER__EMAIL__INCLUDE_EVENTS": "email_include_events",
     "KC_SPI_EVENTS_LISTENER__EMAIL__EXCLUDE_EVENTS": "email_exclude_events",
-    **{environment_variable(flag): field for flag, field in FIELDS.items()},
+    **{name: flag.field for flag in FLAGS for name in flag.variables},
 }
-_FLAGS = {field: flags_of(field)[0] for field in FIELDS.values()}
+_FLAGS: Mapping[str, LookupFlag] = {name: flag for flag in FLAGS for name in flag.variables}
+"""The flags of the certificate lookup by their variables."""
 _CLOSE = 0.75
 """The similarity from 0 to 1 of a name that is suggested."""
 _FROM_FILE = ("_secret", "_key", "_password", "_url")
@@ -88,15 +89,14 @@ def load_settings(
     environment: Mapping[str, str] | None = None,
     env_file: Path = Path(".env"),
 ) -> Settings:
-    """Read the settings; `options` are command-line flags by field. Raises SettingsError."""
+    """Read the settings; raises SettingsError.
+
+    `options` are command-line flags by field, those of a certificate lookup by their variable.
+    """
     errors: list[str] = []
     given = _named(_dotenv(env_file), errors)
     given |= _named(os.environ if environment is None else environment, errors)
-    given |= {
-        field: _Given(_FLAGS.get(field, "--" + field.replace("_", "-")), value)
-        for field, value in (options or {}).items()
-        if value
-    }
+    given |= dict(_from_flags(options or {}))
     values: dict[str, Any] = {}
     wrong: set[str] = set()
     for field, raw in given.items():
@@ -131,7 +131,29 @@ def _checked(
         for field, allowed in disagreements(settings)
         if field not in wrong
     ]
+    errors += _flags_of_other_lookups(settings, given)
     return settings
+
+
+def _from_flags(options: Mapping[str, Any]) -> Iterator[tuple[str, _Given]]:
+    for name, value in options.items():
+        if not value:
+            continue
+        flag = _FLAGS.get(name)
+        if flag is None:
+            yield name, _Given("--" + name.replace("_", "-"), value)
+        else:
+            yield flag.field, _Given(flag.spellings[0], value)
+
+
+def _flags_of_other_lookups(settings: Settings, given: Mapping[str, _Given]) -> Iterator[str]:
+    """Yield options of a lookup that is not the configured one: they would mean another header."""
+    for flag in FLAGS:
+        name = given[flag.field].name if flag.field in given else None
+        lookup = settings.certificate_lookup
+        other = flag.lookup not in {None, lookup}
+        if other and name in {*flag.spellings, *flag.variables}:
+            yield f"{name} is an option of the lookup {flag.lookup}, and {lookup} is configured"
 
 
 def share_metrics(directory: Path) -> None:

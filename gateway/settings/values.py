@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final
 from gateway.domain.errors import InvalidInput
 from gateway.domain.public_urls import public_url
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_options import certificate_header_name
+from gateway.http.edge.certificate_options import certificate_header_name, verdict_header_name
 from gateway.storage.sql.address import parse_database_url
 
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -242,6 +242,7 @@ ExistingFiles = Annotated[tuple[Path, ...], _files]
 ExistingFolder = Annotated[Path, _folder]
 AbsolutePath = Annotated[Path, _path]
 HeaderName = Annotated[str, certificate_header_name]
+VerdictHeaderName = Annotated[str, verdict_header_name]
 SecretText = Annotated[Secret, _secret]
 ProxySecret = Annotated[SecretText, _long_enough]
 DatabaseUrl = Annotated[SecretText, _database]

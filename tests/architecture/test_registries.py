@@ -87,6 +87,7 @@ class Registry:
         return {path.stem for path in self.folder.glob("*.py")} - {"__init__"} - self.shared
 
 
+_DECODED = "tests/unit/http/edge/test_certificate_lookups.py::test_what_the_proxy_writes_is_read"
 _CERTIFICATE = "tests/http/test_certificates.py::test_a_certificate_alone_gets_a_token_bound_to_it"
 _MAPPER = (
     "tests/unit/protocol/test_claim_mappers.py"
@@ -319,8 +320,8 @@ REGISTRIES = {
     "certificate lookups": Registry(
         "gateway.http.edge.certificate_lookup",
         LOOKUPS,
-        {"nginx": _CERTIFICATE},
-        frozenset({"lookup"}),
+        dict.fromkeys(LOOKUPS, _DECODED),
+        frozenset({"lookup", "decoding"}),
     ),
     "forward-auth dialects": Registry(
         "gateway.http.forward_auth.dialects",

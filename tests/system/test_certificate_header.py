@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,12 +29,17 @@ UNDERSCORES_ON = {
 }
 
 
-def rendered(folder: Path, *options: str, **environment: str) -> str:
-    """Return what `realmgate nginx render` writes for the certificate's header."""
+def render(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `realmgate nginx render`."""
     command = ["nginx", "render", "--output", str(folder)]
     command += ["--upstream", "unix:/run/gateway.sock", "--certificates", str(folder)]
     environment["PATH"] = os.environ["PATH"]
-    done = run_command([*command, *options], env=environment, cwd=folder, timeout=30)
+    return run_command([*command, *options], env=environment, cwd=folder, timeout=30)
+
+
+def rendered(folder: Path, *options: str, **environment: str) -> str:
+    """Return what it writes for the certificate's header."""
+    done = render(folder, *options, **environment)
     assert done.returncode == 0, done.stderr
     return (folder / "realmgate/site/certificate-header.conf").read_text()
 
@@ -46,6 +52,24 @@ def test_render_follows_the_setting_and_the_option_wins(tmp_path: Path) -> None:
     assert sends.format("x-device") in text
     shipped = SHIPPED / "realmgate/site/certificate-header.conf"
     assert rendered(tmp_path) == shipped.read_text()
+
+
+def test_render_drops_the_headers_of_a_chain_that_nginx_cannot_send(tmp_path: Path) -> None:
+    text = rendered(tmp_path, REALMGATE_CERTIFICATE_CHAIN_PREFIX="cert-chain")
+    for index in range(10):
+        for name in (f"cert-chain_{index}", f"cert_chain_{index}", f"cert-chain-{index}"):
+            assert f'proxy_set_header {name} "";' in text
+
+
+def test_render_refuses_settings_that_nginx_does_not_follow(tmp_path: Path) -> None:
+    for setting, reason in (
+        ({"REALMGATE_CERTIFICATE_LOOKUP": "haproxy"}, "so nginx is expected and haproxy was given"),
+        ({"REALMGATE_CERTIFICATE_URL_ENCODED": "false"}, "so true is expected and false was given"),
+    ):
+        done = render(tmp_path, **setting)
+        assert done.returncode != 0
+        assert done.stderr.startswith(f"Error: {next(iter(setting))}: nginx sends URL-encoded PEM")
+        assert reason in done.stderr
 
 
 def test_render_takes_the_proxy_secret_from_the_settings(tmp_path: Path) -> None:

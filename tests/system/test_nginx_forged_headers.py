@@ -30,6 +30,7 @@ SPELLINGS = (
     *("X-Forwarded-For", "x_forwarded_for", "X-Forwarded-Proto", "x_forwarded_proto"),
     *("X-Forwarded-Host", "x_forwarded_host", "X-Forwarded-Port", "x_forwarded_port"),
     *("X-Forwarded-Client-Cert", "Client-Cert", "Client-Cert-Chain", "X-SSL-Client-Cert"),
+    *("X-Forwarded-Tls-Client-Cert", "ssl-cert-chain"),
     *("X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Forwarded-Prefix"),
 )
 ATTEMPTS = (

@@ -43,8 +43,8 @@ def test_the_defaults_are_the_shipped_ones(name: str) -> None:
 
 def test_the_shipped_headers_carry_the_verdict_that_the_lookup_reads() -> None:
     shipped = (SHIPPED / "realmgate/proxy-headers.conf").read_text()
-    (header,) = NginxLookup.verdict_headers
-    assert f"proxy_set_header {header.decode()} $ssl_client_verify;\n" in shipped
+    header = NginxLookup.default_verdict_header
+    assert f"proxy_set_header {header} $ssl_client_verify;\n" in shipped
 
 
 def test_the_shipped_upstream_and_certificates_differ_in_their_paths_only() -> None:

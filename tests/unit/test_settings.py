@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gateway.domain.secrets import Secret
 from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_options import FLAGS
 from gateway.settings import (
     SCRIPT_NAMES,
     SETTING_NAMES,
@@ -315,6 +316,60 @@ def test_a_state_folder_too_long_for_a_socket_is_reported() -> None:
 def test_a_header_with_another_meaning_cannot_carry_the_certificate(name: str) -> None:
     with pytest.raises(SettingsError, match="REALMGATE_CERTIFICATE_HEADER"):
         load({"REALMGATE_CERTIFICATE_HEADER": name})
+
+
+def test_every_option_of_every_lookup_is_set_by_each_of_its_names() -> None:
+    values: dict[str, tuple[str, object]] = {
+        "certificate_header": ("X-Leaf", "x-leaf"),
+        "certificate_chain_header": ("X-Chain", "x-chain"),
+        "certificate_chain_prefix": ("X-Chain", "x-chain"),
+        "certificate_chain_length": ("3", 3),
+        "certificate_url_encoded": ("false", False),
+        "trust_proxy_verification": ("true", True),
+    }
+    seen = set()
+    for flag in FLAGS:
+        if flag.lookup is not None:
+            text, value = values[flag.field]
+            seen.add(flag.field)
+            for name in flag.variables:
+                environment = {"REALMGATE_CERTIFICATE_LOOKUP": flag.lookup, name: text}
+                assert getattr(load(environment), flag.field) == value, name
+            given = load_settings(
+                {flag.variables[0]: text},
+                environment={"KC_SPI_X509CERT_LOOKUP_PROVIDER": flag.lookup},
+                env_file=Path("/nonexistent"),
+            )
+            assert getattr(given, flag.field) == value
+    assert seen == values.keys()
+
+
+def test_options_that_the_configured_lookup_does_not_have_are_refused() -> None:
+    (line,) = refusal({"KC_SPI_X509CERT_LOOKUP_HAPROXY_SSL_CLIENT_CERT": "x"})
+    assert line == (
+        "KC_SPI_X509CERT_LOOKUP_HAPROXY_SSL_CLIENT_CERT is an option of the lookup haproxy, and"
+        " nginx is configured"
+    )
+    for lookup, name in (
+        ("envoy", "CERTIFICATE_HEADER"),
+        ("nginx", "CERTIFICATE_CHAIN_HEADER"),
+        ("nginx", "CERTIFICATE_VERDICT_HEADER"),
+        ("traefik", "CERTIFICATE_CHAIN_PREFIX"),
+    ):
+        (line,) = refusal({"REALMGATE_CERTIFICATE_LOOKUP": lookup, f"REALMGATE_{name}": "x-y"})
+        assert line.startswith(
+            f'REALMGATE_{name}: "x-y" given, no value beside the lookup {lookup}'
+        )
+
+
+def test_one_header_has_one_meaning() -> None:
+    """The default header of the certificate included; a length has a limit."""
+    haproxy = {"REALMGATE_CERTIFICATE_LOOKUP": "haproxy"}
+    for name in ("CHAIN_HEADER", "CHAIN_PREFIX", "VERDICT_HEADER"):
+        variable = f"REALMGATE_CERTIFICATE_{name}"
+        assert refusal(haproxy | {variable: "SSL-Client-Cert"})[0].startswith(f"{variable}: ")
+    for length in ("-1", "11", "x"):
+        assert "from 0 to 10" in refusal({"REALMGATE_CERTIFICATE_CHAIN_LENGTH": length})[0]
 
 
 def test_an_unknown_option_of_the_lookup_is_refused() -> None:

@@ -12,7 +12,9 @@ from gateway.cli.nginx.site import (
     PlainHttp,
     render_nginx,
 )
+from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.secrets import Secret
+from gateway.http.edge.certificate_lookup import NginxLookup
 
 if TYPE_CHECKING:
     from gateway.settings import Settings
@@ -123,14 +125,16 @@ def render(
 
     PREFIX needs the folders run/ and logs/. Rendering again replaces the files.
     """
+    settings = _settings()
     try:
         given = proxy_secret_file.read().strip() if proxy_secret_file else None
     except UnicodeDecodeError as failure:
         raise click.BadParameter("it is not text", param_hint="--proxy-secret-file") from failure
     site = NginxSite(
         certificates=certificates.absolute(),
-        proxy_secret=(_settings().proxy_secret or Secret("")).reveal() if given is None else given,
-        certificate_header=(certificate_header or _settings().certificate_header).lower(),
+        proxy_secret=(settings.proxy_secret or Secret("")).reveal() if given is None else given,
+        certificate_header=(certificate_header or settings.certificate_header).lower(),
+        chain_prefix=settings.certificate_chain_prefix or "",
         **values,
     )
     try:
@@ -140,6 +144,22 @@ def render(
 
 
 def _settings() -> "Settings":
+    """Return the settings; raises InvalidInput where nginx cannot send what they name."""
     from gateway.settings import load_settings
 
-    return load_settings()
+    settings = load_settings()
+    refused: tuple[FieldError, ...] = ()
+    if settings.certificate_lookup != NginxLookup.name:
+        refused += _refused("certificate_lookup", settings.certificate_lookup, "nginx")
+    if settings.certificate_url_encoded is False:
+        refused += _refused("certificate_url_encoded", "false", "true")
+    if refused:
+        raise InvalidInput(refused)
+    return settings
+
+
+def _refused(field: str, given: str, needed: str) -> tuple[FieldError, ...]:
+    from gateway.settings import variable
+
+    reason = f"nginx sends URL-encoded PEM, so {needed} is expected and {given} was given"
+    return (FieldError(variable(field), given, needed, sentence=reason),)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.public_urls import public_url
-from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.edge.certificate_lookup import LONGEST_CHAIN, NginxLookup
 from gateway.http.edge.certificate_options import certificate_header_name
 
 _PACKAGE = Path(__file__).resolve().parents[2]
@@ -67,6 +67,7 @@ class NginxSite:
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
     certificate_header: str = NginxLookup.default_header
+    chain_prefix: str = ""
     proxy_secret: str = field(default="", repr=False)
     user: str = ""
 
@@ -129,6 +130,7 @@ class NginxSite:
                 )
             ),
             *_certificate_header_errors(self.certificate_header),
+            *_chain_prefix_errors(self.chain_prefix),
             *_unless(
                 not self.proxy_secret or bool(_SECRET.fullmatch(self.proxy_secret)),
                 "proxy-secret-file",
@@ -174,12 +176,16 @@ class NginxSite:
     def _certificate_header(self) -> str:
         """Send the certificate in its header, and drop each other spelling of that name.
 
-        The standard name is dropped too where another one is configured.
+        The standard name is dropped too where another one is configured. nginx has no variable for
+        the chain: headers that the gateway would read it from are dropped in every spelling.
         """
         name = self.certificate_header
         dropped = [*_spellings(name)[1:]]
         if name != NginxLookup.default_header:
             dropped += _spellings(NginxLookup.default_header)
+        if self.chain_prefix:
+            indexes = range(LONGEST_CHAIN)
+            dropped += [each for n in indexes for each in _spellings(f"{self.chain_prefix}-{n}")]
         lines = [f"proxy_set_header {name} {NginxLookup.variable};\n"]
         return "".join([*lines, *(f'proxy_set_header {other} "";\n' for other in dropped)])
 
@@ -206,6 +212,10 @@ def _certificate_header_errors(name: str) -> tuple[FieldError, ...]:
     except ValueError as error:
         return (FieldError("certificate-header", repr(name), str(error)),)
     return ()
+
+
+def _chain_prefix_errors(prefix: str) -> tuple[FieldError, ...]:
+    return _certificate_header_errors(prefix) if prefix else ()
 
 
 def _upstream(address: str) -> str:

@@ -1,15 +1,16 @@
-"""Keycloak's flags for the certificate lookups, and the name of the certificate header.
+"""Keycloak's flags for the certificate lookups, and the names that their headers may have.
 
 Both spellings are accepted: `--spi-x509cert-lookup-nginx-ssl-client-cert`, and with double dashes
 `--spi-x509cert-lookup--nginx--ssl-client-cert`. Keycloak: 11.1
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_lookup import LOOKUPS, NginxLookup
 
+_VERDICT_HEADER: Final = NginxLookup.default_verdict_header
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_HYPHENS: Final = 4
 """The proxy drops each spelling with `_` instead of `-`: two for one hyphen, sixteen for four."""
@@ -38,30 +39,50 @@ _RESERVED: Final = frozenset(
         "x-realmgate-proxy-secret",
         "x-request-id",
     }
-).union(*({name.decode() for name in lookup.verdict_headers} for lookup in LOOKUPS.values()))
+)
 
 
-def _flags() -> Iterator[tuple[str, str]]:
-    for dash in ("-", "--"):
-        prefix = f"--spi-x509cert-lookup{dash}"
-        yield f"{prefix}provider", "certificate_lookup"
-        for lookup in LOOKUPS.values():
-            for option, field in lookup.options.items():
-                yield f"{prefix}{lookup.name}{dash}{option}", field
+@dataclass(frozen=True, slots=True)
+class LookupFlag:
+    """A flag of Keycloak with its spellings, the preferred one first, and what it sets.
+
+    `field` is one of the settings. `lookup` names the only lookup that the flag is for; None: all.
+    """
+
+    spellings: tuple[str, ...]
+    field: str
+    lookup: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Return Keycloak's environment variables for the spellings."""
+        return tuple(map(environment_variable, self.spellings))
 
 
-FIELDS: Final[Mapping[str, str]] = dict(_flags())
-"""Flag -> the field of the settings that it sets."""
+def _spelled(*words: str) -> tuple[str, ...]:
+    return tuple(f"--spi-x509cert-lookup{dash}{dash.join(words)}" for dash in ("-", "--"))
 
 
-def flags_of(field: str) -> tuple[str, ...]:
-    """Return every flag that sets a field, the preferred one first."""
-    return tuple(flag for flag, target in FIELDS.items() if target == field)
+FLAGS: Final = (
+    LookupFlag(_spelled("provider"), "certificate_lookup"),
+    *(
+        LookupFlag(_spelled(lookup.name, option), field, lookup.name)
+        for lookup in LOOKUPS.values()
+        for option, field in lookup.options.items()
+    ),
+)
+"""Every flag of the lookups; each lookup has flags of its own for the same settings."""
 
 
 def environment_variable(flag: str) -> str:
     """Return Keycloak's environment variable for a flag."""
     return "KC_" + flag.removeprefix("--").replace("-", "_").upper()
+
+
+def verdict_header_name(value: object) -> str:
+    """Return the name of a header of the verdict; raises ValueError with what is allowed."""
+    name = str(value).lower()
+    return name if name == _VERDICT_HEADER else certificate_header_name(value)
 
 
 def certificate_header_name(value: object) -> str:
@@ -71,6 +92,6 @@ def certificate_header_name(value: object) -> str:
         raise ValueError(
             f"the name of a header: letters, digits and at most {_MOST_HYPHENS} single hyphens"
         )
-    if name in _RESERVED:
+    if name in _RESERVED or name == _VERDICT_HEADER:
         raise ValueError("the name of a header that has no other meaning")
     return name

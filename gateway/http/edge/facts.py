@@ -15,7 +15,7 @@ from starlette.types import Scope
 from gateway.domain.certificates import CertificateEvidence
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.certificates import CertificateParser, MalformedCertificate
-from gateway.http.edge.certificate_lookup import CertificateLookup
+from gateway.http.edge.certificate_lookup import EVERY_DEFAULT_HEADER, CertificateLookup
 from gateway.http.edge.headers import (
     FORWARDED_FOR,
     FORWARDED_PROTO,
@@ -74,7 +74,7 @@ class Edge:
         certificates: CertificateParser,
     ) -> None:
         self._trust = trust
-        self._headers = EdgeHeaderReader(lookup.headers)
+        self._headers = EdgeHeaderReader(EVERY_DEFAULT_HEADER | lookup.headers)
         self._proxy_headers = {*lookup.headers, *_SENT_BY_A_PROXY}
         self._lookup = lookup
         self._certificates = certificates
@@ -133,6 +133,8 @@ class Edge:
             found = self._lookup.find(headers.values)
             if found is None:
                 return None
+            for authority in found.chain:
+                self._certificates.parse(authority)
             return CertificateEvidence(
                 leaf=self._certificates.parse(found.leaf),
                 verdict=found.verdict,

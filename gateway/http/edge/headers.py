@@ -61,8 +61,10 @@ class EdgeHeaderReader:
 
     def __init__(self, certificate_headers: Iterable[bytes]) -> None:
         """Reserve `certificate_headers` for the proxy, besides those that every proxy sets."""
-        self._by_proxy = _SET_BY_PROXY.union(certificate_headers)
-        self._wanted = self._by_proxy | _SENT_ONCE | _REPEATABLE
+        by_proxy = _SET_BY_PROXY.union(certificate_headers)
+        self._wanted = by_proxy | _SENT_ONCE | _REPEATABLE
+        self._with_hyphens = frozenset(name.replace(b"_", b"-") for name in by_proxy)
+        """`<prefix>_0` of a chain has an underscore itself: its other spelling is reserved too."""
 
     def read(self, headers: Iterable[tuple[bytes, bytes]]) -> EdgeHeaders:
         """Return the headers that the edge needs, and one that is ambiguous."""
@@ -76,6 +78,8 @@ class EdgeHeaderReader:
                     values[name] += b"," + value
                 else:
                     ambiguous = name
-            elif b"_" in name and name.replace(b"_", b"-") in self._by_proxy:
+            elif name in self._with_hyphens or (
+                b"_" in name and name.replace(b"_", b"-") in self._with_hyphens
+            ):
                 ambiguous = name
         return EdgeHeaders(values, ambiguous)

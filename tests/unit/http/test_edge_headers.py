@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.edge.certificate_lookup import LookupOptions, NginxLookup
 from gateway.http.edge.headers import EdgeHeaderReader
 
 READER = EdgeHeaderReader(NginxLookup().headers)
@@ -45,9 +45,8 @@ def test_underscores_elsewhere_mean_nothing() -> None:
 
 
 def test_the_certificate_header_has_the_configured_name() -> None:
-    headers = EdgeHeaderReader(NginxLookup("X-Client-Cert").headers).read(
-        [(b"x-client-cert", b"A")]
-    )
+    lookup = NginxLookup(LookupOptions(header="X-Client-Cert"))
+    headers = EdgeHeaderReader(lookup.headers).read([(b"x-client-cert", b"A")])
     assert headers.text(b"x-client-cert") == "A"
 
 

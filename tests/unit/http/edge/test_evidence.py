@@ -1,5 +1,6 @@
 """The edge reports what the proxy said about a certificate, and decides nothing about it."""
 
+import base64
 from urllib.parse import quote
 
 import pytest
@@ -8,7 +9,7 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions, NginxLookup
 from gateway.http.edge.facts import Edge, EdgeRefusal
 from gateway.http.edge.peer import ProxyTrust
 from tests.support.certificates import Zoo
@@ -79,6 +80,34 @@ def test_a_certificate_that_cannot_be_parsed_is_refused_before_any_realm_is_know
     sent = scope("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "SUCCESS")
     with pytest.raises(EdgeRefusal, match="undecodable client certificate: not an X"):
         edge.facts(sent)
+
+
+def test_the_chain_is_evidence_and_has_to_be_certificates(certificate_zoo: Zoo) -> None:
+    """Attacks A18: a chain that cannot be parsed is refused as the leaf is."""
+    edge = Edge(
+        trust=ProxyTrust((), None),
+        lookup=LOOKUPS["haproxy"](LookupOptions(chain_header="ssl-cert-chain", chain_length=2)),
+        certificates=X509CertificateParser(),
+    )
+    leaf, issuer = certificate_zoo["valid"].der, certificate_zoo["CA:TRUE"].der
+    for chain in (issuer, issuer + b"\x30\x03\x02\x01\x00", b"\x30\x00"):
+        sent: dict[str, object] = {
+            "headers": [
+                (b"ssl-client-cert", base64.b64encode(leaf)),
+                (b"ssl-cert-chain", base64.b64encode(chain)),
+                (b"ssl-client-verify", b"0"),
+            ],
+            "client": UNIX_PEER,
+            "scheme": "http",
+        }
+        if chain == issuer:
+            evidence = edge.facts(sent).certificate
+            assert evidence is not None
+            assert (evidence.leaf.der, evidence.chain) == (leaf, (issuer,))
+            assert (evidence.lookup, evidence.verdict) == ("haproxy", ProxyVerdict.VERIFIED)
+        else:
+            with pytest.raises(EdgeRefusal, match="undecodable client certificate"):
+                edge.facts(sent)
 
 
 def test_a_certificate_from_another_peer_is_no_evidence(edge: Edge, certificate_zoo: Zoo) -> None:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.ports.certificates import MalformedCertificate
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 
 # Every base64 digit, the ones that URL-encoding touches among them.
 DER = bytes(range(256)) * 3 + b"\xfb\xef\xbe\xff\xff"
 
-LOOKUP = LOOKUPS["nginx"]("ssl-client-cert")
+LOOKUP = LOOKUPS["nginx"]()
 
 
 def lookup(value: bytes) -> bytes | None:
@@ -126,7 +126,7 @@ def test_the_largest_hostile_header_is_refused(unit: bytes) -> None:
 
 def test_every_lookup_is_registered_under_its_keycloak_id() -> None:
     """Keycloak 11.1: the provider ids are what operators configure."""
-    assert list(LOOKUPS) == ["nginx"]
+    assert list(LOOKUPS) == ["nginx", "haproxy", "apache", "envoy", "traefik", "rfc9440"]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_verdict_alone_is_no_certificate() -> None:
 
 
 def test_the_certificate_is_read_from_the_configured_header() -> None:
-    other = LOOKUPS["nginx"]("X-Client-Cert")
+    other = LOOKUPS["nginx"](LookupOptions(header="X-Client-Cert"))
     assert other.headers == {b"x-client-cert", b"ssl-client-verify"}
     found = other.find({b"x-client-cert": ESCAPED.encode()})
     assert found is not None

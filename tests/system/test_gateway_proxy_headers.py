@@ -1,0 +1,117 @@
+"""HAProxy, Apache and Caddy in front of a gateway pass no header that a client forged.
+
+Attacks A2, A4, A20: certificate, chain, verdict and secret, in every spelling, by HTTP/1.1 and
+HTTP/2, with a certificate of the client's own and without one.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.gateway_proxies import COMMANDS, LISTENERS, GatewayProxy, start_gateway_proxy
+from tests.support.nginx import PROXY_SECRET
+from tests.support.ports import ADDRESS
+from tests.support.recording_upstream import RecordingUpstream, recording_upstream
+from tests.support.spellings import spellings
+
+FORGED = "forged-by-the-client"
+NAMES = (
+    *("ssl-client-cert", "ssl-client-verify", "ssl-cert-chain", "Client-Cert", "Client-Cert-Chain"),
+    *("ssl-client-cert-chain-0", "ssl-client-cert-chain-1", "X-Forwarded-Client-Cert"),
+    *("X-Forwarded-Tls-Client-Cert", "X-SSL-Client-Cert", "X-Realmgate-Proxy-Secret"),
+    *("X-Request-Id", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host"),
+    *("X-Forwarded-Port", "X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Realmgate-Server"),
+)
+MISSPELLED = sorted({each for name in NAMES for each in spellings(name) if "_" in each})
+REFUSALS = {400, 403, 431}
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A proxy, and what it passes on."""
+
+    proxy: GatewayProxy
+    upstream: RecordingUpstream
+
+    def forged(
+        self, listener: str, certificate: str | None, *, http2: bool, attempts: list[list[str]]
+    ) -> list[str]:
+        """Send the names of each attempt with a forged value; return those that came through."""
+        self.upstream.forget()
+        passed = 0
+        with self.proxy.client(certificate, http2=http2) as client:
+            for names in attempts:
+                headers = [(name, FORGED) for name in names]
+                answer = client.get(f"{self.proxy.url(listener)}/x", headers=headers)
+                assert answer.http_version == ("HTTP/2" if http2 else "HTTP/1.1")
+                assert answer.status_code in {200, *REFUSALS}, names
+                passed += answer.status_code not in REFUSALS
+        assert len(self.upstream.received) == passed
+        found = [header for each in self.upstream.received for header in each.headers]
+        return [name for name, value in found if FORGED in value]
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def watched(
+    request: pytest.FixtureRequest, edge_certificates: EdgeCertificates
+) -> Iterator[Watched]:
+    """Run each proxy in front of a server that records requests."""
+    with tempfile.TemporaryDirectory(prefix="realmgate-upstream-") as made:
+        folder = Path(made)
+        folder.chmod(0o755)
+        socket = folder / "gateway.sock"
+        with recording_upstream(socket) as upstream:
+            socket.chmod(0o777)
+            with start_gateway_proxy(request.param, socket, edge_certificates) as proxy:
+                yield Watched(proxy, upstream)
+
+
+def test_no_listener_passes_a_forged_header(watched: Watched) -> None:
+    attempts = [[*NAMES], [name.upper() for name in NAMES], [*NAMES, *NAMES]]
+    for listener in LISTENERS:
+        for certificate in ("device-1",) if listener == "required" else (None, "device-1"):
+            for http2 in (False, True):
+                lower = [[name.lower() for name in names] for names in attempts]
+                sent = lower if http2 else attempts
+                found = watched.forged(listener, certificate, http2=http2, attempts=sent)
+                assert found == [], (listener, certificate, http2)
+                assert len(watched.upstream.received) == len(sent)
+
+
+def test_no_other_spelling_of_a_header_passes(watched: Watched) -> None:
+    """Apache refuses the request, the others remove the header."""
+    for http2 in (False, True):
+        names = sorted({name.lower() for name in MISSPELLED}) if http2 else MISSPELLED
+        for certificate in (None, "device-1"):
+            attempts = [[name] for name in names] if certificate is None else [[*names]]
+            found = watched.forged("optional", certificate, http2=http2, attempts=attempts)
+            assert found == [], http2
+
+
+def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Watched) -> None:
+    """A client names headers in `Connection` that it wants to be lost: RFC 9110 §7.6.1."""
+    named = "close, ssl-client-cert, Client-Cert, ssl-client-verify, X-Realmgate-Proxy-Secret"
+    verdicts = {"haproxy": "0", "apache": "SUCCESS", "caddy": "SUCCESS"}
+    leaf = "Client-Cert" if watched.proxy.name == "caddy" else "ssl-client-cert"
+    port = str(watched.proxy.ports["optional"])
+    for certificate in (None, "device-1"):
+        with watched.proxy.client(certificate) as client:
+            url = watched.proxy.url("optional")
+            assert client.get(f"{url}/a%2Fb?c=d", headers={"Connection": named}).status_code == 200
+        received = watched.upstream.last
+        assert received.target == "/a%2Fb?c=d"
+        assert received.all("X-Forwarded-For") == [ADDRESS]
+        assert received.all("X-Forwarded-Proto") == ["https"]
+        assert received.all("X-Forwarded-Host") == received.all("Host") == [f"localhost:{port}"]
+        assert received.all("X-Forwarded-Port") == [port]
+        assert received.all("X-Realmgate-Proxy-Secret") == [PROXY_SECRET]
+        if certificate is None:
+            assert received.all(leaf) in ([], ["(null)"])
+            assert received.all("ssl-client-verify") in ([], ["NONE"])
+        else:
+            assert len(received.all(leaf)) == 1
+            assert received.all("ssl-client-verify") == [verdicts[watched.proxy.name]]
