@@ -19,6 +19,7 @@ from gateway.domain.realm.authorization import (
     parse_levels,
     pushed_request_lifespan,
 )
+from gateway.domain.realm.dpop import DPOP_NONCE, is_nonce_choice, requires_proof_nonce
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule
 from gateway.domain.realm.realm import MASTER, EventsConfig, Localization, Realm, SslRequired

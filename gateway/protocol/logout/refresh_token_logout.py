@@ -4,10 +4,10 @@ An expired token is accepted: it still names the session. Keycloak: 12.6 (POST w
 """
 
 from gateway.domain.events import EventType
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import read_refresh_token
 
@@ -15,9 +15,12 @@ from gateway.protocol.tokens import read_refresh_token
 class LogoutEndpoint:
     """Ends sessions for clients of every realm."""
 
-    def __init__(self, clients: ClientAuthenticator, sessions: Sessions) -> None:
+    def __init__(
+        self, clients: ClientAuthenticator, sessions: Sessions, constraint: SenderConstraint
+    ) -> None:
         self._clients = clients
         self._sessions = sessions
+        self._constraint = constraint
 
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
@@ -28,8 +31,9 @@ class LogoutEndpoint:
         text = request.parameters.raw("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
-        token = read_refresh_token(request, caller.entry.client, text, may_be_expired=True)
-        require_binding(token.claims, request.certificate)
+        client = caller.entry.client
+        token = read_refresh_token(request, client, text, may_be_expired=True)
+        await self._constraint.require_of_parameter(request, client, token.claims)
         session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
         request.event.session_id, request.event.user_id = session_id, user_id
         if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):
