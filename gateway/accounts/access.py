@@ -17,12 +17,12 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import audiences_of
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, scope_of, still_granted
+from gateway.protocol.sender_constraint import SenderConstraint, TokenCredential
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 ACCOUNT: Final = "account"
@@ -92,23 +92,34 @@ class AccountAccess:
     """Finds the caller. Methods raise NotAuthenticated, NotFound and StoreUnavailable."""
 
     def __init__(
-        self, access_tokens: AccessTokens, directory: Directory, failures: LoginFailureStore
+        self,
+        access_tokens: AccessTokens,
+        constraint: SenderConstraint,
+        directory: Directory,
+        failures: LoginFailureStore,
     ) -> None:
         self._access_tokens = access_tokens
+        self._constraint = constraint
         self._directory = directory
         self._failures = failures
 
-    async def by_token(self, request: ProtocolRequest, token: str | None) -> AccountCaller:
+    async def by_token(
+        self, request: ProtocolRequest, credential: TokenCredential | None
+    ) -> AccountCaller:
         """Return the bearer of an access token of this realm for the audience `account`.
 
-        Raises OriginRefused for a page that the client of the token does not list.
+        Raises ProofRefused for the wrong DPoP proof, OriginRefused for a page that the client of
+        the token does not list.
         """
         await self._require_offered(request)
-        if token is None:
+        if credential is None:
             raise NotAuthenticated("no bearer token")
         try:
-            active = await self._access_tokens.active(request, token)
-            require_binding(active.claims, request.certificate)
+            active = await self._access_tokens.active(request, credential.token)
+            client = active.client.client
+            await self._constraint.require(request, client, active.claims, credential)
+        except ProofRefused:
+            raise
         except (InvalidToken, OAuthError) as error:
             raise NotAuthenticated(str(error)) from error
         _require_audience(request.realm, active)

@@ -44,7 +44,9 @@ def account_use_cases(
     updates = AccountUpdates(database, services.invalidation, services.clock)
     own_sessions = AccountSessions(services.directory, online, sessions)
     return AccountUseCases(
-        access=AccountAccess(access_tokens, services.directory, services.login_failures),
+        access=AccountAccess(
+            access_tokens, services.constraint, services.directory, services.login_failures
+        ),
         profile=AccountProfile(database, ProfileUpdates(updates)),
         credentials=AccountCredentials(database, updates),
         sessions=own_sessions,

@@ -187,7 +187,7 @@ def _routes(
     )
     admin = AdminServices(
         context,
-        AdminAuthentication(context, access_tokens, services.revocations),
+        AdminAuthentication(context, access_tokens, services.constraint, services.revocations),
         AccountControl(database),
         PathObjects(database),
     )

@@ -54,6 +54,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
         device_authorizations=services.device_authorizations,
         consents=Consents(database),
         encryption=services.client_encryption,
+        constraint=services.constraint,
     )
 
 
@@ -82,9 +83,11 @@ def protocol_endpoints(
     """Return the endpoints of a realm that take parameters."""
     return ProtocolEndpoints(
         token=TokenEndpoint(grants, clients),
-        introspection=IntrospectionEndpoint(clients, access_tokens, grants.refresh_tokens),
-        revocation=RevocationEndpoint(grants, clients, access_tokens),
-        userinfo=UserinfoEndpoint(access_tokens, grants.encryption),
-        pushed_requests=PushedRequestEndpoint(clients, checks),
+        introspection=IntrospectionEndpoint(
+            clients, access_tokens, grants.refresh_tokens, grants.constraint
+        ),
+        revocation=RevocationEndpoint(grants, clients, access_tokens, grants.constraint),
+        userinfo=UserinfoEndpoint(access_tokens, grants.constraint, grants.encryption),
+        pushed_requests=PushedRequestEndpoint(clients, checks, grants.constraint),
         devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )

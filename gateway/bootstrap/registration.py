@@ -41,6 +41,7 @@ def registration_requests(
         registration=ClientRegistration(services.database, services.changes, clients, tokens),
         tokens=tokens,
         access_tokens=access_tokens,
+        constraint=services.constraint,
         access=AdminAccess(services.database),
         directory=services.directory,
         clients=authenticator,

@@ -17,6 +17,7 @@ from gateway.bootstrap.encryption_keys import (
 from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
 from gateway.crypto.keys import (
+    ProofSignatureVerifier,
     PyJwtKeyFactory,
     RegisteredClientEncrypters,
     RegisteredClientSignatures,
@@ -57,6 +58,7 @@ from gateway.outgoing import (
     GuardedHttpClient,
 )
 from gateway.policies.candidate import PasswordBlacklists
+from gateway.protocol.sender_constraint import ProofChecks, SenderConstraint
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
@@ -116,6 +118,7 @@ class Services:
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
+    constraint: SenderConstraint
     client_encryption: ClientEncrypters
     events: EventJournal
     listeners: EventListeners
@@ -179,6 +182,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         passwords = PooledPasswordHasher(_PASSWORD_THREADS)
         stack.callback(passwords.close)
         redis = create_client(redis_url(settings))
+        marks = RedisOneTimeMarks(redis)
         http_client = open_http_client(settings)
         documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
@@ -205,13 +209,14 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             web_authn=Fido2WebAuthn(),
-            one_time_marks=RedisOneTimeMarks(redis),
+            one_time_marks=marks,
             pushed_requests=RedisPushedRequests(redis),
             rate_limiter=RedisRateLimiter(redis),
             site_sessions=RedisSiteSessions(redis),
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
+            constraint=SenderConstraint(ProofChecks(ProofSignatureVerifier(), marks)),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
             listeners=listeners,

@@ -86,7 +86,7 @@ def logout_handlers(
     logout = BrowserLogout(services.directory, grants.sessions)
     shown, cookies = PageReplies(pages), browser_cookies(services, grants)
     return LogoutHandlers(
-        of_clients=LogoutEndpoint(clients, grants.sessions),
+        of_clients=LogoutEndpoint(clients, grants.sessions, grants.constraint),
         of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
         pages=shown,
     )

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 from gateway.crypto import base64url
 from gateway.crypto.der import BIT_STRING, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, DerReader
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.limits.key_documents import (
     MAX_EC_POINT_BYTES,
     MAX_RSA_EXPONENT_BITS,
@@ -34,6 +35,13 @@ _MIN_EXPONENT: Final = 3
 _CURVES: Final = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
 _JWK_CURVES: Final = {"EC": ("P-256", "P-384", "P-521"), "OKP": ("Ed25519",)}
 _DIGITS_PER_BYTE: Final = 4 / 3
+_CURVES_OF_ALGORITHMS: Final[Mapping[str, type[ec.EllipticCurve]]] = {
+    SignatureAlgorithm.ES256: ec.SECP256R1,
+    SignatureAlgorithm.ES384: ec.SECP384R1,
+    SignatureAlgorithm.ES512: ec.SECP521R1,
+}
+PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+"""Members of a JWK that a public key does not have. Spec: RFC 7518 §6"""
 
 
 class UnsupportedKey(ValueError):
@@ -95,6 +103,21 @@ def require_supported(key: object) -> PublicKey:
         allowed = f"{MIN_RSA_BITS} to {MAX_RSA_PUBLIC_BITS}"
         raise UnsupportedKey(f"An RSA key of a client has {allowed} bits")
     return key
+
+
+def fits_algorithm(key: PublicKey, algorithm: str) -> bool:
+    """Tell whether the key is of the kind that verifies signatures of the algorithm.
+
+    Spec: RFC 7518 §3.1, RFC 8037 §3.1; attacks C13
+    """
+    match key:
+        case rsa.RSAPublicKey():
+            return algorithm.startswith(("RS", "PS"))
+        case ec.EllipticCurvePublicKey():
+            curve = _CURVES_OF_ALGORITHMS.get(algorithm)
+            return curve is not None and isinstance(key.curve, curve)
+        case ed25519.Ed25519PublicKey():
+            return algorithm == SignatureAlgorithm.EDDSA
 
 
 def check_rsa_numbers(modulus: int, exponent: int) -> None:

@@ -62,6 +62,8 @@ class AuthorizationCode:
     """None stands for `plain`. Spec: RFC 7636 §4.3"""
     certificate: str | None = None
     """Thumbprint of the certificate that the client must redeem it with; None for any."""
+    proof_key: str | None = None
+    """Thumbprint of the DPoP key that the client must redeem it with; None for any."""
     acr: str | None = None
     authenticated_at: datetime | None = None
     claims: str = ""

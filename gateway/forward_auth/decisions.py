@@ -90,13 +90,19 @@ class Decisions:
                 rule,
                 may_sign_in=_may_sign_in(site, rule),
                 error=INVALID_TOKEN if credential is Credential.BEARER else None,
+                proof=refusal.proof,
             )
         return judge(site, rule, identity)
 
     async def _identity(
         self, credential: Credential, site: Site, rule: Rule, evidence: Evidence
     ) -> Identity:
-        """Return the identity as of at most IDENTITY_AGE ago; raises CredentialRefused."""
+        """Return the identity as of at most IDENTITY_AGE ago; raises CredentialRefused.
+
+        A DPoP proof is for one request, so an identity that came with one is never kept.
+        """
+        if evidence.proof.text is not None:
+            return await self._verified(credential, site, rule, evidence)
         key, now = _key(credential, site, rule, evidence), self._clock.now()
         known = self._identities.get(key)
         if known is not None and known.since <= now < known.since + IDENTITY_AGE:

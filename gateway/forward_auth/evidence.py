@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gateway.domain.certificates import CertificateEvidence
+from gateway.domain.dpop_proofs import NO_PROOF, SentProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +19,5 @@ class Evidence:
     authorization: str | None = field(default=None, repr=False)
     session_cookies: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     certificate: CertificateEvidence | None = None
+    proof: SentProof = NO_PROOF
+    """The DPoP header, for the request to the site."""

@@ -37,9 +37,9 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
             may_sign_in=Credential.SESSION in rule.accepts and site.client is not None,
             error=INVALID_TOKEN if identity.kind is Credential.BEARER else None,
         )
-    if rule.bound_only and identity.kind is Credential.BEARER and identity.thumbprint is None:
+    if rule.bound_only and identity.kind is Credential.BEARER and not _is_bound(identity):
         reason = Reason.TOKEN_NOT_BOUND
-        text = f"the rule {rule.name} requires a token that is bound to a certificate"
+        text = f"the rule {rule.name} requires a token that is bound to a certificate or a DPoP key"
         return Unauthenticated(reason, text, site, rule, error=INVALID_TOKEN)
     missing = _missing(rule.requirements, identity)
     if missing is None:
@@ -49,6 +49,10 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
     error = INSUFFICIENT_SCOPE if identity.kind is Credential.BEARER else None
     text = f"the rule {rule.name} requires one of: {', '.join(names)}"
     return Forbidden(reason, text, site, rule, identity, error)
+
+
+def _is_bound(identity: Identity) -> bool:
+    return identity.thumbprint is not None or identity.proof_key is not None
 
 
 def _missing(

@@ -14,7 +14,10 @@ from gateway.http.replies import Headers, Reply
 from gateway.protocol.web_origins import Page
 
 _ORIGIN: Final = b"origin"
-_CHALLENGE: Final = b"www-authenticate"
+_EXPOSED_WHERE_SENT: Final = (
+    (b"www-authenticate", b"WWW-Authenticate"),
+    (b"dpop-nonce", b"DPoP-Nonce"),
+)
 _WITH_CREDENTIALS: Final = (b"access-control-allow-credentials", b"true")
 _PREFLIGHT: Final[Headers] = (
     _WITH_CREDENTIALS,
@@ -59,8 +62,9 @@ class CrossOrigin:
         if page.origin is None or not page.may_read:
             return ()
         exposed = self.exposed
-        if exposed and any(name == _CHALLENGE for name, _ in reply.headers):
-            exposed += b", WWW-Authenticate"
+        for name, shown in _EXPOSED_WHERE_SENT if exposed else ():
+            if any(sent == name for sent, _ in reply.headers):
+                exposed += b", " + shown
         found = (_allowed(page.origin.encode("latin-1")), _WITH_CREDENTIALS)
         return (*found, (b"access-control-expose-headers", exposed)) if exposed else found
 

@@ -28,6 +28,7 @@ from gateway.admin.access import (
     WireFamily,
     WrongClient,
 )
+from gateway.domain.dpop_proofs import PROOF_ALGORITHMS
 from gateway.domain.errors import (
     AlreadyExists,
     InvalidInput,
@@ -41,7 +42,7 @@ from gateway.http.exchange import Exchange
 from gateway.http.form import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
 from gateway.policies.candidate import PasswordRefused
-from gateway.protocol.errors import BearerChallenge, OAuthError
+from gateway.protocol.errors import BearerChallenge, OAuthError, ProofRefused
 from gateway.protocol.web_origins import OriginRefused
 from gateway.representations.refusals import UnknownField
 from gateway.representations.user_profiles import ProfileViolated
@@ -95,10 +96,12 @@ def reply_for(error: Exception, exchange: Exchange, log: FilteringBoundLogger) -
 
 def _known(error: Exception, realm: str) -> Reply | None:
     match error:
-        case BearerChallenge():
-            return _bearer_challenge(error, realm)
+        case BearerChallenge() | ProofRefused():
+            return _challenged(error, realm)
         case OAuthError():
-            return oauth_error(error.error, error.description, status=error.status)
+            return oauth_error(
+                error.error, error.description, status=error.status, headers=_nonce(error)
+            )
         case AdminRefusal():
             return _refused_administration(error)
         case AlreadyExists() | InvalidInput() | UnusableSetting():
@@ -212,6 +215,14 @@ def _refused_form(error: FormRefused) -> Reply:
     return oauth_error("invalid_request", error.description, status=error.status)
 
 
+def _challenged(error: BearerChallenge | ProofRefused, realm: str) -> Reply:
+    match error:
+        case ProofRefused():
+            return _proof_refused(error, realm)
+        case BearerChallenge():
+            return _bearer_challenge(error, realm)
+
+
 def _bearer_challenge(error: BearerChallenge, realm: str) -> Reply:
     parts = [f'realm="{realm}"']
     if error.error:
@@ -219,6 +230,29 @@ def _bearer_challenge(error: BearerChallenge, realm: str) -> Reply:
     challenge = f"Bearer {', '.join(parts)}".encode("latin-1", "replace")
     plain = (b"content-type", b"text/plain;charset=utf-8")
     return Reply(error.status, (plain, (b"www-authenticate", challenge)))
+
+
+def _proof_refused(error: ProofRefused, realm: str) -> Reply:
+    challenge = proof_challenge(realm, error.error, error.description or "")
+    named = (b"www-authenticate", challenge.encode("latin-1", "replace"))
+    headers = (named, *_nonce(error))
+    return oauth_error(error.error, error.description, status=error.status, headers=headers)
+
+
+def _nonce(error: OAuthError) -> Headers:
+    return () if error.nonce is None else (nonce_header(error.nonce),)
+
+
+def nonce_header(nonce: str) -> tuple[bytes, bytes]:
+    """Return the header with the nonce for the next proof. Spec: RFC 9449 §8.1."""
+    return b"dpop-nonce", nonce.encode("ascii")
+
+
+def proof_challenge(realm: str, error: str, description: str) -> str:
+    """Return the challenge for a DPoP-bound token. Spec: RFC 9449 §7.1."""
+    algorithms = " ".join(PROOF_ALGORITHMS)
+    refusal = f'error="{error}", error_description="{description}"'
+    return f'DPoP realm="{realm}", {refusal}, algs="{algorithms}"'
 
 
 def _unavailable(error: StoreUnavailable | Overloaded) -> Reply:

@@ -15,9 +15,11 @@ from gateway.certificates import CertificateTrust
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.realm import requires_proof_nonce
 from gateway.http.cross_origin import CrossOrigin, origins_at
 from gateway.http.edge.facts import EdgeFacts
-from gateway.http.errors import MethodNotAllowed
+from gateway.http.edge.proofs import sent_proof
+from gateway.http.errors import MethodNotAllowed, nonce_header
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, query_names, read_body
 from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint
@@ -26,6 +28,7 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import EventRecording
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import current_nonce
 from gateway.protocol.web_origins import NO_PAGE, Page
 
 
@@ -40,6 +43,11 @@ class RealmContext:
     mtls_public_url: str | None
     events: EventRecording
     certificates: CertificateTrust
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The URLs under which clients reach the gateway."""
+        return tuple(filter(None, (self.public_url, self.mtls_public_url)))
 
     @property
     def origins(self) -> frozenset[str]:
@@ -81,6 +89,7 @@ class RealmContext:
             secure=facts.secure,
             now=now,
             user_agent=facts.headers.text(b"user-agent") or "",
+            proof=sent_proof(facts, self.addresses),
             page=page,
         )
 
@@ -148,6 +157,9 @@ class RealmEndpoint(GuardedEndpoint):
             self._context.events.refused(request, refusal)
             raise
         self._context.events.answered(request)
+        if request.proof.text is not None and requires_proof_nonce(entry.realm):
+            nonce = nonce_header(current_nonce(entry, request.now))
+            return Reply(reply.status, (*reply.headers, nonce), reply.body)
         return reply
 
     async def _reply(

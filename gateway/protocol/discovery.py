@@ -1,7 +1,7 @@
 """The public documents of a realm: metadata, key set, realm information.
 
 Only what works here is listed. Spec: OpenID Connect Discovery §3, RFC 8414 §2, RFC 8705 §5,
-RFC 9701 §7; Keycloak: 12.1, 12.2
+RFC 9449 §5.1, RFC 9701 §7; Keycloak: 12.1, 12.2
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gateway.domain.clients import UNSIGNED
+from gateway.domain.dpop_proofs import PROOF_ALGORITHMS
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import authentication_levels
@@ -67,6 +68,7 @@ def openid_configuration(
         "scopes_supported": [OPENID, *scopes_of(realm).shown],
         "code_challenge_methods_supported": list(CODE_CHALLENGE_METHODS),
         "tls_client_certificate_bound_access_tokens": True,
+        "dpop_signing_alg_values_supported": list(PROOF_ALGORITHMS),
         "revocation_endpoint": endpoints["revocation_endpoint"],
         "revocation_endpoint_auth_methods_supported": list(METHOD_NAMES),
         "revocation_endpoint_auth_signing_alg_values_supported": list(SIGNING_ALGORITHMS),

@@ -2,7 +2,8 @@
 
 OAuthError
 ├── ClientAuthenticationFailed    the caller did not prove to be the client it names
-└── BearerChallenge               an invalid bearer token, answered in WWW-Authenticate
+├── BearerChallenge               an invalid bearer token, answered in WWW-Authenticate
+└── ProofRefused                  a token without the right DPoP proof, answered there too
 
 Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
 """
@@ -27,7 +28,8 @@ class EventFailure:
 class OAuthError(RealmgateError):
     """A refusal with an OAuth code and a public description.
 
-    `reason` is for the operator's log only. A refusal without an `event` is not recorded.
+    `reason` is for the operator's log only. A refusal without an `event` is not recorded. `nonce`
+    is the one for the next DPoP proof, where that is the reason.
     """
 
     default_status: ClassVar = HTTPStatus.BAD_REQUEST
@@ -40,6 +42,7 @@ class OAuthError(RealmgateError):
         status: HTTPStatus | None = None,
         reason: str | None = None,
         event: EventFailure | None = None,
+        nonce: str | None = None,
     ) -> None:
         super().__init__(f"{error}: {reason or description}")
         self.error = error
@@ -47,6 +50,7 @@ class OAuthError(RealmgateError):
         self.status = status or self.default_status
         self.reason = reason or description
         self.event = event
+        self.nonce = nonce
 
 
 class ClientAuthenticationFailed(OAuthError):
@@ -72,6 +76,20 @@ class BearerChallenge(OAuthError):
     """
 
     default_status: ClassVar = HTTPStatus.UNAUTHORIZED
+
+
+class ProofRefused(OAuthError):
+    """A token that is bound to a key was presented without a proof of it, or with a wrong one.
+
+    Also one that is not bound to a key, under the scheme DPoP. The answer names the algorithms of
+    proofs in WWW-Authenticate. Spec: RFC 9449 §7.1
+    """
+
+    default_status: ClassVar = HTTPStatus.UNAUTHORIZED
+
+    def __init__(self, error: str, description: str, *, nonce: str | None = None) -> None:
+        failure = EventFailure(EventError.INVALID_TOKEN, description)
+        super().__init__(error, description, event=failure, nonce=nonce)
 
 
 def duplicated_parameter() -> OAuthError:

@@ -8,6 +8,7 @@ from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.ports.storage import Database
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.tokens import RefreshTokens
@@ -26,3 +27,4 @@ class GrantServices:
     device_authorizations: DeviceAuthorizationStore
     consents: Consents
     encryption: ClientEncrypters
+    constraint: SenderConstraint

@@ -1,10 +1,11 @@
 """Token introspection, for the clients that a token concerns.
 
 An access token is described to a caller that its audience names. The client it was issued to must
-also present the certificate that it is bound to; a resource server in the audience gets `cnf` and
-compares it with the certificate of its own caller. An ID token is described in the same way, with
-the `token_type` ID. A refresh token is described only to its own client, with the hint that it is
-one. Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
+also present what it is bound to; a resource server in the audience gets `cnf` and compares it with
+the certificate, or with the key of the DPoP proof, of its own caller. An ID token is described in
+the same way, with the `token_type` ID. A refresh token is described only to its own client, with
+the hint that it is one.
+Spec: RFC 7662 §2, RFC 8705 §3.2; Keycloak: 12.4 (26.7)
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,6 @@ from typing import Any, Final
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import (
@@ -33,6 +33,7 @@ from gateway.protocol.errors import (
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.tokens import AccessTokens, RefreshTokens, read_refresh_token
 
 INACTIVE: Final[dict[str, Any]] = {"active": False}
@@ -49,10 +50,12 @@ class IntrospectionEndpoint:
         clients: ClientAuthenticator,
         access_tokens: AccessTokens,
         refresh_tokens: RefreshTokens,
+        constraint: SenderConstraint,
     ) -> None:
         self._clients = clients
         self._access_tokens = access_tokens
         self._refresh_tokens = refresh_tokens
+        self._constraint = constraint
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, dict[str, Any]]:
         """Return who asked and the answer; raises OAuthError or StoreUnavailable."""
@@ -106,7 +109,8 @@ class IntrospectionEndpoint:
             text = f"Client '{caller_id}' is not in the token audience"
             return _inactive(request, EventError.INVALID_TOKEN, text)
         if caller_id == active.claims.get("azp"):
-            require_binding(active.claims, request.certificate)
+            owner = active.client.client
+            await self._constraint.require_of_parameter(request, owner, active.claims)
         return introspection_document(active.claims, context, mapped, str(active.claims["typ"]))
 
     async def _describe_refresh_token(
@@ -121,7 +125,7 @@ class IntrospectionEndpoint:
         except OAuthError as refusal:
             return _inactive(request, EventError.INVALID_TOKEN, str(refusal.description))
         request.event.user_id = active.session.user_id
-        require_binding(token.claims, request.certificate)
+        await self._constraint.require_of_parameter(request, client, token.claims)
         if not await self._refresh_tokens.is_next(request, token):
             return _inactive(request, EventError.INVALID_TOKEN, "Stale token")
         granted = still_granted(request.realm, client, token.scopes)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from gateway.authentication.engine import AccountChange
 from gateway.domain.certificates import ClientCertificate
+from gateway.domain.dpop_proofs import NO_PROOF, SentProof
 from gateway.domain.events import EventType
 from gateway.domain.ports.directory import RealmEntry
 from gateway.protocol.errors import EventFailure
@@ -75,5 +76,8 @@ class ProtocolRequest:
     now: datetime
     user_agent: str = field(default="", repr=False)
     """The header of that name, empty without one."""
+    proof: SentProof = NO_PROOF
+    proof_key: str | None = None
+    """Thumbprint of the key that `proof` was verified to prove; None before, and without one."""
     event: EventDraft = field(default_factory=EventDraft, repr=False, compare=False)
     page: Page = field(default=NO_PAGE, repr=False, compare=False)

@@ -10,12 +10,12 @@ from typing import Any
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.tokens import (
     AccessTokens,
     OtherKindOfToken,
@@ -28,13 +28,18 @@ class RevocationEndpoint:
     """Answers revocation requests of every realm."""
 
     def __init__(
-        self, services: GrantServices, clients: ClientAuthenticator, access_tokens: AccessTokens
+        self,
+        services: GrantServices,
+        clients: ClientAuthenticator,
+        access_tokens: AccessTokens,
+        constraint: SenderConstraint,
     ) -> None:
         self._clients = clients
         self._database = services.database
         self._sessions = services.sessions
         self._refresh_tokens = services.refresh_tokens
         self._access_tokens = access_tokens
+        self._constraint = constraint
 
     async def answer(
         self, request: ProtocolRequest
@@ -70,7 +75,7 @@ class RevocationEndpoint:
         except InvalidToken as error:
             await self._revoke_refresh_token(request, caller, token, error)
             return
-        _require_own(request, caller, claims)
+        await self._require_own(request, caller, claims)
         request.event.user_id = _text(claims.get("sub"))
         request.event.details[Detail.TOKEN_ID] = str(claims["jti"])
         async with self._database.write() as stores:
@@ -93,7 +98,7 @@ class RevocationEndpoint:
             token = verify_refresh_token(request, text)
         except OAuthError as error:
             raise InvalidToken(f"{other}; {error.reason}") from error
-        _require_own(request, caller, token.claims)
+        await self._require_own(request, caller, token.claims)
         try:
             session = await self._refresh_tokens.session(request, client, token)
         except OAuthError as error:
@@ -103,15 +108,15 @@ class RevocationEndpoint:
         request.event.details[Detail.REVOKED_CLIENT] = client.client_id
         await self._sessions.leave(session, client)
 
-
-def _require_own(
-    request: ProtocolRequest, caller: AuthenticatedClient, claims: Mapping[str, Any]
-) -> None:
-    if claims.get("azp") != caller.entry.client.client_id:
-        raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
-    require_binding(claims, request.certificate)
-    kind, assertion = EventKind.TOKEN_REVOKE, caller.assertion
-    check_client_request(request, caller.entry, kind, assertion=assertion, presented=claims)
+    async def _require_own(
+        self, request: ProtocolRequest, caller: AuthenticatedClient, claims: Mapping[str, Any]
+    ) -> None:
+        client = caller.entry.client
+        if claims.get("azp") != client.client_id:
+            raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
+        await self._constraint.require_of_parameter(request, client, claims)
+        kind, assertion = EventKind.TOKEN_REVOKE, caller.assertion
+        check_client_request(request, caller.entry, kind, assertion=assertion, presented=claims)
 
 
 def _text(claim: Any) -> str | None:

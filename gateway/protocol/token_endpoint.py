@@ -1,8 +1,9 @@
 """The token endpoint: the checks that every grant shares, in Keycloak's order.
 
-grant_type -> client authentication -> repeated parameters -> client policies -> the grant itself. A
-grant that Keycloak has and the gateway does not support passes the same checks and is refused.
-Spec: RFC 6749 §3.2; Keycloak: 1.1
+grant_type -> client authentication -> repeated parameters -> client policies -> DPoP proof -> the
+grant itself. A grant that Keycloak has and the gateway does not support passes the same checks and
+is refused.
+Spec: RFC 6749 §3.2, RFC 9449 §5; Keycloak: 1.1
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ class TokenEndpoint:
 
     def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
         self._clients = clients
+        self._constraint = services.constraint
         self._grants: Mapping[str, Grant] = {
             **UNSUPPORTED_GRANTS,
             **{name: make(services) for name, make in GRANTS.items()},
@@ -39,7 +41,9 @@ class TokenEndpoint:
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        tokens = await grant(request, _accepted_by_policies(request, caller, grant))
+        caller = _accepted_by_policies(request, caller, grant)
+        request = await self._constraint.with_proved_key(request, caller.entry.client)
+        tokens = await grant(request, caller)
         request.event.details[Detail.TOKEN_ID] = tokens.token_id
         request.event.details[Detail.SCOPE] = tokens.scope
         return caller, tokens

@@ -11,12 +11,16 @@ from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_encryption import ClientEncrypters
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError
+from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError, ProofRefused
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    TokenCredential,
+    token_credential,
+)
 from gateway.protocol.tokens import (
     AccessTokens,
     ActiveToken,
@@ -24,15 +28,18 @@ from gateway.protocol.tokens import (
     sign_userinfo,
 )
 
-_SCHEME = "bearer"
-_PARTS = 2
-
 
 class UserinfoEndpoint:
     """Answers userinfo requests of every realm."""
 
-    def __init__(self, access_tokens: AccessTokens, encryption: ClientEncrypters) -> None:
+    def __init__(
+        self,
+        access_tokens: AccessTokens,
+        constraint: SenderConstraint,
+        encryption: ClientEncrypters,
+    ) -> None:
         self._access_tokens = access_tokens
+        self._constraint = constraint
         self._encryption = encryption
 
     async def answer(self, request: ProtocolRequest) -> tuple[ActiveToken, dict[str, Any] | str]:
@@ -43,8 +50,7 @@ class UserinfoEndpoint:
         """
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
-        token = _only_token(request)
-        active = await self._active(request, token)
+        active = await self._active(request, _only_token(request))
         if not request.realm.realm.enabled:
             raise _session_not_found()
         names = str(active.claims.get("scope", "")).split()
@@ -71,15 +77,17 @@ class UserinfoEndpoint:
         encrypted = await encrypt_userinfo(self._encryption, client, claims, signed)
         return encrypted or signed or claims
 
-    async def _active(self, request: ProtocolRequest, token: str) -> ActiveToken:
+    async def _active(self, request: ProtocolRequest, credential: TokenCredential) -> ActiveToken:
         try:
-            claims = self._access_tokens.verify(request, token)
+            claims = self._access_tokens.verify(request, credential.token)
             _note(request, claims)
             active = await self._access_tokens.check(request, claims)
-            require_binding(claims, request.certificate)
+            await self._constraint.require(request, active.client.client, claims, credential)
         except InvalidToken as error:
             reason = str(error) if error.event_error == EventError.INVALID_TOKEN else None
             raise _unverified(error, EventFailure(error.event_error, reason)) from error
+        except ProofRefused:
+            raise
         except OAuthError as error:
             raise _unverified(error, error.event) from error
         return active
@@ -112,31 +120,28 @@ def _session_not_found() -> BearerChallenge:
     return BearerChallenge("invalid_token", error, event=EventFailure(error))
 
 
-def _only_token(request: ProtocolRequest) -> str:
+def _only_token(request: ProtocolRequest) -> TokenCredential:
     """Return the token of the header or of the form; raises BearerChallenge.
 
     Spec: RFC 6750 §2 (one method a request), §3.1
     """
-    header, form = _bearer(request.authorization), request.parameters.raw("access_token")
+    header = token_credential(request.authorization)
+    form = request.parameters.raw("access_token")
     if header is not None and form is not None:
         raise _malformed("More than one method used for including an access token")
     if form is not None and request.parameters.repeated:
         raise _malformed("Duplicate parameter")
-    token = form if header is None else header
-    if token is None:
+    if header is not None:
+        return header
+    if form is None:
         failure = EventFailure(EventError.INVALID_TOKEN, "Missing token")
         raise BearerChallenge(reason="no token", event=failure)
-    return token
+    return TokenCredential(form)
 
 
 def _malformed(text: str) -> BearerChallenge:
     failure = EventFailure(EventError.INVALID_REQUEST, text)
     return BearerChallenge("invalid_request", text, status=HTTPStatus.BAD_REQUEST, event=failure)
-
-
-def _bearer(authorization: str | None) -> str | None:
-    parts = (authorization or "").split()
-    return parts[1] if len(parts) == _PARTS and parts[0].lower() == _SCHEME else None
 
 
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _FEATURES: Final = (
     ("CIBA", "OpenID Connect Client Initiated Backchannel Authentication (CIBA)", False),
     ("CLIENT_POLICIES", "Client configuration policies", False),
     ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", True),
-    ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", False),
+    ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", True),
     ("IMPERSONATION", "Ability for admins to impersonate users", False),
     ("KERBEROS", "Kerberos", False),
     ("ORGANIZATION", "Organization support within realms", False),

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from gateway.cli import main
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
-from tests.support.spec_stack import Stack, refusal
+from tests.support.spec_stack import Stack
 from tests.support.wire import SECRET, basic
 
 REALM = "effects"
@@ -185,9 +185,9 @@ def test_each_refused_setting_of_a_realm_is_refused_with_its_reason(realm: Admin
         assert row.name in realm.refusal("PUT", "", {row.name: row.sample})
         new = {"realm": "never", row.name: row.sample}
         assert row.name in realm.refusal("POST", "/admin/realms", new)
-    client = {"clientId": "c", "attributes": {"dpop.bound.access.tokens": "true"}}
+    client = {"clientId": "c", "attributes": {"id.token.as.detached.signature": "true"}}
     told = realm.refusal("POST", "/admin/realms", {"realm": "never", "clients": [client]})
-    assert told.startswith("clients[c].attributes.dpop.bound.access.tokens: ")
+    assert told.startswith("clients[c].attributes.id.token.as.detached.signature: ")
     assert realm.ask("GET", "/admin/realms/never").status_code == httpx2.codes.NOT_FOUND
     assert realm.get() == before
 
@@ -328,21 +328,17 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 
-METADATA: Mapping[str, Any] = {"dpop_bound_access_tokens": True}
-
-
 def test_a_client_cannot_register_itself_with_a_setting_without_effect(
     realm: Administered,
 ) -> None:
-    sent = [("openid-connect", {name: value}) for name, value in METADATA.items()]
-    sent += [
-        ("default", {"clientId": "d", "attributes": {example(row): row.sample}})
+    documents = [
+        {"clientId": "d", "attributes": {example(row): row.sample}}
         for row in rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)[:2]
     ]
-    initial = realm.ask("POST", "clients-initial-access", {"count": len(sent)}).json()["token"]
-    for provider, document in sent:
+    initial = realm.ask("POST", "clients-initial-access", {"count": len(documents)}).json()["token"]
+    for document in documents:
         response = realm.stack.http.post(
-            f"{realm.stack.nginx.https}/realms/{REALM}/clients-registrations/{provider}",
+            f"{realm.stack.nginx.https}/realms/{REALM}/clients-registrations/default",
             json=document,
             headers={"Authorization": f"Bearer {initial}"},
         )
@@ -393,18 +389,18 @@ def test_a_realm_file_is_imported_and_its_settings_without_effect_are_reported(
     assert document["clients"][0]["attributes"].items() <= client["attributes"].items()
     realm.done("PUT", f"clients/{client['id']}", client)
     realm.done("PUT", "", realm.get())
-    client["attributes"]["dpop.bound.access.tokens"] = "false"
+    client["attributes"]["id.token.as.detached.signature"] = "false"
     realm.done("PUT", f"clients/{client['id']}", client)
-    client["attributes"]["dpop.bound.access.tokens"] = "true"
-    assert "DPoP" in realm.refusal("PUT", f"clients/{client['id']}", client)
+    client["attributes"]["id.token.as.detached.signature"] = "true"
+    assert "detached" in realm.refusal("PUT", f"clients/{client['id']}", client)
 
 
 def test_a_partial_import_reports_settings_without_effect(realm: Administered) -> None:
-    bound = {"clientId": "bound", "attributes": {"dpop.bound.access.tokens": "true"}}
+    bound = {"clientId": "bound", "attributes": {"id.token.as.detached.signature": "true"}}
     answer = realm.ask("POST", "partialImport", {"clients": [bound, {"clientId": "plain"}]}).json()
     assert answer["added"] == 2
     (told,) = answer["ineffectiveSettings"]
-    assert told.startswith("clients[bound].attributes.dpop.bound.access.tokens: ")
+    assert told.startswith("clients[bound].attributes.id.token.as.detached.signature: ")
     again = {"ifResourceExists": "SKIP", "clients": [bound]}
     assert "ineffectiveSettings" not in realm.ask("POST", "partialImport", again).json()
 
@@ -415,16 +411,6 @@ def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:
     form = grant | {"client_id": client_id, "client_secret": SECRET}
     by_header = realm.stack.token(REALM, grant, Authorization=basic(client_id))
     return by_header.status_code, realm.stack.token(REALM, form).status_code
-
-
-def test_a_token_request_with_a_dpop_proof_gets_no_unbound_token(spec: Stack) -> None:
-    """RFC 9449 §5: proofs are not supported yet, and a bearer token is not what was asked for."""
-    form = {"grant_type": "client_credentials", "client_id": "svc", "client_secret": SECRET}
-    assert spec.token("spec", form).status_code == 200
-    for proof in ("garbage", "a.b.c"):
-        refused = spec.token("spec", form, DPoP=proof)
-        text = "DPoP is not supported: send no DPoP header"
-        assert refusal(refused) == (400, "invalid_request", text)
 
 
 def test_a_client_limited_to_one_way_of_sending_its_secret_is_refused_by_the_other(

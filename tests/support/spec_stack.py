@@ -46,6 +46,7 @@ CHEAP = "hashAlgorithm(pbkdf2-sha-256) and hashIterations(1000)"
 """The alias of the specification's own realms."""
 FACTOR = 5
 TEN_MINUTES = 600
+KEY_BOUND = {"dpop.bound.access.tokens": "true"}
 _PATIENCE = 60.0
 NUMBERED = 40
 """How many users of each kind a realm has."""
@@ -165,6 +166,26 @@ REALMS = [
             client("svc", directAccessGrantsEnabled=True, protocolMappers=[audience("svc")]),
             client("bound-app", directAccessGrantsEnabled=True, attributes=BOUND),
             device("device-1", DEVICE_SUBJECT, **BOUND),
+        ],
+    ),
+    _realm(
+        "dpop",
+        eventsEnabled=True,
+        enabledEventTypes=["CLIENT_LOGIN_ERROR"],
+        clients=[
+            app("app"),
+            app("changing"),
+            app("account-app", protocolMappers=[audience("account")]),
+            app("bound-app", attributes=KEY_BOUND),
+            client(
+                "svc",
+                directAccessGrantsEnabled=True,
+                protocolMappers=[audience("svc")],
+                webOrigins=["https://app.example.test"],
+            ),
+            client("bound-svc", attributes=KEY_BOUND),
+            web_client("web"),
+            web_client("bound-web", attributes=KEY_BOUND, implicitFlowEnabled=True),
         ],
     ),
     _realm("rotating", revokeRefreshToken=True, refreshTokenMaxReuse=0),

@@ -55,6 +55,14 @@ def test_a_repeated_request_is_decided_once_with_the_same_identity(edge: Guarded
     assert len(edge.gateway.received) < 4
 
 
+def test_a_decision_about_a_dpop_proof_is_never_kept(edge: GuardedEdge) -> None:
+    """A proof is for one request, also within the second of the cache. RFC 9449 §11.1."""
+    proof = (("Authorization", "DPoP a"), ("DPoP", "b"))
+    for asked in range(1, 4):
+        assert _ask(edge, "/proved", headers=proof).status_code == 200
+        assert len(edge.gateway.received) == asked
+
+
 _BEARER = (("Authorization", "Bearer a"),)
 _DIFFERENT: dict[str, dict[str, Any]] = {
     "path": {"path": "/other"},

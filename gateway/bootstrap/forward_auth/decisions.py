@@ -24,7 +24,7 @@ def site_decisions(
     tokens = AccessTokens(services.directory, services.database, sessions, services.deny_lists)
     return Decisions(
         services.sites,
-        BearerTokens(accounts, tokens, issuer),
+        BearerTokens(accounts, tokens, services.constraint, issuer),
         SessionCookies(accounts, services.site_sessions, sessions),
         ClientCertificates(accounts),
         services.clock,

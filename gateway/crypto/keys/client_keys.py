@@ -32,6 +32,7 @@ from gateway.crypto.keys.private import generate_rsa_key, load_own_private_key
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.crypto.pkcs12 import read_archive
 from gateway.crypto.public_keys import (
+    PRIVATE_MEMBERS,
     UnsupportedKey,
     load_public_jwk,
     load_public_key,
@@ -48,7 +49,6 @@ from gateway.domain.ports.client_keys import ClientKey, GeneratedKey, KeyFile, N
 from gateway.domain.secrets import Secret
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
-_PRIVATE_MEMBERS: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 _NOT_FOUND: Final = "Certificate or key with given alias not found in the keystore"
 _UNREADABLE_STORE: Final = "error loading keystore"
 
@@ -149,7 +149,7 @@ def _of_key_set(content: bytes) -> ClientKey:
     keys = document["keys"] if isinstance(document, dict) and "keys" in document else None
     if not isinstance(keys, list) or not 0 < len(keys) <= MAX_KEYS_IN_SET:
         raise UnusableSetting(_NOT_FOUND)
-    if any(not isinstance(key, dict) or _PRIVATE_MEMBERS & key.keys() for key in keys):
+    if any(not isinstance(key, dict) or PRIVATE_MEMBERS & key.keys() for key in keys):
         raise UnusableSetting("A key set must hold public keys alone")
     first, *_ = [load_public_jwk(key) for key in keys]
     der = first.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)

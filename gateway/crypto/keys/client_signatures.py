@@ -11,14 +11,18 @@ from typing import Any, Final
 
 import jwt
 import orjson
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from gateway.crypto.certificates import load_certificate
 from gateway.crypto.jose_header import decoded
 from gateway.crypto.keys import compact_jws
 from gateway.crypto.keys.client_key_sets import OFTEN, UNREADABLE, ClientKeySets, keys_of
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
-from gateway.crypto.public_keys import PublicKey, load_public_jwk, load_public_key
+from gateway.crypto.public_keys import (
+    PublicKey,
+    fits_algorithm,
+    load_public_jwk,
+    load_public_key,
+)
 from gateway.domain.clients import UNSIGNED, Client, VerificationKeys
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SHORTEST_SECRETS, SecretAlgorithm, SignatureAlgorithm
@@ -28,11 +32,6 @@ from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
 _MOST_TRIED: Final = 5
 """Keys of a set that are tried for one token."""
-_CURVES: Final[Mapping[str, type[ec.EllipticCurve]]] = {
-    SignatureAlgorithm.ES256: ec.SECP256R1,
-    SignatureAlgorithm.ES384: ec.SECP384R1,
-    SignatureAlgorithm.ES512: ec.SECP521R1,
-}
 
 
 class RegisteredClientSignatures:
@@ -76,7 +75,7 @@ class RegisteredClientSignatures:
 
 def _verifies(keys: Iterable[PublicKey], jws: compact_jws.CompactJws, algorithm: str) -> bool:
     """Return whether one of the keys has signed; raises NoUsableKey where none could have."""
-    fitting = [key for key in keys if _fits(key, algorithm)]
+    fitting = [key for key in keys if fits_algorithm(key, algorithm)]
     if not fitting:
         raise NoUsableKey("no key of the client fits the JWT")
     verifier = jwt.get_algorithm_by_name(algorithm)
@@ -91,17 +90,6 @@ def _secret_holds(client: Client, jws: compact_jws.CompactJws, algorithm: str) -
         raise InvalidToken(f"the client's secret is too short for {algorithm}")
     digest = hmac.digest(secret, jws.signing_input, f"sha{algorithm[-3:]}")
     return hmac.compare_digest(digest, jws.signature)
-
-
-def _fits(key: PublicKey, algorithm: str) -> bool:
-    match key:
-        case rsa.RSAPublicKey():
-            return algorithm.startswith(("RS", "PS"))
-        case ec.EllipticCurvePublicKey():
-            curve = _CURVES.get(algorithm)
-            return curve is not None and isinstance(key.curve, curve)
-        case ed25519.Ed25519PublicKey():
-            return algorithm == SignatureAlgorithm.EDDSA
 
 
 def _keys(

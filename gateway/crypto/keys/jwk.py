@@ -8,6 +8,7 @@ import base64
 import hashlib
 from typing import Any
 
+import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
@@ -51,6 +52,13 @@ def public_jwk(key: RealmKey, public_key: PublicKey) -> dict[str, Any]:
     use = "enc" if isinstance(key.algorithm, EncryptionAlgorithm) else "sig"
     head = {"kid": key.kid, "kty": kind, "alg": key.algorithm.value, "use": use}
     return head | _certificate(key.certificate) | numbers
+
+
+def thumbprint(public_key: PublicKey) -> str:
+    """Return base64url(SHA-256) of the key's required members. Spec: RFC 7638 §3."""
+    kind, numbers = _numbers(public_key)
+    members = orjson.dumps({"kty": kind, **numbers}, option=orjson.OPT_SORT_KEYS)
+    return base64url.encode(hashlib.sha256(members).digest())
 
 
 def _numbers(key: PublicKey) -> tuple[str, dict[str, str]]:

@@ -91,6 +91,7 @@ class EventError:
     INVALID_CLIENT_CREDENTIALS: Final = "invalid_client_credentials"
     INVALID_CODE: Final = "invalid_code"
     INVALID_CODE_VERIFIER: Final = "invalid_code_verifier"
+    INVALID_DPOP_PROOF: Final = "invalid_dpop_proof"
     INVALID_EMAIL: Final = "invalid_email"
     INVALID_OAUTH2_DEVICE_CODE: Final = "invalid_oauth2_device_code"
     INVALID_OAUTH2_USER_CODE: Final = "invalid_oauth2_user_code"

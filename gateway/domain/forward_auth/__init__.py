@@ -6,6 +6,7 @@ from gateway.domain.forward_auth.decision import (
     Decision,
     Forbidden,
     Identity,
+    ProofChallenge,
     Reason,
     Unauthenticated,
 )

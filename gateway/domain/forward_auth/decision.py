@@ -22,6 +22,8 @@ class Reason(StrEnum):
     INVALID_TOKEN = "invalid_token"  # noqa: S105 - a reason
     CERTIFICATE_MISMATCH = "certificate_mismatch"
     """The token is bound to another certificate than the caller's."""
+    PROOF_MISMATCH = "proof_mismatch"
+    """The token is bound to a DPoP key, and the request has no valid proof of it."""
     TOKEN_NOT_BOUND = "token_not_bound"  # noqa: S105 - a reason
     UNTRUSTED_CERTIFICATE = "untrusted_certificate"
     REALM_NOT_ALLOWED = "realm_not_allowed"
@@ -41,7 +43,8 @@ class Identity:
     `subject` is the user's id; for a client its service account's id. `client_id` is the clientId
     that the token or session was issued to, or that the certificate belongs to. `client_roles`
     are `client/role`, `groups` are paths. `thumbprint` is that of the certificate that the token
-    is bound to or that is the credential itself, base64url. `certificate` is the caller's, where
+    is bound to or that is the credential itself, base64url; `proof_key` that of the DPoP key that
+    the token is bound to. `certificate` is the caller's, where
     the realm trusts it; nothing that is asserted depends on it, so it is not compared.
     """
 
@@ -57,6 +60,7 @@ class Identity:
     client_id: str | None = None
     scopes: frozenset[str] = frozenset()
     thumbprint: str | None = None
+    proof_key: str | None = None
     session_id: str | None = field(default=None, repr=False)
     certificate: ClientCertificate | None = field(default=None, repr=False, compare=False)
 
@@ -72,11 +76,21 @@ class Allowed:
 
 
 @dataclass(frozen=True, slots=True)
+class ProofChallenge:
+    """Why a DPoP proof is refused: a code of RFC 9449 §7.1, and the nonce for the next proof."""
+
+    error: str
+    description: str
+    nonce: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Unauthenticated:
     """The request lacks a valid credential: 401.
 
-    `error` is the code of RFC 6750 §3.1, None where no credential was sent. `may_sign_in` says
-    that a browser can get a session at this site.
+    `error` is the code of RFC 6750 §3.1, None where no credential was sent. `proof` says what
+    is wrong with the DPoP proof that the token needs. `may_sign_in` says that a browser can get a
+    session at this site.
     """
 
     reason: Reason
@@ -85,6 +99,7 @@ class Unauthenticated:
     rule: Rule
     may_sign_in: bool = False
     error: str | None = None
+    proof: ProofChallenge | None = None
 
 
 @dataclass(frozen=True, slots=True)

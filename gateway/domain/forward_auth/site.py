@@ -79,7 +79,7 @@ class Rule:
 
     `methods` is None for every method; GET covers HEAD. An `anonymous` rule lets every caller
     pass and asserts no identity. With `bound_only` a bearer token has to be bound to the caller's
-    certificate.
+    certificate or to a DPoP key.
     """
 
     name: str

@@ -6,6 +6,7 @@ from gateway.domain.keys.key import (
     FALLBACK_PRIORITY,
     IMPORTERS,
     INTERNAL_TYPES,
+    PROOF_NONCE,
     SHORTEST_SECRETS,
     EncryptionAlgorithm,
     HeaderType,

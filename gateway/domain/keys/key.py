@@ -95,8 +95,10 @@ class HeaderType(StrEnum):
     LOGOUT = "logout+jwt"
 
 
+PROOF_NONCE: Final = "DPoP-Nonce"
 INTERNAL_TYPES: Final = frozenset(
     {
+        PROOF_NONCE,
         *("Refresh", "Offline", "RegistrationAccessToken", "InitialAccessToken"),
         "Serialized-ID",
         *("verify-email", "execute-actions", "reset-credentials", "update-email"),

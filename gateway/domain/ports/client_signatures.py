@@ -1,10 +1,14 @@
-"""Verifying JWTs that clients have signed. Spec: RFC 9101 §6.2, RFC 7523 §3; attacks C13, C14."""
+"""Verifying JWTs that clients have signed.
+
+Spec: RFC 9101 §6.2, RFC 7523 §3, RFC 9449 §4.3; attacks C13, C14
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gateway.domain.clients import Client
+from gateway.domain.dpop_proofs import SignedProof
 from gateway.domain.errors import InvalidToken
 
 
@@ -37,4 +41,14 @@ class ClientSignatures(Protocol):
         """Return the claims when the signature holds, or when the JWT says that it has none.
 
         The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
+        """
+
+
+class ProofSignatures(Protocol):
+    """Verifies DPoP proofs with the public key in their own header."""
+
+    def verify(self, proof: str) -> SignedProof:
+        """Return the claims where type, algorithm, key and signature are right.
+
+        The caller bounds the length and checks the claims. Raises InvalidProof.
         """

@@ -27,6 +27,7 @@ from gateway.domain.realm.certificate_trust import (
     certificate_trust_of,
     is_gateway_authorities,
 )
+from gateway.domain.realm.dpop import DPOP_NONCE, is_nonce_choice, requires_proof_nonce
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule
 from gateway.domain.realm.realm import MASTER, EventsConfig, Localization, Realm, SslRequired

@@ -1,57 +1,68 @@
-"""Bearer tokens: access tokens of the site's realms, with their certificate where they are bound.
+"""Access tokens of the site's realms, with the certificate or DPoP proof of those that are bound.
 
-Spec: RFC 6750 §2.1, RFC 8705 §3; attacks: B8
+Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
 """
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
 from gateway.domain.errors import InvalidToken
-from gateway.domain.forward_auth import Credential, Identity, Reason, Site
+from gateway.domain.forward_auth import Credential, Identity, ProofChallenge, Reason, Site
 from gateway.domain.ports.directory import RealmEntry
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.credentials.user_identity import user_identity
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
-from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    TokenCredential,
+    token_credential,
+)
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
 LONGEST_TOKEN: Final = 16 * 1024
 """Characters; a longer token is refused unread."""
-_PARTS: Final = 2
 
 
 class BearerTokens:
     """Identifies the bearer of an access token."""
 
     def __init__(
-        self, accounts: LiveAccounts, tokens: AccessTokens, issuer: Callable[[str], str]
+        self,
+        accounts: LiveAccounts,
+        tokens: AccessTokens,
+        constraint: SenderConstraint,
+        issuer: Callable[[str], str],
     ) -> None:
         """Take `issuer`, which returns the issuer of the realm of a name."""
         self._accounts = accounts
         self._tokens = tokens
+        self._constraint = constraint
         self._issuer = issuer
 
     async def identify(self, site: Site, evidence: Evidence) -> Identity:
         """Return the identity; raises CredentialRefused or StoreUnavailable."""
-        token = bearer_token(evidence.authorization or "")
-        name = self._realm_name(token)
+        credential = presented_token(evidence.authorization)
+        name = self._realm_name(credential.token)
         if name not in site.realms:
             raise _invalid("its issuer is none of the site's realms", Reason.REALM_NOT_ALLOWED)
         try:
-            request, active = await self._active(name, token, evidence)
+            request, active = await self._active(name, credential.token, evidence)
             await self._require_unlocked(request, active)
         except InvalidToken as error:
             raise _invalid(str(error)) from error
         try:
-            require_binding(active.claims, request.certificate)
+            client = active.client.client
+            await self._constraint.require(request, client, active.claims, credential)
+        except ProofRefused as error:
+            raise _unproved(error) from error
         except OAuthError as error:
             raise _invalid(str(error.description), Reason.CERTIFICATE_MISMATCH) from error
         return _identity(request, active)
@@ -91,6 +102,7 @@ class BearerTokens:
             remote_address=evidence.remote_address,
             secure=evidence.secure,
             now=self._accounts.clock.now(),
+            proof=evidence.proof,
         )
 
     def _realm_name(self, token: str) -> str:
@@ -98,14 +110,14 @@ class BearerTokens:
         return unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
 
 
-def bearer_token(authorization: str) -> str:
+def presented_token(authorization: str | None) -> TokenCredential:
     """Return the token of the header; raises CredentialRefused for another scheme."""
-    parts = authorization.split()
-    if len(parts) != _PARTS or parts[0].lower() != "bearer":
+    found = token_credential(authorization)
+    if found is None:
         raise _invalid("the Authorization header has no bearer token")
-    if len(parts[1]) > LONGEST_TOKEN:
+    if len(found.token) > LONGEST_TOKEN:
         raise _invalid(f"it is longer than {LONGEST_TOKEN} characters")
-    return parts[1]
+    return found
 
 
 def _identity(request: ProtocolRequest, active: ActiveToken) -> Identity:
@@ -122,12 +134,15 @@ def _identity(request: ProtocolRequest, active: ActiveToken) -> Identity:
         rights,
         session_id=active.session.id if active.session else None,
         certificate=request.certificate,
-        thumbprint=_bound_to(claims.get("cnf")),
+        thumbprint=_bound_to(claims, "x5t#S256"),
+        proof_key=_bound_to(claims, "jkt"),
     )
 
 
-def _bound_to(confirmation: Any) -> str | None:
-    return None if confirmation is None else str(confirmation["x5t#S256"])
+def _bound_to(claims: Mapping[str, Any], name: str) -> str | None:
+    """Return a member of `cnf`; the constraint has found that it is an object."""
+    found = (claims.get("cnf") or {}).get(name)
+    return None if found is None else str(found)
 
 
 def _claimed_issuer(token: str) -> str:
@@ -138,6 +153,12 @@ def _claimed_issuer(token: str) -> str:
         return str(claims["iss"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise _invalid("it is no JWT with an issuer") from error
+
+
+def _unproved(error: ProofRefused) -> CredentialRefused:
+    text = f"the token is refused: {error.description}"
+    challenge = ProofChallenge(error.error, error.description or "", error.nonce)
+    return CredentialRefused(Reason.PROOF_MISMATCH, text, proof=challenge)
 
 
 def _invalid(explanation: str, reason: Reason = Reason.INVALID_TOKEN) -> CredentialRefused:

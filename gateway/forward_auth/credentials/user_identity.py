@@ -16,10 +16,12 @@ def user_identity(
     session_id: str | None,
     certificate: ClientCertificate | None,
     thumbprint: str | None = None,
+    proof_key: str | None = None,
 ) -> Identity:
     """Return the identity; a certificate that the realm does not trust is left out.
 
-    `thumbprint` is the one of the certificate that a token is bound to.
+    `thumbprint` is the one of the certificate that a token is bound to, `proof_key` that of its
+    DPoP key.
     """
     return Identity(
         realm=realm.realm.name,
@@ -34,6 +36,7 @@ def user_identity(
         client_id=client.client.client_id,
         scopes=rights.scopes,
         thumbprint=thumbprint,
+        proof_key=proof_key,
         session_id=session_id,
         certificate=certificate if certificate is not None and certificate.identifies else None,
     )

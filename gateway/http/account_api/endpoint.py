@@ -27,13 +27,13 @@ from gateway.http.realm_endpoint import RealmContext, RealmEndpoint
 from gateway.http.replies import NO_STORE, Reply
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import token_credential
 
 ROOT: Final = "/realms/{realm}/account"
 ROUTES: Final = (ROOT, f"{ROOT}/{{rest:path}}")
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _ABOVE: Final = 3
 """Segments of a path before those of the account."""
-_PARTS: Final = 2
 _NOT_FOUND: Final = "HTTP 404 Not Found"
 
 
@@ -69,7 +69,7 @@ class AccountEndpoint(RealmEndpoint):
     async def _reply(
         self, request: ProtocolRequest, exchange: Exchange, scope: Scope, receive: Receive
     ) -> Reply:
-        caller = await self._access.by_token(request, _bearer(request.authorization))
+        caller = await self._access.by_token(request, token_credential(request.authorization))
         _note(exchange, caller)
         operation, path = self._find(scope)
         exchange.route = f"{ROOT}/{operation.path}".rstrip("/")
@@ -117,11 +117,6 @@ def _matches(template: tuple[str, ...], segments: tuple[str, ...]) -> bool:
 def _values(template: tuple[str, ...], segments: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     pairs = zip(template, segments, strict=True)
     return ((word[1:-1], segment) for word, segment in pairs if word.startswith("{"))
-
-
-def _bearer(authorization: str | None) -> str | None:
-    parts = (authorization or "").split()
-    return parts[1] if len(parts) == _PARTS and parts[0].lower() == "bearer" else None
 
 
 def _note(exchange: Exchange, caller: AccountCaller) -> None:

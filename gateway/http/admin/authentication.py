@@ -1,12 +1,12 @@
 """The caller of the admin API: the bearer of an access token of the realm that is its issuer.
 
-Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3
+Keycloak: 9 (401 without WWW-Authenticate); Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7
 """
 
 import base64
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from gateway.admin.access import (
@@ -20,14 +20,16 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.certificate_binding import require_binding
-from gateway.protocol.errors import OAuthError
+from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    TokenCredential,
+    token_credential,
+)
 from gateway.protocol.tokens import AccessTokens, ActiveToken
-
-_PARTS: Final = 2
 
 
 class AdminAuthentication:
@@ -38,19 +40,30 @@ class AdminAuthentication:
     """
 
     def __init__(
-        self, context: RealmContext, access_tokens: AccessTokens, revocations: CurrentRevocations
+        self,
+        context: RealmContext,
+        access_tokens: AccessTokens,
+        constraint: SenderConstraint,
+        revocations: CurrentRevocations,
     ) -> None:
         self._context = context
         self._access_tokens = access_tokens
+        self._constraint = constraint
         self._revocations = revocations
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """Return the caller; raises NotAuthenticated, OriginRefused or StoreUnavailable."""
-        token = _bearer(exchange.facts.headers.text(b"authorization"))
-        issuer = _claimed_issuer(token)
+        """Return the caller.
+
+        Raises NotAuthenticated, ProofRefused, OriginRefused or StoreUnavailable.
+        """
+        credential = _credential(exchange.facts.headers.text(b"authorization"))
+        issuer = _claimed_issuer(credential.token)
         try:
-            request, active = await self._active(exchange, issuer, token)
-            require_binding(active.claims, request.certificate)
+            request, active = await self._active(exchange, issuer, credential.token)
+            client = active.client.client
+            await self._constraint.require(request, client, active.claims, credential)
+        except ProofRefused:
+            raise
         except (InvalidToken, OAuthError) as error:
             raise NotAuthenticated(str(error)) from error
         exchange.page.require(active.client.client.allowed_origins)
@@ -100,11 +113,11 @@ def _scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
     return scope_of(active.client, granted.permitted_to(active.user.roles))
 
 
-def _bearer(authorization: str | None) -> str:
-    parts = (authorization or "").split()
-    if len(parts) != _PARTS or parts[0].lower() != "bearer":
+def _credential(authorization: str | None) -> TokenCredential:
+    found = token_credential(authorization)
+    if found is None:
         raise NotAuthenticated("no bearer token")
-    return parts[1]
+    return found
 
 
 def _claimed_issuer(token: str) -> str:

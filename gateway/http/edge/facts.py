@@ -61,6 +61,9 @@ class EdgeFacts:
     forged_certificate: bool
     ignored: str | None
     headers: EdgeHeaders = field(repr=False)
+    method: str = ""
+    path: bytes = field(default=b"", repr=False)
+    """As sent, without the query."""
 
 
 class Edge:
@@ -100,6 +103,8 @@ class Edge:
             forged_certificate=False,
             ignored=None,
             headers=headers,
+            method=scope["method"],
+            path=_path(scope),
         )
 
     def _without_proxy(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
@@ -116,6 +121,8 @@ class Edge:
             forged_certificate=self._lookup.header in headers.values,
             ignored=ignored,
             headers=headers,
+            method=scope["method"],
+            path=_path(scope),
         )
 
     def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
@@ -144,6 +151,11 @@ class Edge:
             )
         except MalformedCertificate as error:
             raise EdgeRefusal(f"undecodable client certificate: {error}") from error
+
+
+def _path(scope: Scope) -> bytes:
+    sent: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    return sent.partition(b"?")[0]
 
 
 def _weight(values: _Values, evidence: CertificateEvidence) -> int:

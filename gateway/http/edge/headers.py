@@ -12,6 +12,7 @@ PROXY_SECRET: Final = b"x-realmgate-proxy-secret"
 FORWARDED_FOR: Final = b"x-forwarded-for"
 FORWARDED_PROTO: Final = b"x-forwarded-proto"
 REQUEST_ID: Final = b"x-request-id"
+DPOP: Final = b"dpop"
 _SET_BY_PROXY: Final = frozenset(
     {
         PROXY_SECRET,
@@ -33,7 +34,7 @@ _SENT_ONCE: Final = frozenset(
         b"content-type",
         b"content-length",
         b"cookie",
-        b"dpop",
+        DPOP,
         b"if-match",
         b"if-none-match",
         b"origin",

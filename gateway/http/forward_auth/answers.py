@@ -1,6 +1,6 @@
 """Decisions as responses: 200, 401 or 403, headers and no body.
 
-An answer with a body costs nginx its connection to the gateway. Spec: RFC 6750 §3
+An answer with a body costs nginx its connection to the gateway. Spec: RFC 6750 §3, RFC 9449 §7.1
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from gateway.domain.forward_auth import (
     Unauthenticated,
 )
 from gateway.forward_auth.browser import SIGN_IN_PATH, leading_to
+from gateway.http.errors import nonce_header, proof_challenge
 from gateway.http.forward_auth.original_headers import (
     ACCEPT,
     FETCH_MODE,
@@ -32,7 +33,7 @@ _REFUSED: Final = "The token is not valid"
 _DESCRIPTIONS: Final[Mapping[Reason, str]] = {
     Reason.CREDENTIAL_NOT_ACCEPTED: "Bearer tokens are not accepted here",
     Reason.CERTIFICATE_MISMATCH: "The token is bound to another certificate",
-    Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate",
+    Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate or a DPoP key",
     Reason.REALM_NOT_ALLOWED: "The token is of another realm",
     Reason.HTTPS_REQUIRED: "HTTPS is required",
     Reason.MISSING_REALM_ROLE: "A required role is missing",
@@ -54,7 +55,7 @@ def refusal(
     if isinstance(decision, Forbidden):
         return forbidden(decision)
     reason = (REASON, decision.reason.value.encode())
-    added: Headers = (reason, _NO_STORE, (CHALLENGE, _challenge(decision)))
+    added: Headers = (reason, _NO_STORE, *_challenges(decision))
     is_navigation = original.method in {"GET", "HEAD"} and is_shown_to_people(headers)
     if decision.may_sign_in and is_navigation:
         added += ((SIGN_IN, _sign_in_url(original)),)
@@ -67,6 +68,17 @@ def forbidden(decision: Forbidden) -> Reply:
     if decision.error is not None:
         added += ((CHALLENGE, _challenge(decision)),)
     return Reply(HTTPStatus.FORBIDDEN, added)
+
+
+def _challenges(decision: Unauthenticated) -> Headers:
+    """Return the challenge, and the nonce for the next DPoP proof where that is the reason."""
+    proof = decision.proof
+    if proof is None:
+        return ((CHALLENGE, _challenge(decision)),)
+    realm = _quoted(decision.site.realms[0])
+    text = proof_challenge(realm, proof.error, _quoted(proof.description))
+    nonce = () if proof.nonce is None else (nonce_header(proof.nonce),)
+    return ((CHALLENGE, text.encode("ascii")), *nonce)
 
 
 def _challenge(decision: Unauthenticated | Forbidden) -> bytes:

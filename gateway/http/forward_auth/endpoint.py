@@ -103,7 +103,7 @@ class DecisionEndpoint:
         facts: EdgeFacts,
         exchange: Exchange,
     ) -> Reply:
-        decision = await self._decisions.decide(original, evidence_of(facts, headers))
+        decision = await self._decisions.decide(original, evidence_of(facts, headers, original))
         if not isinstance(decision, Allowed):
             exchange.log.reason = decision.explanation
             answer = refusal(decision, original, headers)

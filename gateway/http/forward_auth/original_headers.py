@@ -11,6 +11,7 @@ from gateway.domain.forward_auth import AmbiguousTarget
 
 AUTHORIZATION: Final = b"authorization"
 COOKIE: Final = b"cookie"
+DPOP: Final = b"dpop"
 ACCEPT: Final = b"accept"
 FETCH_MODE: Final = b"sec-fetch-mode"
 REQUESTED_WITH: Final = b"x-requested-with"
@@ -26,7 +27,7 @@ _METHOD_OVERRIDES: Final = frozenset(
 )
 _READ: Final = frozenset(
     {
-        *(AUTHORIZATION, COOKIE, FETCH_MODE, REQUESTED_WITH, HOST, REFERER),
+        *(AUTHORIZATION, COOKIE, DPOP, FETCH_MODE, REQUESTED_WITH, HOST, REFERER),
         *(FORWARDED_HOST, FORWARDED_METHOD, FORWARDED_URI, ORIGINAL_REQUEST),
         PROXY_SERVER,
     }

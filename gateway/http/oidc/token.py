@@ -1,7 +1,5 @@
 """POST /realms/{realm}/protocol/openid-connect/token. Spec: RFC 6749 §3.2."""
 
-from typing import Final
-
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Reply, json_reply
@@ -9,8 +7,6 @@ from gateway.protocol.errors import OAuthError
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.token_endpoint import TokenEndpoint
-
-_PROOF: Final = b"dpop"
 
 
 class TokenHandler:
@@ -22,7 +18,6 @@ class TokenHandler:
 
     async def __call__(self, request: ProtocolRequest, exchange: Exchange) -> Reply:
         try:
-            _require_no_proof(exchange)
             caller, tokens = await self._endpoint.answer(request)
         except OAuthError as error:
             self._count(request, error.error)
@@ -37,12 +32,3 @@ class TokenHandler:
         grant_type = request.parameters.get("grant_type")
         known = grant_type if grant_type in GRANTS else "unknown"
         self._metrics.token_grant(request.realm.realm.name, known or "unknown", outcome)
-
-
-def _require_no_proof(exchange: Exchange) -> None:
-    """Reject a request for a token bound to a key: the response would be an unbound token.
-
-    Spec: RFC 9449 §5
-    """
-    if _PROOF in exchange.facts.headers.values:
-        raise OAuthError("invalid_request", "DPoP is not supported: send no DPoP header")

@@ -9,6 +9,7 @@ from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
+from gateway.protocol.authorization.parameters import DPOP_KEY
 from gateway.protocol.authorization.request import (
     AuthorizationRequest,
     CodeChallenge,
@@ -126,4 +127,5 @@ class AuthorizationDraft:
             action_parameter=parameter or None,
             identity_provider=self.get("kc_idp_hint") or None,
             certificate=self.certificate,
+            proof_key=self.get(DPOP_KEY),
         )

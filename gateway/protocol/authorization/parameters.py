@@ -15,6 +15,9 @@ _HINT: Final = 1000
 _WORD: Final = 255
 _OBJECT: Final = 16 * 1024
 
+DPOP_KEY: Final = "dpop_jkt"
+"""Thumbprint of the key that the code has to be redeemed with. Spec: RFC 9449 §10"""
+
 LONGEST: Final[Mapping[str, int]] = {
     "client_id": _WORD,
     "redirect_uri": LONGEST_REDIRECT_URI,
@@ -34,6 +37,7 @@ LONGEST: Final[Mapping[str, int]] = {
     "display": _WORD,
     "code_challenge": _WORD,
     "code_challenge_method": _WORD,
+    DPOP_KEY: _WORD,
     "kc_action": _WORD,
     "kc_idp_hint": _WORD,
     "request": _OBJECT,

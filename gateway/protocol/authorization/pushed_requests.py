@@ -1,7 +1,7 @@
 """The endpoint of pushed authorization requests: checks a request, and keeps it for one use.
 
 The client authenticates as at the token endpoint, so what a browser carries is a reference alone.
-Spec: RFC 9126 §2; Keycloak: 12.8
+Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8
 """
 
 import secrets
@@ -17,12 +17,16 @@ from gateway.domain.realm import Realm, pushed_request_lifespan
 from gateway.protocol.authorization.checks.pushed_request import PUSHED
 from gateway.protocol.authorization.draft import AuthorizationDraft, CheckServices
 from gateway.protocol.authorization.endpoint import run_checks
-from gateway.protocol.authorization.parameters import PARAMETERS
-from gateway.protocol.certificate_binding import bound_certificate
+from gateway.protocol.authorization.parameters import DPOP_KEY, PARAMETERS
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    bound_certificate,
+    require_key_of_code,
+)
 
 _REFERENCE_BYTES: Final = 32
 
@@ -48,8 +52,11 @@ async def keep_pushed_request(
 class PushedRequestEndpoint:
     """Keeps authorization requests of every realm."""
 
-    def __init__(self, clients: ClientAuthenticator, services: CheckServices) -> None:
+    def __init__(
+        self, clients: ClientAuthenticator, services: CheckServices, constraint: SenderConstraint
+    ) -> None:
         self._clients = clients
+        self._constraint = constraint
         self._services = services
 
     async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, PushedRequest]:
@@ -61,6 +68,9 @@ class PushedRequestEndpoint:
         if request.parameters.raw("request_uri") is not None:
             text = "It is not allowed to include request_uri to PAR."
             raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        request = await self._constraint.with_proved_key(
+            request, caller.entry.client, required=False
+        )
         draft = AuthorizationDraft(
             request, self._services, request.parameters.values, is_push=True, entry=caller.entry
         )
@@ -71,6 +81,9 @@ class PushedRequestEndpoint:
         realm, client = draft.request.realm.realm, draft.client.client
         kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
         kept |= {"client_id": client.client_id}
+        if draft.request.proof_key is not None:
+            require_key_of_code(kept.get(DPOP_KEY), draft.request.proof_key)
+            kept[DPOP_KEY] = draft.request.proof_key
         pushed = PushedParameters(
             kept,
             certificate=bound_certificate(client, draft.request.certificate),

@@ -95,6 +95,8 @@ class AuthorizationRequest:
     """`kc_idp_hint`"""
     certificate: str | None = None
     """Thumbprint of the certificate that the code must be redeemed with; None for any."""
+    proof_key: str | None = None
+    """Thumbprint of the DPoP key that the code must be redeemed with; None for any."""
 
     @property
     def target(self) -> ResponseTarget:
@@ -141,6 +143,7 @@ class AuthorizationRequest:
             "kc_action_parameter": self.action_parameter,
             "kc_idp_hint": self.identity_provider,
             "certificate": self.certificate,
+            "proof_key": self.proof_key,
         }
         if self.code_challenge is not None:
             texts["code_challenge"] = self.code_challenge.challenge
@@ -194,6 +197,7 @@ def _restored(
         action_parameter=stored.get("kc_action_parameter"),
         identity_provider=stored.get("kc_idp_hint"),
         certificate=stored.get("certificate"),
+        proof_key=stored.get("proof_key"),
     )
 
 

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 ROLES: Final = "roles"
 BEARER: Final = "Bearer"
 LOWER_CASE_BEARER: Final = "bearer"
-ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER})
+DPOP: Final = "DPoP"
+ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER, DPOP})
 """The claim `typ` of access tokens; the client chooses which."""
 ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"

@@ -26,12 +26,12 @@ from gateway.domain.realm import TokenLifespans
 from gateway.protocol.authorization import CheckServices, ResponseType
 from gateway.protocol.authorization.checks import code_challenge, sizes
 from gateway.protocol.authorization.draft import AuthorizationDraft
-from gateway.protocol.certificate_binding import bound_certificate
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import still_granted
+from gateway.protocol.sender_constraint import bound_certificate
 
 _LONGEST: Final = timedelta(days=1)
 _TRIES: Final = 5

@@ -12,11 +12,11 @@ from gateway.domain.clients import Client
 from gateway.domain.device_authorizations import DeviceApproval, DeviceAuthorization, DeviceStatus
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.authorization.code_verifier import require_verifier
-from gateway.protocol.certificate_binding import presents
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import presents
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sessions import Participation
 from gateway.protocol.sign_in_results.redemption import (

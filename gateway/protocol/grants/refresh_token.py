@@ -9,13 +9,13 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_encryption import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,
@@ -47,6 +47,7 @@ class RefreshToken:
         self._refresh_tokens = services.refresh_tokens
         self._consents = services.consents
         self._encryption = services.encryption
+        self._constraint = services.constraint
 
     async def __call__(
         self, request: ProtocolRequest, caller: AuthenticatedClient
@@ -58,7 +59,7 @@ class RefreshToken:
         token = read_refresh_token(request, client, text)
         note_refresh_token(request.event, token)
         request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
-        _require_binding(request, token)
+        await _require_binding(self._constraint, request, client, token)
         entry = check_client_request(
             request,
             caller.entry,
@@ -122,9 +123,13 @@ def _narrowed(request: ProtocolRequest, client: Client, kept: GrantedScopes) -> 
     return still_granted(request.realm, client, [name for name in kept.names if name in wanted])
 
 
-def _require_binding(request: ProtocolRequest, token: PresentedToken) -> None:
+async def _require_binding(
+    constraint: SenderConstraint, request: ProtocolRequest, client: Client, token: PresentedToken
+) -> None:
     try:
-        require_binding(token.claims, request.certificate)
+        await constraint.require_of_parameter(request, client, token.claims)
+    except ProofRefused as error:
+        raise OAuthError("invalid_grant", error.description, event=error.event) from error
     except OAuthError as error:
         raise OAuthError(
             "unauthorized_client",

@@ -5,11 +5,11 @@ An expired token is accepted: it still names the session. Keycloak: 12.6 (POST w
 
 from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import read_refresh_token
 
@@ -17,9 +17,12 @@ from gateway.protocol.tokens import read_refresh_token
 class LogoutEndpoint:
     """Ends sessions for clients of every realm."""
 
-    def __init__(self, clients: ClientAuthenticator, sessions: Sessions) -> None:
+    def __init__(
+        self, clients: ClientAuthenticator, sessions: Sessions, constraint: SenderConstraint
+    ) -> None:
         self._clients = clients
         self._sessions = sessions
+        self._constraint = constraint
 
     async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
         """End the session of the token, again without complaint; raises OAuthError."""
@@ -30,8 +33,9 @@ class LogoutEndpoint:
         text = request.parameters.raw("refresh_token")
         if text is None:
             raise OAuthError("invalid_request", "No refresh token")
-        token = read_refresh_token(request, caller.entry.client, text, may_be_expired=True)
-        require_binding(token.claims, request.certificate)
+        client = caller.entry.client
+        token = read_refresh_token(request, client, text, may_be_expired=True)
+        await self._constraint.require_of_parameter(request, client, token.claims)
         check_client_request(
             request,
             caller.entry,

@@ -31,18 +31,20 @@ from gateway.domain.events import EventType
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 from gateway.domain.roles import EffectiveRoles
-from gateway.protocol.certificate_binding import require_binding
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.registration.sector_identifiers import check_sector, names_sector
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    TokenCredential,
+    token_credential,
+)
 from gateway.protocol.tokens import AccessTokens
 from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation
 
-_BEARER: Final = "bearer"
-_PARTS: Final = 2
 _NO_RIGHTS: Final = Rights(frozenset(), EffectiveRoles())
 
 
@@ -53,6 +55,7 @@ class RegistrationRequests:
     registration: ClientRegistration
     tokens: RegistrationTokens
     access_tokens: AccessTokens
+    constraint: SenderConstraint
     access: AdminAccess
     directory: Directory
     clients: ClientAuthenticator
@@ -96,7 +99,7 @@ class RegistrationRequests:
     ) -> Installation:
         """Return how an adapter of the client reaches the realm at `url`; it is not for pages."""
         request = replace(request, page=NO_PAGE)
-        if (request.authorization or "").lower().startswith(f"{_BEARER} "):
+        if token_credential(request.authorization) is not None:
             view = await self.view(request, client_id)
         else:
             with _recorded(request, EventType.CLIENT_INFO):
@@ -122,26 +125,29 @@ class RegistrationRequests:
 
     async def _registrar(self, request: ProtocolRequest) -> Registrar:
         """Return the caller; raises RegistrationRefused for an invalid token."""
-        sent = (request.authorization or "").split()
         acting = Acting(None, request.realm.realm, _NO_RIGHTS, request.remote_address)
-        if len(sent) != _PARTS or sent[0].lower() != _BEARER:
+        credential = token_credential(request.authorization)
+        if credential is None:
             request.page.require(())
             return Registrar(acting)
-        token = sent[1]
+        token = credential.token
         try:
             ours = self.tokens.read(request.realm, token, request.now)
         except InvalidToken:
-            acting, origins = await self._bearer(request, token)
+            acting, origins = await self._bearer(request, credential)
             return Registrar(acting, token=token, origins=origins)
         request.page.require(ours.origins)
         return Registrar(acting, ours.kind, ours.id, ours.anonymous, ours.origins, token)
 
-    async def _bearer(self, request: ProtocolRequest, token: str) -> tuple[Acting, tuple[str, ...]]:
+    async def _bearer(
+        self, request: ProtocolRequest, credential: TokenCredential
+    ) -> tuple[Acting, tuple[str, ...]]:
         """Return the administrator, and the web origins of the client in use."""
         realm = request.realm.realm
         try:
-            active = await self.access_tokens.active(request, token)
-            require_binding(active.claims, request.certificate)
+            active = await self.access_tokens.active(request, credential.token)
+            client = active.client.client
+            await self.constraint.require(request, client, active.claims, credential)
         except InvalidToken as error:
             raise not_authorized("Failed decode token", reason=str(error)) from error
         finally:

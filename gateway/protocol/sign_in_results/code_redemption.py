@@ -18,10 +18,10 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.protocol.authorization.code_verifier import require_verifier
-from gateway.protocol.certificate_binding import presents
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes
+from gateway.protocol.sender_constraint import presents, require_key_of_code
 from gateway.protocol.sessions import Joined, Participation, Sessions, if_lasting
 from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.sign_in_results.redemption import (
@@ -150,6 +150,7 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
         code.code_challenge_method,
         enforced=bool(client.authorization.code_challenge_method),
     )
+    require_key_of_code(code.proof_key, request.proof_key)
     if not presents(request.certificate, code.certificate):
         raise _invalid_code()
     if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):

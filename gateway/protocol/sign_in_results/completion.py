@@ -81,6 +81,7 @@ def _issue_code(
         code_challenge=challenge.challenge if challenge else None,
         code_challenge_method=challenge.method if challenge else None,
         certificate=asked.certificate,
+        proof_key=asked.proof_key,
         acr=part.acr,
         authenticated_at=part.authenticated_at,
         claims=part.claims,

@@ -18,10 +18,10 @@ from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.protocol.certificate_binding import bound_to
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
 

@@ -1,16 +1,16 @@
 """Tokens of the authorization endpoint, which reach the client through the browser.
 
 There is no refresh token among them. In the implicit flow, which has no code, tokens have another
-lifespan. No access token is given to a client whose tokens are bound to a certificate: the browser
-does not have it.
+lifespan. No access token is given to a client whose tokens are bound to a certificate or to a DPoP
+key: the browser has neither.
 Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5, §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.2.2.1
 (s_hash); Keycloak: 2.3, OIDCLoginProtocol
 """
 
 from dataclasses import dataclass, field, replace
 
-from gateway.protocol.certificate_binding import confirmation_claim
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import confirmation_claim
 from gateway.protocol.tokens.issuing import Issue, access_claims, sign_id_token
 from gateway.protocol.tokens.signing import sign_access_token, token_hash
 
@@ -41,7 +41,7 @@ def issue_to_browser(
     hashes = {name: token_hash(request, client, text) for name, text in hashed.items() if text}
     lifespan = None if code else request.realm.realm.token_lifespans.access_token_for_implicit_flow
     issue = replace(issue, lifespan=lifespan, hashes=hashes)
-    confirmation = confirmation_claim(client, None) if access_token else None
+    confirmation = confirmation_claim(client, None, None) if access_token else None
     access = access_claims(request, issue, confirmation)
     signed = sign_access_token(request, client, access.document) if access_token else None
     claims = access.protocol

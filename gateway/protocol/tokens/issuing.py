@@ -1,6 +1,7 @@
 """Issuing tokens: access, ID and refresh tokens of one answer.
 
-Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 (cnf), OpenID Connect Core §2; Keycloak: 2.1 to 2.3
+Spec: RFC 9068 §2.2 (claims), RFC 8705 §3.1 and RFC 9449 §6.1 (cnf), OpenID Connect Core §2;
+Keycloak: 2.1 to 2.3
 """
 
 import uuid
@@ -19,11 +20,11 @@ from gateway.domain.sessions import (
     client_session_ends_at,
     longest_client_session,
 )
-from gateway.protocol.certificate_binding import confirmation_claim
 from gateway.protocol.claims.mapped_claims import MappedClaims
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import (
     BEARER,
+    DPOP,
     ID_TOKEN_TYPE,
     LOWER_CASE_BEARER,
     RESERVED_CLAIMS,
@@ -34,6 +35,11 @@ from gateway.protocol.claims.protocol_claims import (
 from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
+from gateway.protocol.sender_constraint import (
+    confirmation_claim,
+    is_bound_to_key,
+    refresh_confirmation,
+)
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.encryption import encrypt_id_token
 from gateway.protocol.tokens.signing import sign_access_token, sign_for_client, token_hash
@@ -134,11 +140,11 @@ class TokenResponse:
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     """Sign the tokens of one answer.
 
-    Raises OAuthError when the client wants a bound token and shows no certificate, or an
+    Raises OAuthError when the client wants a bound token and proves nothing to bind it to, or an
     algorithm for which the realm or the client has no key.
     """
     client = issue.subject.client
-    confirmation = confirmation_claim(client, request.certificate)
+    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
     access_token = sign_access_token(request, client, access.document)
@@ -203,9 +209,16 @@ def access_claims(
         scope=issue.context.granted.text,
         confirmation=confirmation,
         included=mapped.included(subject),
-        token_type=LOWER_CASE_BEARER if client.tokens.lower_case_type else BEARER,
+        token_type=_token_type(client.tokens, confirmation),
     )
     return AccessToken(claims, mapped.document(claims.members()))
+
+
+def _token_type(tokens: ClientTokens, confirmation: Mapping[str, str] | None) -> str:
+    """Return `typ` of the token and `token_type` of the answer. Spec: RFC 9449 §5."""
+    if is_bound_to_key(confirmation):
+        return DPOP
+    return LOWER_CASE_BEARER if tokens.lower_case_type else BEARER
 
 
 def _session_kind(part: SessionPart | None) -> SessionKind:
@@ -242,7 +255,7 @@ def _refresh_token(
         "prov": "default",
         "aud_x": audience_claim(access.audiences),
         "reuse_id": part.family,
-        "cnf": access.confirmation,
+        "cnf": refresh_confirmation(client, access.confirmation),
     }
     token = request.realm.key_ring.sign_for_ourselves(present(claims), request.now)
     return token, 0 if expires_at is None else expires_at - access.issued_at

@@ -96,6 +96,7 @@ class _Setting:
 _SETTINGS: Final[Mapping[str, _Setting]] = {
     "access.token.lifespan": _Setting("tokens", "access_token_lifespan", LIFESPAN),
     "tls.client.certificate.bound.access.tokens": _Setting("tokens", "certificate_bound", FLAG),
+    "dpop.bound.access.tokens": _Setting("tokens", "dpop_bound", FLAG),
     "client.use.lightweight.access.token.enabled": _Setting("tokens", "lightweight", SWITCH),
     "use.refresh.tokens": _Setting("tokens", "refresh_tokens", FLAG_UNLESS_FALSE),
     "client_credentials.use_refresh_token": _Setting(

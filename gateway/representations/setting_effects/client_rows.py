@@ -103,6 +103,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " frontchannel.logout.session.required logout.confirmation.enabled",
             _NOTICES: "backchannel.logout.url backchannel.logout.session.required"
             " backchannel.logout.revoke.offline.tokens",
+            "tests/spec/test_dpop.py": "dpop.bound.access.tokens",
             "tests/http/test_device_grant.py": "oauth2.device.authorization.grant.enabled"
             " oauth2.device.code.lifespan oauth2.device.polling.interval",
             "tests/http/test_sign_in_pages.py": "logoUri policyUri tosUri",
@@ -128,6 +129,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " for RSA-OAEP and RSA-OAEP-256 decrypt; others stay allowed. RSA1_5 is refused",
             "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
+            "dpop.bound.access.tokens": "Every token request needs a DPoP proof. Without it a proof"
+            " that is sent binds the tokens all the same",
             "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
             " asks for `S256` with public clients",
             "allow.oidc.params.in.redirect.uris": "Unless `true`, a redirect URI that contains a"
@@ -137,10 +140,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     refused_flag(
         *(_ATTRIBUTE, "id.token.as.detached.signature"),
         "ID tokens are no detached signatures yet, so authorization responses would not be signed",
-    ),
-    refused_flag(
-        *(_ATTRIBUTE, "dpop.bound.access.tokens"),
-        "DPoP is not supported yet, so tokens would not be bound",
     ),
     *stored(
         _ATTRIBUTE,

@@ -14,6 +14,7 @@ from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import (
+    DPOP_NONCE,
     FAILURES_PER_ADDRESS,
     WEBHOOK_SECRET,
     WEBHOOK_URL,
@@ -21,6 +22,7 @@ from gateway.domain.realm import (
     SecurityHeaders,
     brute_force_rules,
     is_failure_limit,
+    is_nonce_choice,
 )
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import (
@@ -113,6 +115,7 @@ def ineffective_of_realm(
         *_policies(realm.unmodelled, fields, path),
         *_unsigned_webhook(realm, before, path),
         *_failures_per_address(realm, before, path),
+        *_proof_nonces(realm, before, path),
     ]
 
 
@@ -145,6 +148,16 @@ def _failures_per_address(
         reason = "one address would lock the user out for every address before"
         allowed = f"less than failureFactor, which is {factor}, or 0"
         yield IneffectiveSetting(at, describe(text), allowed, reason)
+
+
+def _proof_nonces(realm: Realm, before: Realm | None, path: str) -> Iterator[IneffectiveSetting]:
+    """Yield a choice about nonces of DPoP proofs that is none."""
+    text = realm.attributes.get(DPOP_NONCE, "")
+    if is_nonce_choice(text) or (before is not None and before.attributes.get(DPOP_NONCE) == text):
+        return
+    at = join(join(path, "attributes"), DPOP_NONCE)
+    reason = "proofs would need no nonce"
+    yield IneffectiveSetting(at, describe(text), '"true", "false" or nothing', reason)
 
 
 def _limits(realm: Realm) -> tuple[str, int]:

@@ -353,6 +353,12 @@ ATTRIBUTES: Final = (
         ),
     ),
     (
+        "realmgate.dpop.nonce",
+        '"true": every DPoP proof has to contain a nonce of the realm',
+        "Keycloak: 2.5",
+        "tests/spec/test_dpop_nonces.py::test_a_proof_needs_a_nonce_of_its_realm",
+    ),
+    (
         "userProfileEnabled",
         '"false": the user profile has no rules for attributes',
         _REPRESENTATION,

@@ -22,6 +22,8 @@ def encode_code(code: AuthorizationCode) -> str:
         *(code.user_id, code.scope, _number(code.issued_at), code.redirect_uri, code.nonce),
         *(code.code_challenge, code.code_challenge_method, code.certificate, code.acr),
         *(_number(code.authenticated_at), code.claims),
+        # Left out where there is none: a version without DPoP reads such codes too.
+        *(() if code.proof_key is None else (code.proof_key,)),
     )
     return orjson.dumps(values).decode()
 
@@ -30,7 +32,7 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
     """Return a code from its stored text."""
     values = orjson.loads(text)
     user_id, scope, issued_at, redirect_uri, nonce, *rest = values
-    challenge, method, certificate, acr, authenticated_at, claims = rest
+    challenge, method, certificate, acr, authenticated_at, claims, *last = rest
     return AuthorizationCode(
         name=name,
         user_id=user_id,
@@ -46,6 +48,7 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         if authenticated_at is None
         else _EPOCH + authenticated_at * _MICROSECOND,
         claims=claims,
+        proof_key=last[0] if last else None,
     )
 
 

@@ -28,6 +28,8 @@ from gateway.http.replies import Reply, prose_error
 _METHODS: Final = ("GET", "HEAD")
 _AGAIN: Final = Reply(HTTPStatus.SERVICE_UNAVAILABLE, ((b"retry-after", b"1"),))
 """The request may pass meanwhile: another tab has signed in, for example."""
+_USED_PROOF: Final = Reply(HTTPStatus.UNAUTHORIZED, ((b"cache-control", b"no-store"),))
+"""The DPoP proof of the request was used before; nginx has the challenge that says so."""
 
 
 class RefusedEndpoint(GuardedEndpoint):
@@ -58,9 +60,11 @@ class RefusedEndpoint(GuardedEndpoint):
         except AmbiguousTarget as error:
             exchange.log.reason = str(error)
             return forbidden(Forbidden(Reason.AMBIGUOUS_REQUEST, str(error)))
-        decision = await self._decisions.decide(original, evidence_of(facts, headers))
+        evidence = evidence_of(facts, headers, original)
+        evidence = replace(evidence, proof=replace(evidence.proof, is_repeated=True))
+        decision = await self._decisions.decide(original, evidence)
         if isinstance(decision, Allowed):
-            return _AGAIN
+            return _AGAIN if evidence.proof.text is None else _USED_PROOF
         exchange.log.reason = decision.explanation
         answer = _without_challenge(refusal(decision, original, headers))
         return await self._pages.present(answer, decision, original, headers, exchange)

@@ -14,7 +14,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.protocol.errors import OAuthError, refused
 
-_THUMBPRINT: Final = "x5t#S256"
+THUMBPRINT: Final = "x5t#S256"
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
 _MISSING: Final = "Client Certification missing for MTLS HoK Token Binding"
@@ -24,10 +24,8 @@ _MISMATCH: Final = (
 )
 
 
-def confirmation_claim(
-    client: Client, certificate: ClientCertificate | None
-) -> Mapping[str, str] | None:
-    """Return `cnf` where the client asks for bound tokens, None where it does not.
+def certificate_to_bind(client: Client, certificate: ClientCertificate | None) -> str | None:
+    """Return the thumbprint for a new token, None where the client asks for no such tokens.
 
     Raises invalid_request when the client asks for them and presents no certificate, or one that
     must not be used; the description names the reason.
@@ -38,7 +36,7 @@ def confirmation_claim(
         raise _unbound(_MISSING)
     if not certificate.binds:
         raise _unbound(f"{_REFUSED}: {_reason_for_caller(certificate)}")
-    return {_THUMBPRINT: certificate.thumbprint}
+    return certificate.thumbprint
 
 
 def bound_certificate(client: Client, certificate: ClientCertificate | None) -> str | None:
@@ -64,15 +62,11 @@ def presents(certificate: ClientCertificate | None, thumbprint: str | None) -> b
 def bound_to(claims: Mapping[str, Any]) -> str | None:
     """Return the thumbprint that the token names in `cnf`; None for a token that names none."""
     confirmation = claims.get("cnf")
-    return confirmation.get(_THUMBPRINT) if isinstance(confirmation, dict) else None
+    return confirmation.get(THUMBPRINT) if isinstance(confirmation, dict) else None
 
 
-def require_binding(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> None:
-    """Raise OAuthError for a bound token with another certificate than its own, or with none."""
-    confirmation = claims.get("cnf")
-    if confirmation is None:
-        return
-    expected = confirmation.get(_THUMBPRINT) if isinstance(confirmation, dict) else None
+def require_certificate(expected: object, certificate: ClientCertificate | None) -> None:
+    """Raise OAuthError unless the request has the certificate with the thumbprint `expected`."""
     if certificate is None or certificate.thumbprint != expected:
         raise _unproved(_MISMATCH)
     if not certificate.binds:

@@ -1,0 +1,191 @@
+"""The one rule about tokens that only their sender may use, by certificate or by DPoP key.
+
+A token says in `cnf` what it is bound to: `x5t#S256` to a TLS client certificate, `jkt` to the key
+of DPoP proofs, both where both were asked for. Everything that accepts a token asks here, whether
+the token is the credential of the request or one of its parameters.
+Spec: RFC 8705 §3, RFC 9449 §5 to §7, RFC 7800 §3.1; Keycloak: 2.5
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client
+from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
+from gateway.domain.events import EventError
+from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint.certificate_binding import (
+    THUMBPRINT,
+    certificate_to_bind,
+    require_certificate,
+)
+from gateway.protocol.sender_constraint.credential import TokenCredential
+from gateway.protocol.sender_constraint.proof_checks import MISSING, NonceRequired, ProofChecks
+
+KEY: Final = "jkt"
+INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
+INVALID_PROOF: Final = "invalid_dpop_proof"
+USE_NONCE: Final = "use_dpop_nonce"
+"""Error codes. Spec: RFC 6750 §3.1, RFC 9449 §12.2"""
+
+
+class SenderConstraint:
+    """Requires of requests what the tokens in them are bound to."""
+
+    def __init__(self, proofs: ProofChecks) -> None:
+        self._proofs = proofs
+
+    async def with_proved_key(
+        self, request: ProtocolRequest, client: Client, *, required: bool = True
+    ) -> ProtocolRequest:
+        """Return a request for a token or a code with the key that its proof proves.
+
+        A proof that was sent must be right. One must be sent where the client has DPoP-bound
+        tokens and it is `required`. Raises OAuthError or StoreUnavailable.
+        """
+        if request.proof.text is None and not (required and client.tokens.dpop_bound):
+            return request
+        try:
+            key = await self._proofs.check(request.realm, request.proof, request.now)
+        except NonceRequired as error:
+            failure = EventFailure(EventError.INVALID_DPOP_PROOF, str(error))
+            raise OAuthError(USE_NONCE, str(error), event=failure, nonce=error.nonce) from error
+        except InvalidProof as error:
+            text = str(error)
+            raise refused("invalid_request", text, EventError.INVALID_DPOP_PROOF) from error
+        return replace(request, proof_key=key)
+
+    async def require(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        claims: Mapping[str, Any],
+        credential: TokenCredential,
+    ) -> None:
+        """Require the binding of an access token that is the credential of the request.
+
+        `claims` are verified, `client` is that of the token. Raises OAuthError, ProofRefused among
+        it, or StoreUnavailable.
+        """
+        key = _required_key(claims, request.certificate)
+        is_proved = credential.scheme is TokenScheme.DPOP
+        if key is None:
+            if is_proved:
+                raise _mismatch(
+                    "The access token type is not DPoP but Authorization Header is DPoP"
+                )
+            if client.tokens.dpop_bound:
+                raise _mismatch(
+                    "This client requires DPoP, but no DPoP Authorization header is present"
+                )
+            return
+        if not is_proved:
+            raise _mismatch("The access token type is DPoP but Authorization Header is not DPoP")
+        _require_key(key, await self._proved_key(request, credential.token))
+
+    async def require_of_parameter(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
+        """Require the binding of a token that its client sends as a parameter.
+
+        A confidential client has authenticated for the request, so it may leave the proof out; one
+        that it sends must be right. Raises OAuthError, ProofRefused among it, or StoreUnavailable.
+        """
+        key = _required_key(claims, request.certificate)
+        if key is None:
+            return
+        proved = request.proof_key
+        if proved is None and (request.proof.text is not None or client.public_client):
+            proved = await self._proved_key(request)
+        if proved is not None:
+            _require_key(key, proved)
+
+    async def _proved_key(self, request: ProtocolRequest, access_token: str | None = None) -> str:
+        try:
+            return await self._proofs.check(request.realm, request.proof, request.now, access_token)
+        except NonceRequired as error:
+            raise ProofRefused(USE_NONCE, str(error), nonce=error.nonce) from error
+        except InvalidProof as error:
+            raise ProofRefused(INVALID_PROOF, str(error)) from error
+
+
+def confirmation_claim(
+    client: Client, certificate: ClientCertificate | None, proof_key: str | None
+) -> Mapping[str, str] | None:
+    """Return `cnf` for a new access token, None where it is bound to nothing.
+
+    `proof_key` is the key that the request has proved. Raises OAuthError where the client asks for
+    bound tokens and the request proves nothing.
+    """
+    found: dict[str, str] = {}
+    thumbprint = certificate_to_bind(client, certificate)
+    if thumbprint is not None:
+        found[THUMBPRINT] = thumbprint
+    if proof_key is not None:
+        found[KEY] = proof_key
+    elif client.tokens.dpop_bound:
+        raise refused("invalid_request", MISSING, EventError.INVALID_DPOP_PROOF)
+    return found or None
+
+
+def refresh_confirmation(
+    client: Client, confirmation: Mapping[str, str] | None
+) -> Mapping[str, str] | None:
+    """Return `cnf` for the refresh token that comes with an access token.
+
+    That of a confidential client is bound to its client authentication, not to the key, which it
+    may replace. Spec: RFC 9449 §5
+    """
+    if confirmation is None or client.public_client:
+        return confirmation
+    return {name: bound for name, bound in confirmation.items() if name != KEY} or None
+
+
+def is_bound_to_key(confirmation: Mapping[str, str] | None) -> bool:
+    """Tell whether the token with this `cnf` has the type DPoP."""
+    return confirmation is not None and KEY in confirmation
+
+
+def require_key_of_code(expected: str | None, proof_key: str | None) -> None:
+    """Raise OAuthError unless a code is redeemed with the key that it was asked for with.
+
+    Spec: RFC 9449 §10
+    """
+    if expected is None:
+        return
+    if proof_key is None:
+        raise _refused_code("DPoP Proof missing")
+    if not secrets.compare_digest(proof_key.encode(), expected.encode()):
+        raise _refused_code("DPoP Proof public key thumbprint does not match dpop_jkt")
+
+
+def _required_key(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> str | None:
+    """Return the key that is to be proved, None for a token without one.
+
+    Requires the certificate of a token that is bound to one. A token that is bound to anything else
+    is refused: nothing here could prove it.
+    """
+    confirmation = claims.get("cnf")
+    if confirmation is None:
+        return None
+    bound = confirmation if isinstance(confirmation, dict) else {}
+    key = bound.get(KEY)
+    if THUMBPRINT in bound or key is None:
+        require_certificate(bound.get(THUMBPRINT), certificate)
+    return None if key is None else str(key)
+
+
+def _require_key(expected: str, proved: str) -> None:
+    if not secrets.compare_digest(proved.encode(), expected.encode()):
+        raise _mismatch("DPoP confirmation doesn't match DPoP proof")
+
+
+def _mismatch(text: str) -> ProofRefused:
+    return ProofRefused(INVALID_TOKEN, text)
+
+
+def _refused_code(text: str) -> OAuthError:
+    return refused("invalid_request", text, EventError.INVALID_REQUEST)
