@@ -17,6 +17,7 @@ from gateway.bootstrap.encryption_keys import (
 from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
 from gateway.crypto.keys import (
+    CertificatesOfKeySets,
     PyJwtKeyFactory,
     RegisteredClientEncrypters,
     RegisteredClientSignatures,
@@ -28,6 +29,7 @@ from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.client_encryption import ClientEncrypters
+from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.events import EventListeners
@@ -43,6 +45,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.ports.sign_in.device_locks import DeviceLocks
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.site_sessions import SiteSessions
@@ -67,6 +70,7 @@ from gateway.storage.redis.authentication_sessions import RedisAuthenticationSes
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
+from gateway.storage.redis.device_locks import RedisDeviceLocks
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
@@ -103,6 +107,7 @@ class Services:
     authorization_codes: AuthorizationCodeStore
     device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
+    device_locks: DeviceLocks
     one_time_passwords: OneTimePasswords
     web_authn: WebAuthn
     one_time_marks: OneTimeMarks
@@ -112,6 +117,7 @@ class Services:
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
+    client_certificates: RegisteredCertificates
     client_encryption: ClientEncrypters
     events: EventJournal
     listeners: EventListeners
@@ -195,6 +201,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             authentication_sessions=RedisAuthenticationSessions(redis, clock),
             authorization_codes=RedisAuthorizationCodes(redis),
             device_authorizations=RedisDeviceAuthorizations(redis),
+            device_locks=RedisDeviceLocks(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             web_authn=Fido2WebAuthn(),
@@ -205,6 +212,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
+            client_certificates=CertificatesOfKeySets(documents),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
             listeners=listeners,

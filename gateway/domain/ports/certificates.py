@@ -1,10 +1,12 @@
 """Certificates: parsing, authorities and revocation."""
 
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gateway.domain.certificates import CertificationPath, PresentedCertificate
-from gateway.domain.realm import Realm
+
+if TYPE_CHECKING:
+    from gateway.domain.realm import Realm
 
 
 class MalformedCertificate(Exception):
@@ -39,7 +41,7 @@ class Authorities(Protocol):
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
-    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+    async def refusal(self, path: CertificationPath, realm: "Realm", now: datetime) -> str | None:
         """Return why a certificate of the path counts as revoked in the realm, else None.
 
         The path must come from the current authorities.

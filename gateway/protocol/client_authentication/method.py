@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.domain.clients import Client
+from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -16,7 +18,9 @@ class ProofServices:
     """What methods verify proofs with."""
 
     signatures: ClientSignatures
+    certificates: RegisteredCertificates
     marks: OneTimeMarks
+    devices: Devices
 
 
 class ClientAuthenticationMethod(ABC):

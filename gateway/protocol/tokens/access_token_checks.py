@@ -19,6 +19,7 @@ from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
 from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
@@ -43,12 +44,15 @@ class ActiveToken:
 
 
 class AccessTokens:
-    """Checks access tokens against keys, clients, sessions, users and revocations."""
+    """Checks access tokens against keys, clients, sessions, users, devices and revocations."""
 
-    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
+    def __init__(
+        self, directory: Directory, database: Database, sessions: Sessions, devices: Devices
+    ) -> None:
         self._directory = directory
         self._database = database
         self._sessions = sessions
+        self._devices = devices
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
@@ -80,6 +84,7 @@ class AccessTokens:
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
+        await self._devices.require_unlocked_token(realm.id, entry.client, claims, request.now)
         return ActiveToken(claims, context, entry, user, session)
 
     def verify(

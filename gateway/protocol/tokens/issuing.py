@@ -32,6 +32,7 @@ from gateway.protocol.claims.protocol_claims import (
     present,
 )
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.devices import device_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.tokens.context import SessionKind, new_token_id
@@ -205,7 +206,9 @@ def access_claims(
         included=mapped.included(subject),
         token_type=LOWER_CASE_BEARER if client.tokens.lower_case_type else BEARER,
     )
-    return AccessToken(claims, mapped.document(claims.members()))
+    members = claims.members()
+    members |= device_claims(request, client)
+    return AccessToken(claims, mapped.document(members))
 
 
 def _session_kind(part: SessionPart | None) -> SessionKind:
@@ -298,4 +301,5 @@ def id_claims(
         members["at_hash"] = access_token_hash
     members |= issue.hashes
     mapped.included(issue.subject).add_to(members)
+    members |= device_claims(request, client)
     return mapped.document(members)

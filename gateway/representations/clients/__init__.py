@@ -20,6 +20,7 @@ from gateway.representations.clients.client import (
     render_client,
     restore_client,
 )
+from gateway.representations.clients.device_locks import parse_device_lock, render_device_lock
 from gateway.representations.clients.installation import (
     INSTALLATIONS,
     Installation,
