@@ -27,6 +27,7 @@ from gateway.bootstrap.pages import own_pages, site_pages
 from gateway.bootstrap.protocol import (
     check_services,
     client_authenticator,
+    devices,
     grant_services,
     protocol_endpoints,
 )
@@ -166,7 +167,10 @@ def _routes(
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
-    access_tokens = AccessTokens(services.directory, database, grants.sessions, services.deny_lists)
+    guarded_devices = devices(services)
+    access_tokens = AccessTokens(
+        services.directory, database, grants.sessions, services.deny_lists, guarded_devices
+    )
     clients = client_authenticator(services, context.certificates)
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)
@@ -192,7 +196,7 @@ def _routes(
         PathObjects(database),
     )
     checks = check_services(services)
-    endpoints = protocol_endpoints(grants, clients, access_tokens, checks)
+    endpoints = protocol_endpoints(grants, clients, access_tokens, checks, guarded_devices)
     pages = own_pages(designs, appearance.texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)

@@ -11,8 +11,13 @@ from gateway.certificates import CertificateTrust
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.routes import ProtocolEndpoints
 from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
-from gateway.protocol.client_authentication import ClientAuthenticator, ProofServices
+from gateway.protocol.client_authentication import (
+    CertificateOwners,
+    ClientAuthenticator,
+    ProofServices,
+)
 from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
+from gateway.protocol.devices import Devices
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
@@ -60,8 +65,22 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
 
 def client_authenticator(services: Services, certificates: CertificateTrust) -> ClientAuthenticator:
     """Return what authenticates clients at every endpoint."""
-    proofs = ProofServices(services.client_signatures, services.one_time_marks, certificates)
-    return ClientAuthenticator(services.directory, proofs)
+    return ClientAuthenticator(
+        services.directory,
+        ProofServices(
+            services.client_signatures,
+            services.client_certificates,
+            services.one_time_marks,
+            devices(services),
+            certificates,
+        ),
+        CertificateOwners(services.directory, services.database),
+    )
+
+
+def devices(services: Services) -> Devices:
+    """Return what refuses devices of clients."""
+    return Devices(services.device_locks, services.rate_limiter)
 
 
 def check_services(services: Services) -> CheckServices:
@@ -79,10 +98,11 @@ def protocol_endpoints(
     clients: ClientAuthenticator,
     access_tokens: AccessTokens,
     checks: CheckServices,
+    devices: Devices,
 ) -> ProtocolEndpoints:
     """Return the endpoints of a realm that take parameters."""
     return ProtocolEndpoints(
-        token=TokenEndpoint(grants, clients),
+        token=TokenEndpoint(grants, clients, devices),
         introspection=IntrospectionEndpoint(
             clients, access_tokens, grants.refresh_tokens, grants.constraint
         ),

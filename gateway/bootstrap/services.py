@@ -17,6 +17,7 @@ from gateway.bootstrap.encryption_keys import (
 from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
 from gateway.crypto.keys import (
+    CertificatesOfKeySets,
     ProofSignatureVerifier,
     PyJwtKeyFactory,
     RegisteredClientEncrypters,
@@ -30,6 +31,7 @@ from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.ports.certificates import AuthorityStore
 from gateway.domain.ports.client_encryption import ClientEncrypters
+from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.events import EventListeners
@@ -45,6 +47,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.ports.sign_in.device_locks import DeviceLocks
 from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.site_sessions import SiteSessions
@@ -72,6 +75,7 @@ from gateway.storage.redis.authentication_sessions import RedisAuthenticationSes
 from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
+from gateway.storage.redis.device_locks import RedisDeviceLocks
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
@@ -109,6 +113,7 @@ class Services:
     authorization_codes: AuthorizationCodeStore
     device_authorizations: DeviceAuthorizationStore
     login_failures: LoginFailureStore
+    device_locks: DeviceLocks
     one_time_passwords: OneTimePasswords
     web_authn: WebAuthn
     one_time_marks: OneTimeMarks
@@ -119,6 +124,7 @@ class Services:
     documents: RemoteDocuments
     client_signatures: ClientSignatures
     constraint: SenderConstraint
+    client_certificates: RegisteredCertificates
     client_encryption: ClientEncrypters
     events: EventJournal
     listeners: EventListeners
@@ -206,6 +212,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             authentication_sessions=RedisAuthenticationSessions(redis, clock),
             authorization_codes=RedisAuthorizationCodes(redis),
             device_authorizations=RedisDeviceAuthorizations(redis),
+            device_locks=RedisDeviceLocks(redis),
             login_failures=RedisLoginFailures(redis),
             one_time_passwords=PyOtp(),
             web_authn=Fido2WebAuthn(),
@@ -217,6 +224,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
             constraint=SenderConstraint(ProofChecks(ProofSignatureVerifier(), marks)),
+            client_certificates=CertificatesOfKeySets(documents),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,
             listeners=listeners,

@@ -2,10 +2,11 @@
 
 `CertificateTrust` is the interface, `AnchoredTrust` the rule, `RegisteredAuthoritySelection` says
 which authorities count for a realm or client. Revocation lists, deny lists and OCSP are combined by
-`CombinedRevocations`.
+`CombinedRevocations`. A trusted certificate is a client's by the names of `registered_names`.
 """
 
 from gateway.certificates.authority_selection import RegisteredAuthoritySelection
 from gateway.certificates.combined_revocations import CombinedRevocations
 from gateway.certificates.deny_list import DenyList
+from gateway.certificates.registered_names import NotRegistered, require_registered
 from gateway.certificates.trust import AnchoredTrust, CertificateTrust

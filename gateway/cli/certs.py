@@ -1,4 +1,4 @@
-"""`realmgate certs`: the development PKI, and the facts of any certificate.
+"""`realmgate certs`: the development PKI, the facts of any certificate, and locks of devices.
 
 Exit codes: 0 done, 1 files cannot be written, 2 bad input, with nothing changed.
 """
@@ -16,6 +16,7 @@ from cryptography import x509
 
 from gateway.cli.administration import output_option
 from gateway.cli.denied_certificates import deny
+from gateway.cli.device import device
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import (
@@ -58,10 +59,11 @@ class _BadInput(click.ClickException):
 
 @click.group()
 def certs() -> None:
-    """Deny client certificates; issue, show and revoke certificates for development."""
+    """Deny client certificates, lock devices; issue, show and revoke certificates."""
 
 
 certs.add_command(deny)
+certs.add_command(device)
 
 
 @certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")

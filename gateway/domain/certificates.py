@@ -33,8 +33,9 @@ class CertificateFacts:
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`. `emails`,
-    `principal_names` (UPN), `dns_names` and `uris` are those of its subject's alternative names.
+    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`, `key_digest`
+    the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN), `dns_names`, `uris`
+    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names.
     """
 
     thumbprint: str
@@ -43,6 +44,8 @@ class PresentedCertificate(CertificateFacts):
     principal_names: tuple[str, ...] = ()
     dns_names: tuple[str, ...] = ()
     uris: tuple[str, ...] = ()
+    ip_addresses: tuple[str, ...] = ()
+    key_digest: bytes = b""
 
 
 class ProxyVerdict(StrEnum):

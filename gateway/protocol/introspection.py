@@ -25,6 +25,7 @@ from gateway.protocol.claims.protocol_claims import (
     present,
 )
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.devices import known_device_claims
 from gateway.protocol.errors import (
     ClientAuthenticationFailed,
     OAuthError,
@@ -175,7 +176,7 @@ def introspection_document(
         "scope": token.get("scope"),
         "cnf": token.get("cnf"),
     }
-    members = present(members)
+    members = present(members) | known_device_claims(subject.client, token)
     included.add_to(members)
     members[CLIENT_ID] = subject.client.client_id
     members["username"] = subject.user.username

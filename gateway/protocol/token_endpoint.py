@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gateway.domain.events import Detail
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.devices import Devices
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
@@ -23,9 +24,12 @@ from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_
 class TokenEndpoint:
     """Answers token requests of every realm."""
 
-    def __init__(self, services: GrantServices, clients: ClientAuthenticator) -> None:
+    def __init__(
+        self, services: GrantServices, clients: ClientAuthenticator, devices: Devices
+    ) -> None:
         self._clients = clients
         self._constraint = services.constraint
+        self._devices = devices
         self._grants: Mapping[str, Grant] = {
             **UNSUPPORTED_GRANTS,
             **{name: make(services) for name, make in GRANTS.items()},
@@ -41,12 +45,24 @@ class TokenEndpoint:
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
-        caller = _accepted_by_policies(request, caller, grant)
-        request = await self._constraint.with_proved_key(request, caller.entry.client)
-        tokens = await grant(request, caller)
+        tokens = await self._granted(grant, request, caller)
         request.event.details[Detail.TOKEN_ID] = tokens.token_id
         request.event.details[Detail.SCOPE] = tokens.scope
         return caller, tokens
+
+    async def _granted(
+        self, grant: Grant, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        """Return the tokens within the quota of the client's device; count a refusal for it."""
+        client = caller.entry.client
+        try:
+            await self._devices.require_within_quota(request, client)
+            caller = _accepted_by_policies(request, caller, grant)
+            request = await self._constraint.with_proved_key(request, caller.entry.client)
+            return await grant(request, caller)
+        except OAuthError:
+            await self._devices.record_refusal(request, client)
+            raise
 
     def _grant(self, request: ProtocolRequest) -> Grant:
         grant_type = request.parameters.raw("grant_type")

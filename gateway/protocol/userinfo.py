@@ -12,6 +12,7 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.devices import NO_DEVICE, known_device_claims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError, ProofRefused
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
@@ -147,14 +148,16 @@ def _malformed(text: str) -> BearerChallenge:
 def _claims(request: ProtocolRequest, active: ActiveToken) -> dict[str, Any]:
     names = str(active.claims["scope"]).split()
     granted = still_granted(request.realm, active.client.client, names)
-    return userinfo_document(
-        resolve_claims(active.client, active.user, granted, session=active.session)
-    )
+    context = resolve_claims(active.client, active.user, granted, session=active.session)
+    return userinfo_document(context, known_device_claims(active.client.client, active.claims))
 
 
-def userinfo_document(context: ClaimsContext) -> dict[str, Any]:
-    """Return the claims of the subject."""
+def userinfo_document(
+    context: ClaimsContext, device: Mapping[str, str] = NO_DEVICE
+) -> dict[str, Any]:
+    """Return the claims of the subject, and those of the device that the token is for."""
     mapped, subject = context.map_claims(ClaimsFor.USERINFO), context.subject
     members: dict[str, Any] = {"sub": subject.identifier}
     mapped.included(subject).add_to(members)
+    members |= device
     return mapped.document(members)

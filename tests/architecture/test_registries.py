@@ -136,7 +136,7 @@ REGISTRIES = {
             "client-secret-jwt": "tests/http/test_client_assertions.py"
             "::test_a_mac_with_the_secret_authenticates_the_client",
         },
-        frozenset({"basic_credentials", "client_assertion", "method"}),
+        frozenset({"basic_credentials", "certificate_owners", "client_assertion", "method"}),
     ),
     "claim mappers": Registry(
         "gateway.protocol.claims",

@@ -15,6 +15,7 @@ from gateway.forward_auth.live_accounts import CHANGES_AGE, LiveAccounts
 from gateway.storage.cache import RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.redis.connection import create_client
+from gateway.storage.redis.device_locks import RedisDeviceLocks
 from gateway.storage.redis.invalidation import RedisInvalidation
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.sql.database import SqlDatabase
@@ -44,6 +45,7 @@ async def accounts(
         RedisLoginFailures(redis),
         cast("CertificateTrust", None),
         clock,
+        device_locks=RedisDeviceLocks(redis),
     )
     await messages.stop()
     await redis.aclose()

@@ -23,6 +23,7 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
         "private_key_jwt",
         "client_secret_jwt",
         "tls_client_auth",
+        "self_signed_tls_client_auth",
     ]
     assert document["request_uri_parameter_supported"] is True
     assert document["require_request_uri_registration"] is True

@@ -93,7 +93,7 @@ def certificate_zoo(tmp_path_factory: pytest.TempPathFactory) -> Zoo:
 def make_zoo(folder: Path, now: datetime) -> Zoo:
     """Make the zoo: the PKI in `folder`/certs, the animals in `folder`."""
     create_pki(folder / "certs", now=now)
-    keeper = _Keeper(folder, read_authority(folder / "certs", ISSUING), now)
+    keeper = CertificateKeeper(folder, read_authority(folder / "certs", ISSUING), now)
     keeper.issued_by_the_pki()
     keeper.issued_by_strangers()
     keeper.self_signed()
@@ -101,8 +101,8 @@ def make_zoo(folder: Path, now: datetime) -> Zoo:
     return Zoo(folder / "certs", keeper.animals)
 
 
-class _Keeper:
-    """Issues certificates that nobody should, and files them by kind."""
+class CertificateKeeper:
+    """Issues certificates, right and wrong ones, and files them by kind."""
 
     def __init__(self, folder: Path, issuing: Authority, now: datetime) -> None:
         self.folder, self.issuing, self.now = folder, issuing, now

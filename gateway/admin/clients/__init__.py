@@ -22,6 +22,7 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
+from gateway.admin.clients.devices import ClientDevices
 from gateway.admin.clients.file_import import ClientChange, read_clients
 from gateway.admin.clients.listing import (
     ClientAccounts,
@@ -59,6 +60,7 @@ class ClientUseCases:
     accounts: ClientAccounts
     nodes: ClientNodes
     certificates: ClientCertificates
+    devices: ClientDevices
     installation: ClientInstallation
     policies: ClientPolicies
     protocol_mappers: ProtocolMapperAdministration

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from gateway.bootstrap.protocol import devices
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
@@ -21,7 +22,9 @@ def site_decisions(
     """Return the decisions about every protected site; `issuer` is that of a realm's name."""
     sessions = Sessions(services.online_sessions, services.database)
     accounts = live_accounts(services, certificates)
-    tokens = AccessTokens(services.directory, services.database, sessions, services.deny_lists)
+    tokens = AccessTokens(
+        *(services.directory, services.database, sessions, services.deny_lists, devices(services))
+    )
     return Decisions(
         services.sites,
         BearerTokens(accounts, tokens, services.constraint, issuer),
@@ -39,6 +42,7 @@ def live_accounts(services: Services, certificates: CertificateTrust) -> LiveAcc
         services.login_failures,
         certificates,
         services.clock,
+        device_locks=services.device_locks,
     )
 
 

@@ -1,5 +1,6 @@
 """Keys of realms and clients: parse, generate, publish; sign, verify, encrypt, decrypt."""
 
+from gateway.crypto.keys.client_certificates import CertificatesOfKeySets
 from gateway.crypto.keys.client_encryption import RegisteredClientEncrypters
 from gateway.crypto.keys.client_keys import CryptographyClientKeys
 from gateway.crypto.keys.client_signatures import RegisteredClientSignatures

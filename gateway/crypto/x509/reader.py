@@ -14,6 +14,7 @@ import structlog
 from cryptography import x509
 
 from gateway.crypto import base64url
+from gateway.crypto.certificates import signed_fields
 from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, is_issued_by
@@ -87,6 +88,8 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         principal_names=_principal_names(parsed),
         dns_names=_alternative_names(parsed, x509.DNSName),
         uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
+        ip_addresses=_ip_addresses(parsed),
+        key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
     )
 
 
@@ -96,6 +99,11 @@ def _alternative_names(
 ) -> tuple[str, ...]:
     names = parsed.extension(x509.SubjectAlternativeName)
     return () if names is None else tuple(names.get_values_for_type(kind))
+
+
+def _ip_addresses(parsed: ParsedCertificate) -> tuple[str, ...]:
+    names = parsed.extension(x509.SubjectAlternativeName)
+    return () if names is None else tuple(map(str, names.get_values_for_type(x509.IPAddress)))
 
 
 def _principal_names(parsed: ParsedCertificate) -> tuple[str, ...]:

@@ -1,6 +1,11 @@
 """OAuth clients and their settings."""
 
-from gateway.domain.clients.authenticators import CLIENT_AUTHENTICATORS, WITH_SECRET
+from gateway.domain.clients.authenticators import (
+    CLIENT_AUTHENTICATORS,
+    SELF_SIGNED_METHOD,
+    TLS_METHOD,
+    WITH_SECRET,
+)
 from gateway.domain.clients.authorization import (
     ANY_ALGORITHM,
     UNSIGNED,
@@ -10,7 +15,9 @@ from gateway.domain.clients.authorization import (
     RequestObjectSettings,
     VerificationKeys,
 )
+from gateway.domain.clients.certificate_index import certificate_terms, terms_of_certificate
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
+from gateway.domain.clients.devices import LONGEST_DEVICE_LOCK, DeviceSettings
 from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import LONGEST_REDIRECT_URI, UNSAFE_SCHEMES, RedirectUris
 from gateway.domain.clients.settings import (

@@ -7,6 +7,10 @@ Spec: RFC 7591 §2 (token_endpoint_auth_method)
 from dataclasses import dataclass
 from typing import Final
 
+TLS_METHOD: Final = "tls_client_auth"
+SELF_SIGNED_METHOD: Final = "self_signed_tls_client_auth"
+"""Of a certificate that is registered itself. Spec: RFC 8705 §2.2."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientAuthenticatorType:
@@ -39,7 +43,7 @@ CLIENT_AUTHENTICATORS: Final = (
     ),
     ClientAuthenticatorType(
         *("client-x509", "X509 Certificate", "Compares the subject of the TLS certificate"),
-        methods=("tls_client_auth",),
+        methods=(TLS_METHOD, SELF_SIGNED_METHOD),
     ),
     ClientAuthenticatorType(
         "federated-jwt", "Signed JWT - Federated", "Verifies a JWT of another provider"

@@ -15,6 +15,7 @@ from gateway.domain.clients.authorization import (
     RequestObjectSettings,
     VerificationKeys,
 )
+from gateway.domain.clients.devices import DeviceSettings
 from gateway.domain.clients.display import ClientDisplay
 from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import RedirectUris
@@ -37,6 +38,7 @@ _SIGNING: Final = ClientSigning()
 _ENCRYPTION: Final = ClientEncryption()
 _SESSION_LIMITS: Final = ClientSessionLimits()
 _CERTIFICATE: Final = CertificateAuthentication()
+_DEVICES: Final = DeviceSettings()
 _SECRETS: Final = SecretSettings()
 _ASSERTIONS: Final = ClientAssertions()
 _AUTHORIZATION: Final = AuthorizationSettings()
@@ -102,6 +104,7 @@ class Client:
     encryption: ClientEncryption = _ENCRYPTION
     session_limits: ClientSessionLimits = _SESSION_LIMITS
     certificate_authentication: CertificateAuthentication = _CERTIFICATE
+    devices: DeviceSettings = _DEVICES
     secret_settings: SecretSettings = _SECRETS
     assertions: ClientAssertions = _ASSERTIONS
     redirects: RedirectUris = _REDIRECTS

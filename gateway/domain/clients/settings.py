@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from gateway.domain.certificate_names import CertificateName
 from gateway.domain.keys import (
     ContentEncryption,
     KeyManagement,
@@ -19,7 +20,7 @@ from gateway.domain.keys import (
 
 @dataclass(frozen=True, slots=True)
 class CertificateAuthentication:
-    """The registered subject. Keycloak: `client-x509`."""
+    """What certificate is the client's. Keycloak: `client-x509`; Spec: RFC 8705 §2.1.2, §2.2."""
 
     subject: str = ""
     """`x509.subjectdn`: a distinguished name or a pattern; empty matches no certificate."""
@@ -28,6 +29,11 @@ class CertificateAuthentication:
     authority: str = ""
     """`x509.casubjectdn`: the name of an authority that the certificate must lead to; empty: any
     that is trusted."""
+    alternative_name: CertificateName | None = None
+    """`realmgate.certificate.san.dns`, `.uri`, `.ip`, `.email`: one of them, not with a subject."""
+    self_signed: bool = False
+    """`realmgate.certificate.self.signed`: the certificate, or its key, is a registered one; no
+    authority has to be trusted, and no name counts."""
 
 
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)

@@ -1,6 +1,6 @@
 """Forward authentication: requests that a proxy asks about, protected sites, decisions."""
 
-from gateway.domain.forward_auth.certificate_names import CertificateName
+from gateway.domain.certificate_names import CertificateName
 from gateway.domain.forward_auth.decision import (
     Allowed,
     Decision,

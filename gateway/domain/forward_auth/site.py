@@ -62,7 +62,7 @@ class Requirements:
 
     `client_roles` are `client/role`. `groups` are paths such as `/a/b`; a group covers its
     subgroups. `certificates` are names of a certificate that the realm trusts, see
-    `certificate_names.py`.
+    `CertificateName`.
     """
 
     realm_roles: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Keys of clients: generated, read from files, and written as archives.
+"""Keys of clients: generated, read from files, written as archives, and found by a certificate.
 
 No private key is stored. Keycloak: clients/{id}/certificates
 """
@@ -9,6 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.clients import Client
 from gateway.domain.secrets import Secret
 
 
@@ -71,4 +73,16 @@ class ClientKeys(Protocol):
         """Return a PKCS#12 archive; the private key is that of the first certificate.
 
         Raises UnusableSetting.
+        """
+
+
+class RegisteredCertificates(Protocol):
+    """Finds a certificate among those of a client."""
+
+    async def holds(self, client: Client, leaf: PresentedCertificate) -> bool:
+        """Return whether the certificate, or its key, is one of the client's. RFC 8705 §2.2.
+
+        A key of a set with `x5c` stands for that very certificate, one without for each certificate
+        of the key. Several may be registered, so that a new one works before the old one goes.
+        Raises NoUsableKey where the client's keys cannot be read or fetched.
         """

@@ -1,10 +1,11 @@
 """Client certificates without a token: the names of a certificate that a realm trusts.
 
 Without a client in the rule the identity is the certificate itself: it has names and no roles. A
-rule that names clients gets the service account of the client that the certificate's subject is
+rule that names clients gets the service account of the client that the certificate's name is
 registered for. Spec: RFC 8705 §2.1; attacks: A6 to A10
 """
 
+from gateway.certificates import NotRegistered, require_registered
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
@@ -12,11 +13,7 @@ from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
-from gateway.protocol.client_authentication.tls_client_auth import (
-    TlsClientAuth,
-    require_registered_certificate,
-)
-from gateway.protocol.errors import ClientAuthenticationFailed
+from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 
 
 class ClientCertificates:
@@ -61,6 +58,9 @@ class ClientCertificates:
                 evidence, realm.realm, client=entry.client.id
             )
             if of_client is not None and _is_registered(entry, of_client):
+                if await self._accounts.is_locked_device(realm.realm, entry.client, of_client):
+                    reason = Reason.UNTRUSTED_CERTIFICATE
+                    raise CredentialRefused(reason, "the device of the certificate is locked")
                 return _client_identity(realm, entry, of_client)
         certificate = await self._trusted(realm, evidence)
         return Identity(
@@ -78,8 +78,8 @@ def _is_registered(entry: ClientEntry, certificate: ClientCertificate) -> bool:
     if not client.enabled or client.client_authenticator_type != TlsClientAuth.authenticator:
         return False
     try:
-        require_registered_certificate(client, certificate)
-    except ClientAuthenticationFailed:
+        require_registered(client, certificate)
+    except NotRegistered:
         return False
     return True
 

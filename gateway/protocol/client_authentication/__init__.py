@@ -15,6 +15,7 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.client_signatures import SignedClaims
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.protocol.client_authentication.basic_credentials import read_basic_credentials
+from gateway.protocol.client_authentication.certificate_owners import CertificateOwners
 from gateway.protocol.client_authentication.client_assertion import asserted_client_id
 from gateway.protocol.client_authentication.client_secret import ClientSecret
 from gateway.protocol.client_authentication.client_secret_jwt import ClientSecretJwt
@@ -54,8 +55,11 @@ class AuthenticatedClient:
 class ClientAuthenticator:
     """Authenticates the clients of every realm."""
 
-    def __init__(self, directory: Directory, services: ProofServices) -> None:
+    def __init__(
+        self, directory: Directory, services: ProofServices, owners: CertificateOwners
+    ) -> None:
         self._directory = directory
+        self._owners = owners
         self._services = services
         self._methods = {name: method(services) for name, method in METHODS.items()}
 
@@ -87,6 +91,8 @@ class ClientAuthenticator:
             client_id = credentials.client_id
         if client_id is None:
             client_id = asserted_client_id(self._services.signatures, request)
+        if client_id is None:
+            client_id = await self._owners.client_id(request)
         if not client_id:
             raise ClientAuthenticationFailed(
                 reason="the request names no client", event_error=EventError.CLIENT_NOT_FOUND

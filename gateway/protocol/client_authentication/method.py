@@ -6,9 +6,11 @@ from typing import ClassVar
 
 from gateway.certificates import CertificateTrust
 from gateway.domain.clients import Client
+from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -17,8 +19,10 @@ class ProofServices:
     """What methods verify proofs with."""
 
     signatures: ClientSignatures
+    certificates: RegisteredCertificates
     marks: OneTimeMarks
-    certificates: CertificateTrust
+    devices: Devices
+    trust: CertificateTrust
 
 
 class ClientAuthenticationMethod(ABC):

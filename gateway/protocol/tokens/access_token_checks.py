@@ -20,6 +20,7 @@ from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
 from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
@@ -45,7 +46,7 @@ class ActiveToken:
 
 
 class AccessTokens:
-    """Checks access tokens against keys, clients, sessions, users and revocations."""
+    """Checks access tokens against keys, clients, sessions, users, devices and revocations."""
 
     def __init__(
         self,
@@ -53,11 +54,13 @@ class AccessTokens:
         database: Database,
         sessions: Sessions,
         denied: DeniedCertificates,
+        devices: Devices,
     ) -> None:
         self._directory = directory
         self._database = database
         self._sessions = sessions
         self._denied = denied
+        self._devices = devices
 
     async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
         """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
@@ -93,6 +96,7 @@ class AccessTokens:
         thumbprint = bound_to(claims)
         if thumbprint is not None and await self._denied.denies(realm, thumbprint, request.now):
             raise InvalidToken("the certificate that it is bound to is on a deny list")
+        await self._devices.require_unlocked_token(realm.id, entry.client, claims, request.now)
         return ActiveToken(claims, context, entry, user, session)
 
     def verify(

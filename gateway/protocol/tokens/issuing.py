@@ -33,6 +33,7 @@ from gateway.protocol.claims.protocol_claims import (
     present,
 )
 from gateway.protocol.claims.subject import TokenSubject
+from gateway.protocol.devices import device_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.sender_constraint import (
@@ -211,7 +212,9 @@ def access_claims(
         included=mapped.included(subject),
         token_type=_token_type(client.tokens, confirmation),
     )
-    return AccessToken(claims, mapped.document(claims.members()))
+    members = claims.members()
+    members |= device_claims(request, client)
+    return AccessToken(claims, mapped.document(members))
 
 
 def _token_type(tokens: ClientTokens, confirmation: Mapping[str, str] | None) -> str:
@@ -311,4 +314,5 @@ def id_claims(
         members["at_hash"] = access_token_hash
     members |= issue.hashes
     mapped.included(issue.subject).add_to(members)
+    members |= device_claims(request, client)
     return mapped.document(members)

@@ -21,6 +21,7 @@ from gateway.representations.clients.client import (
     restore_client,
     with_client_settings,
 )
+from gateway.representations.clients.device_locks import parse_device_lock, render_device_lock
 from gateway.representations.clients.installation import (
     INSTALLATIONS,
     Installation,

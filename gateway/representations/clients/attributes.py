@@ -13,6 +13,7 @@ from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
+from gateway.representations.clients.certificate_attributes import certificate_name_errors
 from gateway.representations.clients.settings import (
     AUTHORITY,
     CHECKS,
@@ -76,6 +77,7 @@ def attribute_errors(client: Client, path: str) -> list[FieldError]:
     errors += _encryption_errors(client, path)
     if client.client_authenticator_type == _CERTIFICATE and not client.public_client:
         errors += _certificate_errors(client, path)
+    errors += certificate_name_errors(client, path)
     return errors
 
 

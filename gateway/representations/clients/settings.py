@@ -26,10 +26,29 @@ from gateway.representations.clients.attribute_values import (
     AttributeValue,
     ValueCheck,
 )
+from gateway.representations.clients.certificate_values import (
+    CERTIFICATE_TEMPLATE,
+    COUNT,
+    LOCK_DURATION,
+    TEMPLATE_CLAIM_NAMES,
+    name_of,
+)
 
 SUBJECT: Final = "x509.subjectdn"
 SUBJECT_IS_PATTERN: Final = "x509.allow.regex.pattern.comparison"
 AUTHORITY: Final = "x509.casubjectdn"
+BOUND: Final = "tls.client.certificate.bound.access.tokens"
+CERTIFICATE_PREFIX: Final = "realmgate.certificate."
+SAN_DNS: Final = "realmgate.certificate.san.dns"
+SAN_URI: Final = "realmgate.certificate.san.uri"
+SAN_IP: Final = "realmgate.certificate.san.ip"
+SAN_EMAIL: Final = "realmgate.certificate.san.email"
+SELF_SIGNED: Final = "realmgate.certificate.self.signed"
+TEMPLATE: Final = "realmgate.certificate.template"
+TEMPLATE_CLAIMS: Final = "realmgate.certificate.template.claims"
+DEVICE_QUOTA: Final = "realmgate.certificate.device.quota"
+DEVICE_FAILURES: Final = "realmgate.certificate.device.failures"
+DEVICE_LOCK: Final = "realmgate.certificate.device.lock"
 SECRET_CREATED: Final = "client.secret.creation.time"  # noqa: S105 - an attribute
 SECRET_EXPIRES: Final = "client.secret.expiration.time"  # noqa: S105 - an attribute
 ROTATED_SECRET: Final = "client.secret.rotated"  # noqa: S105 - an attribute
@@ -95,7 +114,7 @@ class _Setting:
 
 _SETTINGS: Final[Mapping[str, _Setting]] = {
     "access.token.lifespan": _Setting("tokens", "access_token_lifespan", LIFESPAN),
-    "tls.client.certificate.bound.access.tokens": _Setting("tokens", "certificate_bound", FLAG),
+    BOUND: _Setting("tokens", "certificate_bound", FLAG),
     "dpop.bound.access.tokens": _Setting("tokens", "dpop_bound", FLAG),
     "client.use.lightweight.access.token.enabled": _Setting("tokens", "lightweight", SWITCH),
     "use.refresh.tokens": _Setting("tokens", "refresh_tokens", FLAG_UNLESS_FALSE),
@@ -179,6 +198,16 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     SUBJECT: _Setting("certificate_authentication", "subject", TEXT),
     SUBJECT_IS_PATTERN: _Setting("certificate_authentication", "is_pattern", FLAG),
     AUTHORITY: _Setting("certificate_authentication", "authority", TEXT),
+    SAN_DNS: _Setting("certificate_authentication", "alternative_name", name_of("dns")),
+    SAN_URI: _Setting("certificate_authentication", "alternative_name", name_of("uri")),
+    SAN_IP: _Setting("certificate_authentication", "alternative_name", name_of("ip")),
+    SAN_EMAIL: _Setting("certificate_authentication", "alternative_name", name_of("email")),
+    SELF_SIGNED: _Setting("certificate_authentication", "self_signed", FLAG),
+    TEMPLATE: _Setting("devices", "template", CERTIFICATE_TEMPLATE),
+    TEMPLATE_CLAIMS: _Setting("devices", "claims", TEMPLATE_CLAIM_NAMES),
+    DEVICE_QUOTA: _Setting("devices", "tokens_per_minute", COUNT),
+    DEVICE_FAILURES: _Setting("devices", "failures", COUNT),
+    DEVICE_LOCK: _Setting("devices", "lock_duration", LOCK_DURATION),
     "client.secret.authentication.allowed.method": _Setting(
         "secret_settings", "allowed_method", TEXT
     ),

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import CLIENT_AUTHENTICATORS
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, SELF_SIGNED_METHOD, TLS_METHOD
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.protocol_mapper_types import SECTOR_URI
 from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
@@ -78,9 +78,20 @@ LISTS: Final = {
     "request_uris": "request.uris",
     "post_logout_redirect_uris": "post.logout.redirect.uris",
 }
+CERTIFICATE_NAMES: Final = {
+    "tls_client_auth_subject_dn": "x509.subjectdn",
+    "tls_client_auth_san_dns": "realmgate.certificate.san.dns",
+    "tls_client_auth_san_uri": "realmgate.certificate.san.uri",
+    "tls_client_auth_san_ip": "realmgate.certificate.san.ip",
+    "tls_client_auth_san_email": "realmgate.certificate.san.email",
+}
+"""Names of a client's certificate, of which it has one. Spec: RFC 8705 §2.1.2."""
+SELF_SIGNED_ATTRIBUTE: Final = "realmgate.certificate.self.signed"
+_OF_CERTIFICATES: Final = (*CERTIFICATE_NAMES.values(), "realmgate.certificate.template")
 AUTHENTICATORS: Final = {
     method: each.id for each in CLIENT_AUTHENTICATORS for method in each.methods
 }
+_WITH_KEYS: Final = frozenset({"private_key_jwt", SELF_SIGNED_METHOD})
 _IGNORED: Final = (
     *("client_id_issued_at", "client_secret_expires_at", "registration_client_uri"),
     *("registration_access_token", "client_secret", "contacts", "software_id"),
@@ -106,7 +117,7 @@ _FIELDS: Final[Mapping[str, Shape]] = {
     "scope": Text(),
     "subject_type": _NAME,
     "sector_identifier_uri": _ADDRESS,
-    "tls_client_auth_subject_dn": _ADDRESS,
+    **dict.fromkeys(CERTIFICATE_NAMES, _ADDRESS),
     "jwks": VerbatimObject(),
     **dict.fromkeys(_IGNORED, _Anything()),
 }
@@ -205,24 +216,44 @@ def _holds_private(key: Any) -> bool:
 
 def _read_authentication(metadata: Mapping[str, Any], document: dict[str, Any]) -> None:
     attributes = document["attributes"]
-    subject = metadata.get("tls_client_auth_subject_dn")
-    if subject is not None:
-        attributes["x509.subjectdn"] = subject
-        attributes["x509.allow.regex.pattern.comparison"] = "false"
+    _read_certificate_name(metadata, attributes)
     method = metadata.get("token_endpoint_auth_method")
     if method is None:
         return
+    _read_certificate_method(method, attributes)
     if method == "none":
         document["publicClient"] = True
         return
     if method not in AUTHENTICATORS:
         raise refused("token_endpoint_auth_method", method, ", ".join(("none", *AUTHENTICATORS)))
-    if method == "private_key_jwt" and not _names_keys(metadata):
-        raise refused("jwks", "no key", "jwks or jwks_uri for private_key_jwt")
+    if method in _WITH_KEYS and not _names_keys(metadata):
+        raise refused("jwks", "no key", f"jwks or jwks_uri for {method}")
     document["publicClient"] = False
     document["clientAuthenticatorType"] = AUTHENTICATORS[method]
     if AUTHENTICATORS[method] == "client-secret":
         attributes[METHOD_ATTRIBUTE] = method
+
+
+def _read_certificate_name(metadata: Mapping[str, Any], attributes: dict[str, str]) -> None:
+    """Read the one name of the client's certificate, which replaces any other. RFC 8705 §2.1.2."""
+    given = [name for name in CERTIFICATE_NAMES if metadata.get(name)]
+    if len(given) > 1:
+        raise refused(given[1], f"beside {given[0]}", "one of them")
+    if not given:
+        return
+    attributes |= dict.fromkeys(_OF_CERTIFICATES, "")
+    attributes[CERTIFICATE_NAMES[given[0]]] = metadata[given[0]]
+    if given[0] == "tls_client_auth_subject_dn":
+        attributes["x509.allow.regex.pattern.comparison"] = "false"
+
+
+def _read_certificate_method(method: str, attributes: dict[str, str]) -> None:
+    """Take away what another way of authentication had, and would refuse this one."""
+    attributes[SELF_SIGNED_ATTRIBUTE] = "true" if method == SELF_SIGNED_METHOD else ""
+    if method != TLS_METHOD:
+        kept = set() if method == SELF_SIGNED_METHOD else {"x509.subjectdn"}
+        former = (name for name in _OF_CERTIFICATES if name not in kept)
+        attributes |= {name: "" for name in former if name not in attributes}
 
 
 def _names_keys(metadata: Mapping[str, Any]) -> bool:

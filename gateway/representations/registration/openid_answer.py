@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.domain.clients import CLIENT_AUTHENTICATORS, WITH_SECRET, Client
+from gateway.domain.clients import CLIENT_AUTHENTICATORS, SELF_SIGNED_METHOD, WITH_SECRET, Client
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import SECRET_EXPIRES, render_client
 from gateway.representations.field_table import without_none
@@ -15,6 +15,7 @@ from gateway.representations.masking import MASK
 from gateway.representations.protocol_mapper_types import SECTOR_URI
 from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
 from gateway.representations.registration.openid import (
+    CERTIFICATE_NAMES,
     FLAGS,
     GRANT_ATTRIBUTES,
     GRANT_FLAGS,
@@ -84,7 +85,7 @@ def _requests(client: Client, redirects: list[str]) -> dict[str, Any]:
         "default_acr_values": _list(client, "default_acr_values") or None,
         "request_uris": _list(client, "request_uris"),
         **_flags(client, "tls_client_certificate_bound_access_tokens"),
-        "tls_client_auth_subject_dn": client.attributes.get("x509.subjectdn"),
+        **{name: client.attributes.get(text) for name, text in CERTIFICATE_NAMES.items()},
         **_flags(client, "dpop_bound_access_tokens"),
         "post_logout_redirect_uris": _after_logout(client, redirects),
     }
@@ -118,6 +119,8 @@ def _method(client: Client) -> str:
     chosen = client.attributes.get(METHOD_ATTRIBUTE)
     if client.client_authenticator_type == "client-secret" and chosen:
         return chosen
+    if client.certificate_authentication.self_signed:
+        return SELF_SIGNED_METHOD
     return _METHODS.get(client.client_authenticator_type, "client_secret_basic")
 
 

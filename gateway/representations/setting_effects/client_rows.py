@@ -83,6 +83,13 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " request.object.encryption.alg request.object.encryption.enc",
             "tests/http/test_certificates.py": "tls.client.certificate.bound.access.tokens"
             " x509.subjectdn x509.allow.regex.pattern.comparison x509.casubjectdn",
+            "tests/spec/test_certificate_names.py": "realmgate.certificate.san.dns"
+            " realmgate.certificate.san.uri realmgate.certificate.san.ip"
+            " realmgate.certificate.san.email",
+            "tests/spec/test_self_signed_certificates.py": "realmgate.certificate.self.signed",
+            "tests/spec/test_device_templates.py": "realmgate.certificate.template"
+            " realmgate.certificate.template.claims realmgate.certificate.device.quota"
+            " realmgate.certificate.device.failures realmgate.certificate.device.lock",
             _PUSHED: "pkce.code.challenge.method request.object.required"
             " request.object.signature.alg allow.oidc.params.in.redirect.uris",
             "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests"
@@ -127,6 +134,18 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "authorization.encrypted.response.alg": _WITHOUT_CONTENT,
             "request.object.encryption.alg": "Of encrypted request objects, which the realm's keys"
             " for RSA-OAEP and RSA-OAEP-256 decrypt; others stay allowed. RSA1_5 is refused",
+            "realmgate.certificate.san.dns": "Of a `client-x509` client: exactly one name, or"
+            " `x509.subjectdn` instead (RFC 8705 §2.1.2)",
+            "realmgate.certificate.self.signed": "`self_signed_tls_client_auth`: the certificate or"
+            " its key is in the client's JWKS, or was uploaded",
+            "realmgate.certificate.template": "One client for many devices, such as"
+            " `spiffe://{trust_domain}/edge/{site}/{device}`; asks for bound tokens",
+            "realmgate.certificate.template.claims": "JSON: claims by placeholder; without it each"
+            " placeholder is a claim of its name",
+            "realmgate.certificate.device.quota": "Token requests of one device in a minute",
+            "realmgate.certificate.device.failures": "Refused token requests that lock a device",
+            "realmgate.certificate.device.lock": "Seconds of such a lock, and of counting; 300"
+            " without it",
             "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "dpop.bound.access.tokens": "Every token request needs a DPoP proof. Without it a proof"

@@ -89,6 +89,16 @@ clients = Table(
     UniqueConstraint("realm_id", "client_id"),
 )
 
+client_certificate_terms = Table(
+    "client_certificate_terms",
+    metadata,
+    _realm_id(),
+    Column("term", Name, primary_key=True, comment="see certificate_index.py"),
+    Column("client", Name, primary_key=True, comment="internal id"),
+    _reference("client", "clients"),
+    Index(None, "realm_id", "client"),
+)
+
 users = Table(
     "users",
     metadata,

@@ -1,6 +1,6 @@
 """Clients and client scopes of a realm."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -40,6 +40,14 @@ class ClientRepository(Protocol):
         self, realm_id: str, search: ClientSearch, first: int, maximum: int
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
+
+    async def with_certificate_terms(
+        self, realm_id: str, terms: Collection[str], most: int
+    ) -> tuple[str, ...]:
+        """Return at most `most` public names of clients that have one of the terms.
+
+        See `gateway/domain/clients/certificate_index.py`.
+        """
 
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]

@@ -25,6 +25,7 @@ from gateway.admin.realms import VIEW_REALM
 from gateway.admin.sessions import ClientSessions
 from gateway.admin.users import read_attribute_query
 from gateway.http.admin.clients.certificates import certificate_operations
+from gateway.http.admin.clients.devices import device_operations
 from gateway.http.admin.operations import (
     MANAGE_REALM,
     PAGING,
@@ -61,6 +62,7 @@ def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tupl
         *_sessions(sessions),
         *_nodes(clients.nodes),
         *certificate_operations(clients.certificates, _CLIENT),
+        *device_operations(clients.devices, _CLIENT),
         *_policies(clients.policies, "profiles"),
         *_policies(clients.policies, "policies"),
     )

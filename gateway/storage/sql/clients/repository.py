@@ -1,13 +1,13 @@
 """Clients: one JSON document each, the secret sealed in a column, the rotated one in it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Select, bindparam, delete, select, update
+from sqlalchemy import Select, and_, bindparam, delete, select, update
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, certificate_terms
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
@@ -22,7 +22,7 @@ from gateway.storage.sql.clients.search import matches
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles import effective, names_of_accounts
-from gateway.storage.sql.schema import clients, users
+from gateway.storage.sql.schema import client_certificate_terms, clients, users
 from gateway.storage.sql.transaction import Transaction, is_row, portions
 
 _BY_NAME: Final = FixedQuery(
@@ -65,6 +65,18 @@ class SqlClients:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
         return await self._transaction.read(found.offset(first).limit(maximum), self._read)
 
+    async def with_certificate_terms(
+        self, realm_id: str, terms: Collection[str], most: int
+    ) -> tuple[str, ...]:
+        if not terms:
+            return ()
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == clients.c.realm_id, found.client == clients.c.id)
+        named = select(clients.c.client_id).join(client_certificate_terms, of_client).distinct()
+        one_of_them = and_(found.realm_id == realm_id, found.term.in_(sorted(terms)))
+        statement = named.where(one_of_them).order_by(clients.c.client_id).limit(most)
+        return await self._transaction.read(statement, lambda row: str(row.client_id))
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:
@@ -85,10 +97,22 @@ class SqlClients:
 
     async def add(self, client: Client) -> None:
         await self._transaction.insert(clients, [self._values(client)], taken=_taken(client))
+        await self._add_terms(client)
 
     async def replace(self, client: Client) -> None:
         one = update(clients).where(is_row(clients, client.realm_id, client.id))
         await self._transaction.change(one.values(self._values(client)), taken=_taken(client))
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == client.realm_id, found.client == client.id)
+        await self._transaction.execute(delete(client_certificate_terms).where(of_client))
+        await self._add_terms(client)
+
+    async def _add_terms(self, client: Client) -> None:
+        rows = [
+            {"realm_id": client.realm_id, "term": term, "client": client.id}
+            for term in certificate_terms(client)
+        ]
+        await self._transaction.insert(client_certificate_terms, rows)
 
     async def remove(self, realm_id: str, client: str) -> bool:
         return await self._transaction.remove(clients, realm_id, client)

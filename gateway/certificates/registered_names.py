@@ -1,0 +1,63 @@
+"""Whether a trusted certificate is the one that is registered for a client: the one rule of names.
+
+Only the leaf counts, and only in the field that is meant for the registered kind of name: a DNS
+name that stands in the subject is none. A client has one name, or a template of them.
+Spec: RFC 8705 §2.1.2, §7.4; Keycloak: `client-x509`; attacks A14, A15
+"""
+
+from gateway.domain.certificates import ClientCertificate, PresentedCertificate
+from gateway.domain.clients import Client
+from gateway.domain.distinguished_names import DistinguishedName, subject_matches
+from gateway.domain.limits.caches import cached
+
+_subject_matches = cached(512 * 1024)(subject_matches)
+"""Cached: a device authenticates often, and parsing its registered name takes long."""
+
+
+class NotRegistered(Exception):
+    """The certificate is not the client's; `str()` says why, for logs."""
+
+
+def require_registered(client: Client, certificate: ClientCertificate) -> None:
+    """Raise NotRegistered for a certificate that does not authenticate the client."""
+    if not certificate.identifies:
+        raise NotRegistered(f"the client certificate is not trusted: {certificate.reason}")
+    registered = client.certificate_authentication
+    if registered.self_signed:
+        raise NotRegistered("the client authenticates with registered certificates, not by a name")
+    _require_name(client, certificate.leaf)
+    if registered.authority and not _leads_to(certificate, registered.authority):
+        raise NotRegistered("no authority of the certificate is the one registered for the client")
+
+
+def _require_name(client: Client, leaf: PresentedCertificate) -> None:
+    registered, template = client.certificate_authentication, client.devices.template
+    name, subject = registered.alternative_name, registered.subject
+    if sum((bool(subject), name is not None, template is not None)) > 1:
+        raise NotRegistered("more than one name of a certificate is registered for the client")
+    if template is not None:
+        _require_one_device(len(template.devices(leaf)))
+    elif name is not None:
+        if not name.matches(leaf):
+            raise NotRegistered(f"the certificate lacks the {name.kind} name of the client")
+    elif not subject:
+        raise NotRegistered("no certificate subject is registered for the client")
+    elif not _subject_matches(leaf.subject, subject, regex=registered.is_pattern):
+        raise NotRegistered("the certificate's subject is not the one registered for the client")
+
+
+def _require_one_device(found: int) -> None:
+    if found == 0:
+        raise NotRegistered("no name of the certificate fits the client's template")
+    if found > 1:
+        raise NotRegistered("several names of the certificate fit the client's template")
+
+
+def _leads_to(certificate: ClientCertificate, expected: str) -> bool:
+    return any(_is_named(authority, expected) for authority in certificate.authorities)
+
+
+@cached(512 * 1024)
+def _is_named(authority: DistinguishedName, expected: str) -> bool:
+    """Return whether `expected` is the authority's name; a malformed one never is."""
+    return subject_matches(authority, expected, regex=False)

@@ -1,0 +1,147 @@
+"""Templates of certificate names: thousands of devices with one client, each with its own name.
+
+    spiffe://{trust_domain}/edge/{site}/{device}     a URI of the certificate
+    {device}.{site}.edge.example                     a DNS name of the certificate
+
+A placeholder stands for one whole segment between the separators, `/` or `.`. Everything else is
+compared as written, DNS names in lower case. There are no expressions, so a name takes one pass.
+Spec: RFC 8705 §2.1; SPIFFE-ID §2
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from gateway.domain.certificates import PresentedCertificate
+
+LONGEST_TEMPLATE: Final = 512
+LONGEST_DEVICE_NAME: Final = 2048
+MOST_SEGMENTS: Final = 16
+DEVICE_CLAIM: Final = "realmgate_device"
+"""The claim with the whole name of the device, by which it is locked."""
+RESERVED_CLAIMS: Final = frozenset(
+    {
+        *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope", "sid", "cnf"),
+        *("acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash", "act", "may_act"),
+        *("realm_access", "resource_access", "allowed-origins", "authorization", "events"),
+        *("session_state", "client_id", "active", "username", "token_type", "jwt", "prov"),
+        *("aud_x", "reuse_id", "roles", "groups", "preferred_username", "email", "name"),
+        *("email_verified", "given_name", "family_name", "permissions", DEVICE_CLAIM),
+    }
+)
+"""Claims that a placeholder cannot become: they say who the subject is and what it may do."""
+CLAIM_NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SCHEME_END: Final = "://"
+_SCHEME: Final = re.compile("[a-z][a-z0-9+.-]{0,31}")
+_PLACEHOLDER: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+_URI_LITERAL: Final = re.compile("[A-Za-z0-9._~!$&'()*+,;=:@-]+")
+_DNS_LITERAL: Final = re.compile("[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+_URI_VALUE: Final = re.compile("[A-Za-z0-9._-]{1,64}")
+_DNS_VALUE: Final = re.compile("[a-z0-9_-]{1,63}")
+_DOTS: Final = frozenset({".", ".."})
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """The device of a certificate: its whole name, and the values of the placeholders."""
+
+    name: str
+    values: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateTemplate:
+    """A template: literal segments, and the names of placeholders where those are None.
+
+    `scheme` is None for a template of DNS names.
+    """
+
+    text: str
+    scheme: str | None
+    literals: tuple[str | None, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the template; raises ValueError, which says what is allowed."""
+        if len(text) > LONGEST_TEMPLATE:
+            raise ValueError(f"a template of at most {LONGEST_TEMPLATE} characters")
+        head, end, rest = text.partition(_SCHEME_END)
+        scheme = head if end else None
+        if scheme is not None and _SCHEME.fullmatch(scheme) is None:
+            raise ValueError("a template that begins with a lower-case scheme, such as spiffe://")
+        segments = (text if scheme is None else rest).split(_separator(scheme))
+        if len(segments) > MOST_SEGMENTS:
+            raise ValueError(f"a template of at most {MOST_SEGMENTS} segments")
+        literals = tuple(None if _PLACEHOLDER.fullmatch(one) else one for one in segments)
+        if not all(one is None or _is_literal(one, scheme) for one in literals):
+            raise ValueError("a template whose segments are each a literal or one {placeholder}")
+        names = tuple(found[1] for one in segments if (found := _PLACEHOLDER.fullmatch(one)))
+        if not names or len(set(names)) < len(names):
+            raise ValueError("a template with at least one placeholder, each only once")
+        return cls(text, scheme, literals, names)
+
+    @property
+    def shape(self) -> str:
+        """The scheme and the number of segments: only names of the same shape can fit."""
+        return _shape(self.scheme, len(self.literals))
+
+    def devices(self, certificate: PresentedCertificate) -> tuple[Device, ...]:
+        """Return the device of each alternative name of the certificate that fits."""
+        found = (self._fit(name) for name in self._candidates(certificate))
+        return tuple({one.name: one for one in found if one is not None}.values())
+
+    def fits(self, name: str) -> bool:
+        """Return whether a device can have the name."""
+        return self._fit(name) is not None
+
+    def _candidates(self, certificate: PresentedCertificate) -> tuple[str, ...]:
+        if self.scheme is None:
+            return tuple(name.lower() for name in certificate.dns_names)
+        return certificate.uris
+
+    def _fit(self, name: str) -> Device | None:
+        scheme, segments = _segments(name, is_uri=self.scheme is not None)
+        if scheme != self.scheme or len(segments) != len(self.literals):
+            return None
+        value = _DNS_VALUE if self.scheme is None else _URI_VALUE
+        values: list[str] = []
+        for literal, segment in zip(self.literals, segments, strict=True):
+            if literal is not None:
+                if segment != literal:
+                    return None
+            elif value.fullmatch(segment) is None or segment in _DOTS:
+                return None
+            else:
+                values.append(segment)
+        return Device(name, dict(zip(self.names, values, strict=True)))
+
+
+def shapes_of(certificate: PresentedCertificate) -> frozenset[str]:
+    """Return the shapes of the templates that a name of the certificate could fit."""
+    named = [(name.lower(), False) for name in certificate.dns_names]
+    named += [(uri, True) for uri in certificate.uris]
+    found = (_segments(name, is_uri=is_uri) for name, is_uri in named)
+    return frozenset(_shape(scheme, len(segments)) for scheme, segments in found)
+
+
+def _segments(name: str, *, is_uri: bool) -> tuple[str | None, list[str]]:
+    if not is_uri:
+        return None, name.split(".")
+    scheme, _, rest = name.partition(_SCHEME_END)
+    return scheme, rest.split("/")
+
+
+def _separator(scheme: str | None) -> str:
+    return "." if scheme is None else "/"
+
+
+def _shape(scheme: str | None, segments: int) -> str:
+    return f"dns:{segments}" if scheme is None else f"uri:{scheme}:{segments}"
+
+
+def _is_literal(segment: str, scheme: str | None) -> bool:
+    if scheme is None:
+        return _DNS_LITERAL.fullmatch(segment) is not None
+    return _URI_LITERAL.fullmatch(segment) is not None and segment not in _DOTS

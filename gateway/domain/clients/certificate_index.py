@@ -1,0 +1,53 @@
+"""Terms by which the clients of a certificate are found, without looking at every client.
+
+A client has one term: of its registered name, or of the shape of its template. A pattern of
+subjects has none: it would have to be tried with every certificate. A term only finds candidates;
+whether the certificate is the client's is decided by `gateway/certificates/registered_names.py`.
+"""
+
+import hashlib
+from typing import Final
+
+from gateway.domain.certificate_names import canonical_email, shapes_of
+from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.clients.client import Client
+from gateway.domain.distinguished_names import parse_distinguished_name
+
+MOST_NAMES: Final = 64
+"""Alternative names of a certificate that clients are looked for by."""
+_AUTHENTICATOR: Final = "client-x509"
+
+
+def certificate_terms(client: Client) -> frozenset[str]:
+    """Return the terms of a client; none where only a request with its client_id finds it."""
+    registered, template = client.certificate_authentication, client.devices.template
+    if client.client_authenticator_type != _AUTHENTICATOR or registered.self_signed:
+        return frozenset()
+    if template is not None:
+        return frozenset({_term("template", template.shape)})
+    if registered.alternative_name is not None:
+        name = registered.alternative_name
+        return frozenset({_term(name.kind, name.value)})
+    if not registered.subject or registered.is_pattern:
+        return frozenset()
+    try:
+        return frozenset({_term("subject", str(parse_distinguished_name(registered.subject)))})
+    except ValueError:
+        return frozenset()
+
+
+def terms_of_certificate(leaf: PresentedCertificate) -> frozenset[str]:
+    """Return the terms of the clients that may own the certificate; none for too many names."""
+    named = [("dns", name.lower()) for name in leaf.dns_names]
+    named += [("uri", name) for name in leaf.uris]
+    named += [("ip", name) for name in leaf.ip_addresses]
+    named += [("email", canonical_email(name)) for name in leaf.emails]
+    if len(named) > MOST_NAMES:
+        return frozenset()
+    named += [("template", shape) for shape in shapes_of(leaf)]
+    return frozenset(_term(*one) for one in [*named, ("subject", str(leaf.subject))])
+
+
+def _term(kind: str, value: str) -> str:
+    """Return a short text for a value of any length."""
+    return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,69 @@
+"""The client of a request that names none: the one client that its trusted certificate is of.
+
+Devices that only know their certificate need no client_id. Names are looked up in an index, so the
+cost does not depend on the number of clients; patterns are not searched. RFC 8705 §2 asks for the
+client_id, so this is an extension: with it, nothing here is asked.
+"""
+
+from typing import Final
+
+from gateway.certificates import NotRegistered, require_registered
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import terms_of_certificate
+from gateway.domain.events import EventError
+from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.storage import Database
+from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
+from gateway.protocol.errors import ClientAuthenticationFailed
+from gateway.protocol.requests import ProtocolRequest
+
+_MOST_CANDIDATES: Final = 50
+"""Clients that are compared with one certificate: those with templates of the same shape."""
+
+
+class CertificateOwners:
+    """Finds the client of a certificate."""
+
+    def __init__(self, directory: Directory, database: Database) -> None:
+        self._directory = directory
+        self._database = database
+
+    async def client_id(self, request: ProtocolRequest) -> str | None:
+        """Return the public name; None for a request without a trusted certificate.
+
+        Raises ClientAuthenticationFailed where none or several clients own the certificate, or
+        StoreUnavailable.
+        """
+        certificate, realm_id = request.certificate, request.realm.realm.id
+        if certificate is None or not certificate.identifies:
+            return None
+        terms = terms_of_certificate(certificate.leaf)
+        async with self._database.read() as stores:
+            most = _MOST_CANDIDATES + 1
+            candidates = await stores.clients.with_certificate_terms(realm_id, terms, most)
+        if len(candidates) > _MOST_CANDIDATES:
+            raise _undecided(f"more than {_MOST_CANDIDATES} clients may own the certificate")
+        owners = [each for each in candidates if await self._owns(realm_id, each, certificate)]
+        if len(owners) != 1:
+            found = f"the clients {', '.join(owners)} own" if owners else "no client owns"
+            raise _undecided(f"{found} the certificate")
+        return owners[0]
+
+    async def _owns(self, realm_id: str, client_id: str, certificate: ClientCertificate) -> bool:
+        entry = await self._directory.client(realm_id, client_id)
+        if entry is None or not entry.client.enabled or entry.client.public_client:
+            return False
+        if entry.client.client_authenticator_type != TlsClientAuth.authenticator:
+            return False
+        try:
+            require_registered(entry.client, certificate)
+        except NotRegistered:
+            return False
+        return True
+
+
+def _undecided(reason: str) -> ClientAuthenticationFailed:
+    return ClientAuthenticationFailed(
+        reason=f"the request names no client, and {reason}",
+        event_error=EventError.CLIENT_NOT_FOUND,
+    )

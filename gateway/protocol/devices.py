@@ -1,0 +1,89 @@
+"""Devices of a client with a template: the claims of their tokens, their locks and their quota.
+
+`sub` stays that of the client's service account, as in Keycloak; the claims name the device. A lock
+counts for every request of the device and for each of its tokens.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Final
+
+from gateway.domain.certificate_names import DEVICE_CLAIM, Device
+from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import EventError
+from gateway.domain.limits.rate_limits import RateLimit
+from gateway.domain.ports.rate_limiter import RateLimiter
+from gateway.domain.ports.sign_in.device_locks import DeviceLock, DeviceLocks, LockCause
+from gateway.protocol.errors import refused
+from gateway.protocol.requests import ProtocolRequest
+
+NO_DEVICE: Final[Mapping[str, str]] = MappingProxyType({})
+"""The claims of a token that is for no device."""
+_NO_LIMIT: Final = 2**62
+
+
+def device_claims(request: ProtocolRequest, client: Client) -> Mapping[str, str]:
+    """Return the claims of the device whose certificate the request has; none without one."""
+    device = client.devices.device_of(request.certificate)
+    return NO_DEVICE if device is None else client.devices.claims_of(device)
+
+
+def known_device_claims(client: Client, claims: Mapping[str, Any]) -> dict[str, str]:
+    """Return the device claims of a token that was issued to the client."""
+    template = client.devices.template
+    if template is None or DEVICE_CLAIM not in claims:
+        return {}
+    names = [client.devices.claims.get(name, name) for name in template.names]
+    return {name: str(claims[name]) for name in (*names, DEVICE_CLAIM) if name in claims}
+
+
+class Devices:
+    """Refuses devices that are locked, or that ask too often."""
+
+    def __init__(self, locks: DeviceLocks, limiter: RateLimiter) -> None:
+        self._locks = locks
+        self._limiter = limiter
+
+    async def is_locked(self, realm_id: str, client: Client, device: Device, now: datetime) -> bool:
+        """Return whether the device is locked; raises StoreUnavailable."""
+        return await self._locks.is_locked(realm_id, client.id, device.name, now)
+
+    async def require_unlocked_token(
+        self, realm_id: str, client: Client, claims: Mapping[str, Any], now: datetime
+    ) -> None:
+        """Raise InvalidToken for the token of a locked device."""
+        name = claims.get(DEVICE_CLAIM)
+        if isinstance(name, str) and await self._locks.is_locked(realm_id, client.id, name, now):
+            raise InvalidToken("its device is locked", EventError.USER_TEMPORARILY_DISABLED)
+
+    async def require_within_quota(self, request: ProtocolRequest, client: Client) -> None:
+        """Count a token request of the device; raise OAuthError above the quota of a minute."""
+        device, quota = client.devices.device_of(request.certificate), client.devices
+        if device is None or not quota.tokens_per_minute:
+            return
+        limit = RateLimit(
+            "device-tokens",
+            of_caller=quota.tokens_per_minute,
+            of_realm=_NO_LIMIT,
+            window=timedelta(minutes=1),
+        )
+        caller = f"{client.id}:{sha256(device.name.encode()).hexdigest()}"
+        if not await self._limiter.admit(request.realm.realm.id, caller, limit):
+            text, status = "The device asks for too many tokens", HTTPStatus.TOO_MANY_REQUESTS
+            raise refused("slow_down", text, EventError.SLOW_DOWN, status=status)
+
+    async def record_refusal(self, request: ProtocolRequest, client: Client) -> None:
+        """Count a refused token request of the device, and lock it where the client says so."""
+        device, rules = client.devices.device_of(request.certificate), client.devices
+        if device is None or not rules.failures:
+            return
+        realm_id, name = request.realm.realm.id, device.name
+        window = rules.lock_duration
+        counted = await self._locks.count_failure(realm_id, client.id, name, window)
+        if counted >= rules.failures:
+            lock = DeviceLock(name, LockCause.FAILURES, request.now + window)
+            await self._locks.lock(realm_id, client.id, lock, request.now)

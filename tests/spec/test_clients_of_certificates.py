@@ -1,0 +1,91 @@
+"""A request that names no client: the one client of the realm that owns its trusted certificate.
+
+Through the real nginx. Attacks A6, A14.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.certificate_clients import CertificateClients, client
+from tests.support.spec_stack import Stack
+from tests.support.wire import BOUND, audience, claims_of
+
+EXACT = {"x509.allow.regex.pattern.comparison": "false"}
+CLIENTS = (
+    client("dns", san_dns="one.example") | {"protocolMappers": [audience("dns")]},
+    client("uri", san_uri="urn:one", **BOUND),
+    client("subject", **EXACT, **{"x509.subjectdn": "O=Realmgate Demonstration, CN=one"}),
+    client("subject-right", **EXACT, **{"x509.subjectdn": "CN=two,O=Realmgate Demonstration"})
+    | {"redirectUris": ["https://a.test/cb"]},
+    client("pattern", **{"x509.subjectdn": "CN=three, O=Realmgate Demonstration"}),
+    client("shared-1", san_email="both@mail.example"),
+    client("shared-2", san_email="both@mail.example"),
+    client("disabled", san_ip="192.0.2.1") | {"enabled": False},
+    client("template", template="urn://fleet/{device}", **BOUND),
+)
+
+
+@pytest.fixture(scope="module")
+def clients(spec: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CertificateClients]:
+    """Make a realm of clients, each known by another kind of name."""
+    folder = tmp_path_factory.mktemp("owned")
+    with ExitStack() as open_ones:
+        yield CertificateClients.make(spec, "owned", folder, CLIENTS, open_ones)
+
+
+CASES: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    ("other", ("dns:ONE.example",), "dns", ""),
+    ("other", ("uri:urn:one", "dns:unknown.example"), "uri", ""),
+    ("two", (), "subject-right", ""),
+    ("other", ("uri:urn://fleet/7",), "template", ""),
+    ("one", (), "", "no client owns the certificate"),
+    ("three", (), "", "no client owns the certificate"),
+    ("other", ("ip:192.0.2.1",), "", "no client owns the certificate"),
+    ("other", ("email:both@MAIL.example",), "", "the clients shared-1, shared-2 own the"),
+    ("other", ("dns:one.example", "uri:urn:one"), "", "the clients dns, uri own the certificate"),
+    ("other", tuple(f"dns:{n}.example" for n in range(65)), "", "no client owns the certificate"),
+)
+
+
+def test_exactly_one_owner_is_the_client(clients: CertificateClients) -> None:
+    """None or several are refused, and the log says which; a pattern is not searched."""
+    for number, (cn, written, expected, reason) in enumerate(CASES):
+        answer = clients.token(clients.issue(f"case {number}", *written, cn=cn))
+        if expected:
+            assert claims_of(answer.json()["access_token"])["azp"] == expected
+        else:
+            assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+            assert f"names no client, and {reason}" in clients.reason(answer)
+
+
+def test_only_a_trusted_certificate_names_a_client(clients: CertificateClients) -> None:
+    """Attacks A6: a self-signed certificate with the name is nobody's."""
+    clients.issue("self-made", "dns:one.example", self_signed=True)
+    answer = clients.token("self-made", self_signed=True)
+    assert answer.status_code == 401
+    assert "the request names no client" in clients.reason(answer)
+
+
+def test_every_endpoint_of_clients_finds_the_owner(clients: CertificateClients) -> None:
+    """Introspection, revocation and pushed authorization requests; a client_id still decides."""
+    certificate = clients.issue("endpoints", "dns:one.example")
+    token = clients.token(certificate).json()["access_token"]
+    assert clients.post("token/introspect", certificate, {"token": token}).json()["active"] is True
+    assert clients.post("revoke", certificate, {"token": token}).status_code == 200
+    assert clients.post("token/introspect", certificate, {"token": token}).json()["active"] is False
+    assert clients.token(certificate, "uri").status_code == 401
+    form = {"response_type": "code", "redirect_uri": "https://a.test/cb", "scope": "openid"}
+    pushed = clients.post("ext/par/request", clients.issue("pushing", cn="two"), form)
+    assert pushed.status_code == 201, pushed.text
+
+
+def test_a_changed_or_removed_client_is_found_by_its_new_name(clients: CertificateClients) -> None:
+    clients.admin("POST", "clients", client("moving", san_dns="before.example"))
+    before, after = (clients.issue(each, f"dns:{each}.example") for each in ("before", "after"))
+    assert [clients.token(each).status_code for each in (before, after)] == [200, 401]
+    assert clients.with_attributes("moving", san_dns="after.example").status_code == 204
+    assert [clients.token(each).status_code for each in (before, after)] == [401, 200]
+    assert clients.admin("DELETE", f"clients/{clients.id_of('moving')}").status_code == 204
+    assert [clients.token(each).status_code for each in (before, after)] == [401, 401]

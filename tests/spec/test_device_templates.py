@@ -1,0 +1,243 @@
+"""One client for thousands of devices: a template of names in their certificates, no secret.
+
+Through the real nginx. Attacks A14, A15, A19.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from tests.support.certificate_clients import CertificateClients, client
+from tests.support.gateway_process import until
+from tests.support.spec_stack import Stack, protocol
+from tests.support.wire import BOUND, audience, claims_of
+
+URIS = "spiffe://{trust_domain}/edge/{site}/{device}"
+CLIENTS: tuple[dict[str, Any], ...] = (
+    client(
+        "edge",
+        template=URIS,
+        template_claims='{"device": "device_id", "trust_domain": "domain"}',
+        **BOUND,
+    )
+    | {"protocolMappers": [audience("edge")]},
+    client("named", template="{device}.{site}.edge.example", **BOUND),
+    client("slow", template="urn://slow/{device}", device_quota="2", **BOUND),
+    client("strict", template="urn://strict/{device}", device_failures="2", **BOUND),
+)
+
+
+@pytest.fixture(scope="module")
+def fleet(spec: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CertificateClients]:
+    """Make a realm of clients with templates, and devices one and two of the first."""
+    with ExitStack() as open_ones:
+        folder = tmp_path_factory.mktemp("fleet")
+        made = CertificateClients.make(spec, "fleet", folder, CLIENTS, open_ones)
+        for number in ("one", "two"):
+            made.issue(number, f"uri:{_device(number)}")
+        yield made
+
+
+def _device(number: str) -> str:
+    return f"spiffe://acme.example/edge/berlin/{number}"
+
+
+def _token(fleet: CertificateClients, certificate: str, client_id: str = "edge") -> str:
+    answer = fleet.token(certificate, client_id, scope="openid")
+    assert answer.status_code == httpx2.codes.OK, answer.text
+    return str(answer.json()["access_token"])
+
+
+def _userinfo(fleet: CertificateClients, certificate: str, token: str) -> httpx2.Response:
+    url = f"{fleet.stack.nginx.mtls}{protocol(fleet.name)}/userinfo"
+    return fleet.http(certificate).get(url, headers={"Authorization": f"Bearer {token}"})
+
+
+def test_each_device_gets_tokens_with_its_own_claims(fleet: CertificateClients) -> None:
+    """`sub` is the service account's, as in Keycloak; tokens are bound to the certificate."""
+    first, second = (_token(fleet, number) for number in ("one", "two"))
+    one, two = claims_of(first), claims_of(second)
+    expected = {
+        "domain": "acme.example",
+        "site": "berlin",
+        "device_id": "one",
+        "realmgate_device": _device("one"),
+    }
+    assert {name: one[name] for name in expected} == expected
+    assert (one["sub"], one["azp"]) == (two["sub"], "edge")
+    assert (two["device_id"], one["cnf"] == two["cnf"]) == ("two", False)
+    described = fleet.post("token/introspect", "one", {"client_id": "edge", "token": first}).json()
+    shown = _userinfo(fleet, "one", first).json()
+    for document in (described, shown):
+        assert {name: document.get(name) for name in expected} == expected
+    assert _userinfo(fleet, "two", first).status_code == 401
+
+
+NO_DEVICES: tuple[tuple[str, ...], ...] = (
+    ("uri:spiffe://acme.example/edge/berlin",),
+    ("uri:spiffe://acme.example/edge/berlin/one/more",),
+    ("uri:spiffe://acme.example/Edge/berlin/one",),
+    ("uri:spiffe://acme.example/edge//one",),
+    ("uri:spiffe://acme.example/edge/../one",),
+    ("uri:spiffe://acme.example/edge/berlin/on%65",),
+    ("uri:spiffe://acme.example/edge/berlin/one?x",),
+    ("uri:SPIFFE://acme.example/edge/berlin/one",),
+    (f"uri:spiffe://acme.example/edge/berlin/{'a' * 65}",),
+    ("dns:spiffe://acme.example/edge/berlin/one",),
+    # Two names of the template: which device would it be?
+    ("uri:spiffe://acme.example/edge/berlin/one", "uri:spiffe://acme.example/edge/berlin/two"),
+    ("dns:*.berlin.edge.example",),
+    ("dns:one.berlin.edge.example.evil",),
+    ("dns:one\0.berlin.edge.example",),
+    (),
+)
+
+
+def test_a_name_that_does_not_fit_exactly_is_no_device(fleet: CertificateClients) -> None:
+    """Attacks A15: placeholders are whole segments, everything else is compared as written."""
+    for number, written in enumerate(NO_DEVICES):
+        certificate = fleet.issue(f"none {number}", *written)
+        for client_id in ("edge", "named"):
+            assert not fleet.admitted(certificate, client_id), (client_id, written)
+    named = claims_of(_token(fleet, fleet.issue("dns", "dns:One.Berlin.EDGE.example"), "named"))
+    assert (named["device"], named["site"]) == ("one", "berlin")
+
+
+def test_an_administrator_locks_a_device_everywhere_at_once(fleet: CertificateClients) -> None:
+    """For token, userinfo and introspection; the other devices of the client go on."""
+    token, other = _token(fleet, "one"), _token(fleet, "two")
+    path = f"clients/{fleet.id_of('edge')}/device-locks"
+    locked = fleet.admin("POST", path, {"device": _device("one"), "seconds": 3600})
+    assert (locked.status_code, locked.json()["cause"]) == (200, "administrator"), locked.text
+    try:
+        refused = fleet.token("one", "edge")
+        assert refused.json()["error"] == "invalid_client"
+        assert fleet.reason(refused) == f"invalid_client: the device {_device('one')} is locked"
+        assert _userinfo(fleet, "one", token).status_code == 401
+        asked = {"client_id": "edge", "token": token}
+        assert fleet.post("token/introspect", "two", asked).json() == {"active": False}
+        assert _userinfo(fleet, "two", other).status_code == 200
+        assert fleet.admin("GET", path).json() == [locked.json()]
+    finally:
+        unlocked = fleet.stack.http.delete(
+            f"{fleet.stack.nginx.https}/admin/realms/{fleet.name}/{path}",
+            params={"device": _device("one")},
+            headers={"Authorization": f"Bearer {fleet.stack.administrator()}"},
+        )
+    assert unlocked.status_code == 204
+    assert _device("one") not in fleet.admin("GET", path).text
+    assert _userinfo(fleet, "one", token).status_code == 200
+
+
+SITE = {
+    "name": "edge",
+    "hosts": ["edge.example.test"],
+    "rules": [{"name": "devices", "paths": ["/*"], "clients": ["edge"]}],
+}
+
+
+def _at_site(fleet: CertificateClients, certificate: str, token: str = "") -> tuple[int, str]:
+    """Ask the gateway as nginx does for a protected site."""
+    pem = fleet.keeper.animals[certificate].certificate.read_text()
+    headers = {
+        "X-Original-Request": "GET /status HTTP/1.1",
+        "X-Forwarded-Host": "edge.example.test",
+        "X-Realmgate-Server": "edge.example.test",
+        "X-Forwarded-Proto": "https",
+        "X-Forwarded-For": "203.0.113.9",
+        "ssl-client-cert": quote(pem, safe=""),
+        "ssl-client-verify": "SUCCESS",
+    }
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    with fleet.stack.gateways[0].client() as http:
+        answer = http.get("/.realmgate/guard/nginx", headers=headers)
+    return answer.status_code, answer.headers.get("X-Realmgate-Reason", "")
+
+
+def _is_refused(fleet: CertificateClients, certificate: str, token: str, reason: str) -> bool:
+    return _at_site(fleet, certificate, token) == (401, reason)
+
+
+def test_a_locked_device_reaches_no_protected_site(fleet: CertificateClients) -> None:
+    """Neither with its token nor with its certificate alone; another device does."""
+    made = fleet.admin("POST", "guard/sites", SITE)
+    assert made.status_code == 201, made.text
+    fleet.issue("at-site", f"uri:{_device('at-site')}")
+    fleet.issue("no-device", "uri:urn:other")
+    token = _token(fleet, "at-site")
+    assert _at_site(fleet, "at-site") == _at_site(fleet, "at-site", token) == (200, "")
+    assert _at_site(fleet, "no-device")[0] == 403
+    path = f"clients/{fleet.id_of('edge')}/device-locks"
+    lock = fleet.admin("POST", path, {"device": _device("at-site"), "seconds": 60})
+    assert lock.status_code == 200
+    for sent, reason in ((token, "invalid_token"), ("", "untrusted_certificate")):
+        refused = partial(_is_refused, fleet, "at-site", sent, reason)
+        # An identity is kept for half a second.
+        until(refused, f"the device still passes: {reason}", deadline=2)
+    assert _at_site(fleet, "one")[0] == 200
+
+
+def test_the_command_line_locks_and_unlocks(fleet: CertificateClients) -> None:
+    (gateway,) = fleet.stack.gateways
+    on = ("--realm", fleet.name, "--client", "edge")
+    device = ("certs", "device")
+    said = fleet.stack.command(gateway, *device, "lock", _device("one"), *on, "--seconds", "60")
+    assert said.startswith(f"device {_device('one')}: locked until 20")
+    assert fleet.token("one", "edge").status_code == 401
+    assert _device("one") in fleet.stack.command(gateway, *device, "list", *on)
+    assert "unlocked" in fleet.stack.command(gateway, *device, "unlock", _device("one"), *on)
+    assert fleet.token("one", "edge").status_code == 200
+    fleet.stack.command(gateway, *device, "unlock", _device("one"), *on, code=1)
+    fleet.stack.command(gateway, *device, "lock", "spiffe://acme.example/no", *on, code=2)
+
+
+def test_a_device_has_its_own_quota(fleet: CertificateClients) -> None:
+    busy, calm = (fleet.issue(name, f"uri:urn://slow/{name}") for name in ("busy", "calm"))
+    answers = [fleet.token(busy, "slow") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[-1].json()["error"] == "slow_down"
+    assert fleet.token(calm, "slow").status_code == 200
+
+
+def test_refused_requests_lock_a_device(fleet: CertificateClients) -> None:
+    """Its own failures alone, as often as the client says."""
+    bad, good = (fleet.issue(name, f"uri:urn://strict/{name}") for name in ("bad", "good"))
+    refused = [fleet.token(bad, "strict", scope="no-such-scope").status_code for _ in range(2)]
+    assert refused == [400, 400]
+    assert fleet.token(bad, "strict").status_code == 401
+    assert fleet.token(good, "strict").status_code == 200
+    path = f"clients/{fleet.id_of('strict')}/device-locks"
+    (lock,) = fleet.admin("GET", path).json()
+    assert (lock["device"], lock["cause"]) == ("urn://strict/bad", "failures")
+
+
+REFUSED_TEMPLATES: tuple[tuple[dict[str, str], str], ...] = (
+    ({"template": "spiffe://a/{site}/{site}", **BOUND}, "each only once"),
+    ({"template": "spiffe://a/edge", **BOUND}, "at least one placeholder"),
+    ({"template": "spiffe://a/x-{device}", **BOUND}, "a literal or one {placeholder}"),
+    ({"template": "spiffe://a/[a-z]+/{device}", **BOUND}, "a literal or one {placeholder}"),
+    ({"template": "spiffe://a/{Device}", **BOUND}, "a literal or one {placeholder}"),
+    ({"template": "Spiffe://a/{device}", **BOUND}, "a lower-case scheme"),
+    ({"template": f"urn://{'a/' * 20}{{device}}", **BOUND}, "at most 16 segments"),
+    ({"template": URIS}, "each token is for one device"),
+    ({"template": URIS, "san_dns": "a.example", **BOUND}, "exactly one name"),
+    ({"template": "urn://a/{sub}", **BOUND}, "say nothing of subject"),
+    ({"template": URIS, "template_claims": '{"site": "aud"}', **BOUND}, "say nothing of subject"),
+    ({"template": URIS, "template_claims": '{"site": "device"}', **BOUND}, "claims that differ"),
+    ({"template": URIS, "template_claims": '{"room": "r"}', **BOUND}, "the placeholders"),
+    ({"template": URIS, "template_claims": "[]", **BOUND}, "a JSON object"),
+    ({"template": URIS, "device_quota": "0", **BOUND}, "a whole number from 1"),
+    ({"template": URIS, "device_lock": "soon", **BOUND}, "whole seconds"),
+)
+
+
+def test_a_template_that_would_not_work_is_refused(fleet: CertificateClients) -> None:
+    for attributes, expected in REFUSED_TEMPLATES:
+        answer = fleet.admin("POST", "clients", client("wrong", **attributes))
+        assert (answer.status_code, expected in answer.text) == (400, True), answer.text
