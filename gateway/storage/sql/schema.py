@@ -1,7 +1,6 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
-Those of protected sites are in forward_auth/tables.py, that of certificate authorities is in
-authorities/tables.py.
+Others are in the tables.py of forward_auth, authorities and denied_certificates.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
