@@ -106,8 +106,6 @@ def parse_revocation_list(der: bytes) -> RevocationList:
         header = load_revocation_list(_sequence(_sequence(signed) + rest))
     except x509.InvalidVersion as error:
         raise ValueError("a revocation list has an unknown version") from error
-    if _first_algorithm(der, signed_begin, signed_end) != _whole(der, signed_end, end):
-        raise ValueError("a revocation list names two signature algorithms")
     try:
         unusable = _unusable(header)
         algorithm = header.signature_hash_algorithm
@@ -171,16 +169,6 @@ def _find_entries(der: bytes, begin: int, end: int) -> tuple[int, int, int]:
     if at < end and der[at] != EXPLICIT_0:
         raise ValueError("a revocation list has an unknown part")
     return at, at, at
-
-
-def _first_algorithm(der: bytes, begin: int, end: int) -> bytes:
-    """Return the encoded AlgorithmIdentifier of the signed part."""
-    tag, _, after = _element(der, begin, end)
-    return _whole(der, after if tag == INTEGER else begin, end)
-
-
-def _whole(der: bytes, begin: int, end: int) -> bytes:
-    return der[begin : _element(der, begin, end)[2]]
 
 
 class _Entries:
