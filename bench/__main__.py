@@ -39,6 +39,7 @@ from bench.rows import (
     population,
     redis_outage,
     refreshes,
+    revocation_list,
     sessions,
     sign_ins,
     start,
@@ -80,6 +81,7 @@ ROWS = {
     "mails": mails,
     "memory": memory,
     "hostile input": hostile_input,
+    "revocation list": revocation_list,
     "start": start,
     "earlier": earlier,
 }

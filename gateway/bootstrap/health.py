@@ -38,6 +38,8 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
         return {MASTER: signing}
 
     async def revocation() -> Data:
+        if certificates.revocation is not None:
+            await certificates.revocation.renew()
         return _revocation(certificates, services.clock.now())
 
     return (

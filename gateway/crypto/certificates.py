@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from gateway.crypto.der import EXPLICIT_0, SEQUENCE, DerReader
-from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
+from gateway.crypto.pem import CERTIFICATE_LABELS, is_pem, pem_blocks
 from gateway.crypto.public_keys import check_public_key_info
 from gateway.domain.distinguished_names.der import Element
 from gateway.domain.limits.key_documents import MAX_CERTIFICATE_BYTES, require_at_most
@@ -36,9 +36,11 @@ def load_stored_certificate(pem: str) -> x509.Certificate:
     return load_certificate(der)
 
 
-def load_revocation_list(pem: bytes) -> x509.CertificateRevocationList:
-    """Parse one PEM block of an operator's file; raises ValueError."""
-    return x509.load_pem_x509_crl(pem)
+def load_revocation_list(encoded: bytes) -> x509.CertificateRevocationList:
+    """Parse one PEM block or DER; raises ValueError."""
+    if is_pem(encoded):
+        return x509.load_pem_x509_crl(encoded)
+    return x509.load_der_x509_crl(encoded)
 
 
 def signed_fields(der: bytes) -> tuple[tuple[Element, ...], bytes]:

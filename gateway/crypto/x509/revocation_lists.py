@@ -1,30 +1,32 @@
 """Whether a certificate was revoked, by lists in a file that is read again when it changes.
 
-As with nginx, every authority of the path needs a list, and a list past its next update refuses all
-certificates of its authority. When the file becomes unreadable, the lists read before stay in force
-until they are stale. Authorities that a realm registers have no list here.
-Spec: RFC 5280 §5, §6.3; attacks A9, A10
+As with nginx, every authority of the settings needs a list, and a list past its next update refuses
+all certificates of its authority. For other authorities of a path, such as a realm's own, a list
+counts where there is one. When the file becomes unreadable, the lists read before stay in force
+until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
-from collections.abc import Iterable, Mapping
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import structlog
-from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
+from gateway.crypto.revocation.documents import parse_revocation_lists
+from gateway.crypto.revocation.list_set import RevocationListSet
+from gateway.crypto.revocation.revocation_list import RevocationList
+from gateway.crypto.revocation.serial_numbers import SerialNumbers
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate
-from gateway.crypto.x509.requirements import HASHES
-from gateway.crypto.x509.revocation_pem import load_revocation_lists
 from gateway.crypto.x509.watched_file import WatchedFile
-from gateway.domain.certificates import AnchorOrigin, CertificateFacts, CertificationPath
+from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.realm import Realm
 
-KEYS = (rsa.RSAPublicKey, ec.EllipticCurvePublicKey, ed25519.Ed25519PublicKey)
+_LONGEST_WAIT: Final = timedelta(seconds=1)
+"""For a changed file; a list of a million entries takes longer, and counts once it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +41,21 @@ class RevocationStatus:
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
-    issued: datetime
-    next_update: datetime
-    serials: frozenset[int]
-
-
 class RevocationLists:
-    """The revocation lists of one file, for the authorities of one bundle."""
+    """The revocation lists of one file. Belongs to one event loop."""
 
     def __init__(self, file: Path, bundle: AuthorityBundle) -> None:
-        """Read the file; raises OSError or ValueError when it cannot be used at the start."""
+        """Read the file; raises OSError or ValueError when it cannot be used at the start.
+
+        Every authority of `bundle` needs a list.
+        """
         self._file = WatchedFile(file)
         self._bundle = bundle
-        self._edition = bundle.edition
-        self._lists = _parse(self._file.read(), bundle)
+        self._edition: int | None = None
+        self._required: frozenset[bytes] = frozenset()
+        self._lists = RevocationListSet(parse_revocation_lists(self._file.read()))
         self._problem: str | None = None
+        self._reading: SingleFlight[str, None] = SingleFlight()
 
     async def refusal(
         self,
@@ -63,20 +63,25 @@ class RevocationLists:
         realm: Realm,  # noqa: ARG002 - the lists of the settings count in every realm
         now: datetime,
     ) -> str | None:
-        self._read_again_when_changed()
-        if path.origin is not AnchorOrigin.SETTINGS:
-            return None
+        await self.renew()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, now)
             if refusal is not None:
                 return refusal
         return None
 
+    async def renew(self) -> None:
+        """Read the file again where it has changed; a large one goes on in the background."""
+        if self._file.may_have_changed():
+            task = self._reading.start("", self._read_again)
+            await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
+
     def status(self, now: datetime) -> RevocationStatus:
+        """Return the state of the lists that were read last."""
         self._bundle.renew()
-        self._read_again_when_changed()
-        lists = self._lists.values()
-        next_update = min((item.next_update for item in lists), default=None)
+        found = [self._lists.find(authority) for authority in self._bundle]
+        lists = [item for item in found if item is not None]
+        next_update = min(map(_end, lists), default=None)
         problem = self._problem
         if problem is None and (next_update is None or next_update < now):
             problem = "no list of a known authority" if next_update is None else "a list is stale"
@@ -86,32 +91,49 @@ class RevocationLists:
             problem=problem,
         )
 
+    def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
+        """Return what the authority has revoked; None without a usable list."""
+        found = self._lists.find(authority)
+        return None if found is None else found.serials
+
     def _refusal(
         self, certificate: CertificateFacts, issuer: CertificateFacts, now: datetime
     ) -> str | None:
-        revocation_list = self._lists.get(issuer.digest)
-        if revocation_list is None:
-            return f"there is no revocation list of {issuer.subject}"
-        if now > revocation_list.next_update:
+        found = self._lists.find(issuer) if isinstance(issuer, ParsedCertificate) else None
+        if found is None:
+            return self._missing(issuer)
+        if now > _end(found):
             return f"the revocation list of {issuer.subject} is stale"
-        if now < revocation_list.issued:
+        if now < found.issued:
             return f"the revocation list of {issuer.subject} is not valid yet"
-        if certificate.serial in revocation_list.serials:
+        if certificate.serial in found.serials:
             return f"{certificate.subject} was revoked"
         return None
 
-    def _read_again_when_changed(self) -> None:
-        try:
-            content = self._file.read_if_changed()
-            if content is None and self._bundle.edition != self._edition:
-                content = self._file.read()
-            # Before parsing: what is broken stays so until a file changes.
+    def _missing(self, issuer: CertificateFacts) -> str | None:
+        if self._bundle.edition != self._edition:
             self._edition = self._bundle.edition
-            if content is not None:
-                self._lists = _parse(content, self._bundle)
+            self._required = frozenset(authority.digest for authority in self._bundle)
+        reason = self._lists.reason(issuer) if isinstance(issuer, ParsedCertificate) else None
+        if reason is not None:
+            return f"there is no revocation list of {issuer.subject} that can be used: {reason}"
+        if issuer.digest in self._required:
+            return f"there is no revocation list of {issuer.subject}"
+        return None
+
+    async def _read_again(self) -> None:
+        try:
+            lists = await asyncio.to_thread(self._read)
+            if lists is not None:
+                self._lists = lists
                 self._problem = None
         except (OSError, ValueError) as error:
             self._report(error)
+
+    def _read(self) -> RevocationListSet | None:
+        """Return the lists of a changed file; in a thread, since a large one takes long."""
+        content = self._file.read_if_changed()
+        return None if content is None else RevocationListSet(parse_revocation_lists(content))
 
     def _report(self, error: Exception) -> None:
         problem = f"{self._file.path} cannot be read: {error}"
@@ -120,42 +142,6 @@ class RevocationLists:
             structlog.get_logger().error("revocation lists not renewed", reason=problem)
 
 
-def _parse(content: bytes, bundle: AuthorityBundle) -> Mapping[bytes, _List]:
-    lists = load_revocation_lists(content)
-    found = {authority.digest: _newest(lists, authority) for authority in bundle}
-    return {digest: newest for digest, newest in found.items() if newest is not None}
-
-
-def _newest(
-    lists: Iterable[x509.CertificateRevocationList], authority: ParsedCertificate
-) -> _List | None:
-    usable = [
-        _List(item.last_update_utc, item.next_update_utc, frozenset(e.serial_number for e in item))
-        for item in lists
-        if item.next_update_utc is not None and _is_complete_list_of(item, authority)
-    ]
-    return max(usable, key=lambda item: item.issued, default=None)
-
-
-def _is_complete_list_of(
-    revocation_list: x509.CertificateRevocationList, authority: ParsedCertificate
-) -> bool:
-    # A critical extension marks a delta or a partial list: it does not name all that is revoked.
-    if any(extension.critical for extension in revocation_list.extensions):
-        return False
-    key = authority.certificate.public_key()
-    try:
-        return (
-            isinstance(key, KEYS)
-            and revocation_list.issuer == authority.certificate.subject
-            and isinstance(revocation_list.signature_hash_algorithm, (*HASHES, type(None)))
-            and _may_sign_lists(authority)
-            and revocation_list.is_signature_valid(key)
-        )
-    except UnsupportedAlgorithm:
-        return False
-
-
-def _may_sign_lists(authority: ParsedCertificate) -> bool:
-    key_usage = authority.extension(x509.KeyUsage)
-    return key_usage is None or key_usage.crl_sign
+def _end(item: RevocationList) -> datetime:
+    """Return the end of a list: a list without one is not usable, and so is never found."""
+    return item.next_update or item.issued

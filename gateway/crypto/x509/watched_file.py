@@ -37,10 +37,16 @@ class WatchedFile:
         self._state = state if _is_settled(state) else None
         return content
 
+    def may_have_changed(self) -> bool:
+        """Tell whether `read_if_changed` may find another content: one system call."""
+        try:
+            return self._state is None or self._look() != self._state
+        except OSError:
+            return True
+
     def read_if_changed(self) -> bytes | None:
         """Return the content if it is another than the last time; raises OSError."""
         try:
-            # Each request that shows a certificate comes here: one system call.
             if self._state is not None and self._look() == self._state:
                 return None
             before = self._digest

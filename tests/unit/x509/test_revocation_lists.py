@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.crypto.revocation.documents import parse_revocation_lists
 from gateway.crypto.x509 import revocation_lists
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
@@ -31,8 +32,7 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.path_search import PathSearch
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
-from gateway.crypto.x509.revocation_lists import RevocationLists
-from gateway.crypto.x509.revocation_pem import load_revocation_lists
+from gateway.crypto.x509.revocation_lists import RevocationLists, RevocationStatus
 from gateway.domain.certificates import CertificationPath
 from tests.support.evaluated_certificates import REALM
 
@@ -42,6 +42,11 @@ DAY = timedelta(days=1)
 
 def refusal_of(lists: RevocationLists, path: CertificationPath, now: datetime) -> str | None:
     return asyncio.run(lists.refusal(path, REALM, now))
+
+
+def status_of(lists: RevocationLists, now: datetime) -> RevocationStatus:
+    asyncio.run(lists.renew())
+    return lists.status(now)
 
 
 class Pki:
@@ -216,7 +221,7 @@ def test_an_authority_that_may_not_sign_lists_has_none(tmp_path: Path) -> None:
     bundle = AuthorityBundle(parse_authorities(pem(certificate)))
     file = tmp_path / "ca.crl"
     file.write_bytes(pem(issue_revocation_list(authority, (), 1, Validity(NOW - DAY, NOW + DAY))))
-    assert RevocationLists(file, bundle).status(NOW).problem == "no list of a known authority"
+    assert status_of(RevocationLists(file, bundle), NOW).problem == "no list of a known authority"
 
 
 def test_a_changed_file_is_read_without_a_restart(own_pki: Pki) -> None:
@@ -239,7 +244,7 @@ def test_a_replaced_file_of_the_same_size_and_age_is_noticed(own_pki: Pki) -> No
     lists = RevocationLists(own_pki.file, own_pki.bundle)
     renew_revocation_lists(own_pki.directory, now=NOW + DAY)
     pad()
-    assert lists.status(NOW).next_update == NOW + 31 * DAY
+    assert status_of(lists, NOW).next_update == NOW + 31 * DAY
 
 
 @pytest.mark.parametrize("damage", ["", "garbage", "cut", None])
@@ -255,10 +260,10 @@ def test_a_file_that_becomes_unreadable_leaves_the_lists_in_force_until_they_are
     else:
         own_pki.file.write_bytes(good[:-20] if damage == "cut" else damage.encode())
     assert "was revoked" in (refusal_of(lists, own_pki.path, NOW) or "")
-    assert "cannot be read" in (lists.status(NOW).problem or "")
+    assert "cannot be read" in (status_of(lists, NOW).problem or "")
     assert "is stale" in (refusal_of(lists, own_pki.path, NOW + 31 * DAY) or "")
     own_pki.file.write_bytes(good)
-    assert lists.status(NOW).problem is None
+    assert status_of(lists, NOW).problem is None
 
 
 def test_a_broken_file_is_parsed_once_and_reported_once(
@@ -271,13 +276,13 @@ def test_a_broken_file_is_parsed_once_and_reported_once(
 
     def counted(data: bytes) -> object:
         parsed.append(data)
-        return load_revocation_lists(data)
+        return parse_revocation_lists(data)
 
-    monkeypatch.setattr(revocation_lists, "load_revocation_lists", counted)
+    monkeypatch.setattr(revocation_lists, "parse_revocation_lists", counted)
     with capture_logs() as lines:
         for _ in range(3):
             assert refusal_of(lists, own_pki.path, NOW) is None
-            assert "cannot be read" in (lists.status(NOW).problem or "")
+            assert "cannot be read" in (status_of(lists, NOW).problem or "")
     assert parsed == [b"garbage"]
     assert [line["log_level"] for line in lines] == ["error"]
     assert str(own_pki.file) in lines[0]["reason"]
@@ -289,10 +294,10 @@ def test_a_file_that_is_back_as_it_was_is_read_again(own_pki: Pki, tmp_path: Pat
     aside = own_pki.file.rename(tmp_path / "aside")
     with capture_logs() as lines:
         for _ in range(2):
-            assert "cannot be read" in (lists.status(NOW).problem or "")
+            assert "cannot be read" in (status_of(lists, NOW).problem or "")
     assert len(lines) == 1
     aside.rename(own_pki.file)
-    assert lists.status(NOW).problem is None
+    assert status_of(lists, NOW).problem is None
 
 
 @pytest.mark.parametrize("content", [b"garbage", b"", b"-----BEGIN X509 CRL-----\nAAAA\n"])
@@ -318,6 +323,36 @@ def _lists_issued(own_pki: Pki, ages: Sequence[int], ends: Sequence[int]) -> Rev
 def test_health_reports_the_oldest_list_and_the_first_to_expire(own_pki: Pki) -> None:
     """Attack A10: operators see the age before the lists go stale, and that they went."""
     lists = _lists_issued(own_pki, ages=(2, 5), ends=(3, 9))
-    status = lists.status(NOW)
+    status = status_of(lists, NOW)
     assert (status.age, status.next_update, status.problem) == (5 * DAY, NOW + 3 * DAY, None)
-    assert lists.status(NOW + 4 * DAY).problem == "a list is stale"
+    assert status_of(lists, NOW + 4 * DAY).problem == "a list is stale"
+
+
+def test_a_request_does_not_wait_for_a_file_that_takes_long_to_read(own_pki: Pki) -> None:
+    """Until it was read, the lists before count; they are current until they are stale."""
+    lists = RevocationLists(own_pki.file, own_pki.bundle)
+    revoke(own_pki.directory, own_pki.device, now=NOW)
+    content = own_pki.file.read_bytes()
+    own_pki.file.unlink()
+    os.mkfifo(own_pki.file)
+
+    async def ask() -> tuple[str | None, str | None]:
+        before = await lists.refusal(own_pki.path, REALM, NOW)
+        own_pki.file.write_bytes(content)
+        return before, await lists.refusal(own_pki.path, REALM, NOW)
+
+    before, after = asyncio.run(ask())
+    assert before is None
+    assert "was revoked" in (after or "")
+
+
+def test_an_authority_that_is_not_of_the_settings_needs_no_list(own_pki: Pki) -> None:
+    """Where it has one, the list counts, although the settings do not name the authority."""
+    root = AuthorityBundle(parse_authorities(pem(own_pki.root.certificate)))
+    own_pki.file.write_bytes(pem(own_pki.list_of(own_pki.root)))
+    assert refusal_of(RevocationLists(own_pki.file, root), own_pki.path, NOW) is None
+    own_pki.file.write_bytes(
+        pem(own_pki.list_of(own_pki.root), own_pki.list_of(own_pki.issuing, own_pki.device))
+    )
+    refusal = refusal_of(RevocationLists(own_pki.file, root), own_pki.path, NOW)
+    assert "was revoked" in (refusal or "")

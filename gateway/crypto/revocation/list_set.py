@@ -1,0 +1,47 @@
+"""Revocation lists that were read together, found by the authority whose key signed them.
+
+An authority need not be known when the lists are read: its signature is verified when a path first
+contains it, over a digest that was computed with the list.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Final
+
+from cryptography import x509
+
+from gateway.crypto.revocation.revocation_list import RevocationList
+from gateway.crypto.x509.parse import ParsedCertificate
+
+_MOST_VERIFIED: Final = 10_000
+
+
+class RevocationListSet:
+    """Lists of any number of authorities."""
+
+    def __init__(self, lists: Iterable[RevocationList] = ()) -> None:
+        self._by_issuer: defaultdict[x509.Name, list[RevocationList]] = defaultdict(list)
+        for item in lists:
+            self._by_issuer[item.issuer].append(item)
+        self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
+        """By the digest of an authority, newest first."""
+
+    def find(self, authority: ParsedCertificate) -> RevocationList | None:
+        """Return the newest usable list that the authority has signed."""
+        signed = self._signed(authority)
+        return next((item for item in signed if item.unusable is None), None)
+
+    def reason(self, authority: ParsedCertificate) -> str | None:
+        """Return why a list of the authority cannot be used; None where there is none."""
+        return next((item.unusable for item in self._signed(authority) if item.unusable), None)
+
+    def _signed(self, authority: ParsedCertificate) -> tuple[RevocationList, ...]:
+        known = self._signed_by.get(authority.digest)
+        if known is None:
+            named = self._by_issuer.get(authority.certificate.subject, ())
+            signed = [item for item in named if item.is_signed_by(authority)]
+            known = tuple(sorted(signed, key=lambda item: item.issued, reverse=True))
+            if len(self._signed_by) >= _MOST_VERIFIED:
+                self._signed_by.clear()
+            self._signed_by[authority.digest] = known
+        return known

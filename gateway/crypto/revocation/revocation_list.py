@@ -1,0 +1,261 @@
+"""One revocation list, parsed without an object for each of its entries.
+
+The entries are read from the DER in place, everything else by the library, from a copy without
+them. Meant for a thread: a million entries take a second or two, in which other threads run.
+Spec: RFC 5280 §5.1, §5.2, §5.3; X.690 §8, §10
+"""
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
+
+from gateway.crypto.certificates import load_revocation_list
+from gateway.crypto.der import EXPLICIT_0, INTEGER, SEQUENCE
+from gateway.crypto.revocation.serial_numbers import LONGEST_SERIAL, SerialNumbers
+from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.crypto.x509.requirements import HASHES
+
+LARGEST_LIST: Final = 64 * 1024 * 1024
+"""Bytes of DER; a list of a million entries has about 40 MB."""
+_LARGEST_IN_ONE_PIECE: Final = 8 * 1024 * 1024
+"""Ed25519 verifies all bytes in one call that holds the interpreter."""
+_UTC_TIME: Final = 0x17
+_GENERALIZED_TIME: Final = 0x18
+_SHORT: Final = 0x80
+_LONGEST_LENGTH: Final = 4
+_SHORTEST_ENTRY: Final = 20
+_SLICE: Final = 256
+"""Entries between two moments in which another thread may run."""
+_REMEMBERED: Final = 1_000
+_CUT_SHORT: Final = "a revocation list is cut short"
+_DATES: Final = frozenset({b"\x17\x0d", b"\x18\x0f"})
+"""Tag and length of UTCTime and GeneralizedTime. Spec: RFC 5280 §5.1.2.6"""
+_CRITICAL: Final = b"\x01\x01\xff"
+_CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
+
+
+@dataclass(frozen=True, slots=True)
+class RevocationList:
+    """A list as its issuer signed it; whose key signed it is checked by `is_signed_by`.
+
+    `unusable` says why the list does not name everything that its issuer revoked.
+    """
+
+    issuer: x509.Name
+    issued: datetime
+    next_update: datetime | None
+    serials: SerialNumbers = field(repr=False)
+    unusable: str | None
+    _header: x509.CertificateRevocationList = field(repr=False)
+    _signed: bytes = field(repr=False)
+    """The digest of the signed bytes; all of them for Ed25519."""
+
+    def is_signed_by(self, authority: ParsedCertificate) -> bool:
+        """Tell whether the authority has that name, signed the list, and may sign lists."""
+        usage = authority.extension(x509.KeyUsage)
+        if self.issuer != authority.certificate.subject or not (usage is None or usage.crl_sign):
+            return False
+        try:
+            return self._verifies(authority)
+        except (InvalidSignature, UnsupportedAlgorithm, ValueError, TypeError):
+            return False
+
+    def _verifies(self, authority: ParsedCertificate) -> bool:
+        key, signature = authority.certificate.public_key(), self._header.signature
+        hash_algorithm = self._header.signature_hash_algorithm
+        parameters = self._header.signature_algorithm_parameters
+        if isinstance(key, ed25519.Ed25519PublicKey):
+            key.verify(signature, self._signed)
+            return hash_algorithm is None
+        if not isinstance(hash_algorithm, HASHES):
+            return False
+        hashed = Prehashed(hash_algorithm)
+        if isinstance(key, rsa.RSAPublicKey) and isinstance(
+            parameters, padding.PKCS1v15 | padding.PSS
+        ):
+            key.verify(signature, self._signed, parameters, hashed)
+            return True
+        if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(parameters, ec.ECDSA):
+            key.verify(signature, self._signed, ec.ECDSA(hashed))
+            return True
+        return False
+
+
+def parse_revocation_list(der: bytes) -> RevocationList:
+    """Parse one list; raises ValueError with the reason."""
+    if len(der) > LARGEST_LIST:
+        raise ValueError(f"a revocation list has more than {LARGEST_LIST} bytes")
+    tag, begin, end = _element(der, 0, len(der))
+    if tag != SEQUENCE or end != len(der):
+        raise ValueError("not a DER revocation list")
+    tag, signed_begin, signed_end = _element(der, begin, end)
+    if tag != SEQUENCE:
+        raise ValueError("not a DER revocation list")
+    entries_at, entries_begin, entries_end = _find_entries(der, signed_begin, signed_end)
+    signed = der[signed_begin:entries_at] + der[entries_end:signed_end]
+    rest = der[signed_end:end]
+    try:
+        header = load_revocation_list(_sequence(_sequence(signed) + rest))
+    except x509.InvalidVersion as error:
+        raise ValueError("a revocation list has an unknown version") from error
+    try:
+        unusable = _unusable(header)
+        algorithm = header.signature_hash_algorithm
+    except (x509.DuplicateExtension, UnsupportedAlgorithm, ValueError) as error:
+        raise ValueError(f"a revocation list cannot be read: {error}") from error
+    reader = _Entries(der, entries_begin, entries_end)
+    serials = reader.read()
+    return RevocationList(
+        issuer=header.issuer,
+        issued=header.last_update_utc,
+        next_update=header.next_update_utc,
+        serials=serials,
+        unusable=unusable or reader.unusable,
+        _header=header,
+        _signed=_digest(memoryview(der)[begin:signed_end], algorithm),
+    )
+
+
+def _unusable(header: x509.CertificateRevocationList) -> str | None:
+    if header.next_update_utc is None:
+        return "it does not say when the next one comes"
+    for extension in header.extensions:
+        if extension.critical:
+            match extension.value:
+                case x509.DeltaCRLIndicator():
+                    return "it is a delta list, which names only what has changed"
+                case x509.IssuingDistributionPoint():
+                    return "it is partial or indirect"
+                case _:
+                    return f"its extension {extension.oid.dotted_string} is critical"
+    return None
+
+
+def _digest(signed: memoryview, algorithm: hashes.HashAlgorithm | None) -> bytes:
+    if algorithm is None:
+        if len(signed) > _LARGEST_IN_ONE_PIECE:
+            most = _LARGEST_IN_ONE_PIECE
+            raise ValueError(f"a revocation list under Ed25519 has more than {most} bytes")
+        return bytes(signed)
+    # Without the interpreter's lock, as the data is large.
+    return hashlib.new(algorithm.name, signed).digest()
+
+
+def _find_entries(der: bytes, begin: int, end: int) -> tuple[int, int, int]:
+    """Return where `revokedCertificates` begins, where its content begins, and where it ends.
+
+    The three are equal where the list has none. Spec: RFC 5280 §5.1.2
+    """
+    at = begin
+    tag, _, after = _element(der, at, end)
+    if tag == INTEGER:
+        at = after
+    for _ in range(2):  # signature, issuer
+        _, _, at = _element(der, at, end)
+    _, _, at = _element(der, at, end)  # thisUpdate
+    if at < end and der[at] in {_UTC_TIME, _GENERALIZED_TIME}:
+        _, _, at = _element(der, at, end)
+    if at < end and der[at] == SEQUENCE:
+        _, content, after = _element(der, at, end)
+        return at, content, after
+    if at < end and der[at] != EXPLICIT_0:
+        raise ValueError("a revocation list has an unknown part")
+    return at, at, at
+
+
+class _Entries:
+    """Reads the entries of a list one after another."""
+
+    def __init__(self, der: bytes, begin: int, end: int) -> None:
+        self._der, self._begin, self._end = der, begin, end
+        self._harmless: set[bytes] = set()
+        """Encoded extensions that were read before: most entries have one of a few."""
+        self.unusable: str | None = None
+
+    def read(self) -> SerialNumbers:
+        """Return the serial numbers; raises ValueError."""
+        der, at, end = self._der, self._begin, self._end
+        serials = SerialNumbers((end - at) // _SHORTEST_ENTRY // 2)
+        add, yield_at = serials.add, _SLICE
+        while at < end:
+            serial = at + 4
+            if end - at > _SHORTEST_ENTRY and der[at + 1] < _SHORT and der[at + 3] < _SHORT:
+                # Nearly every entry: lengths of one byte, read without a call.
+                after, date = at + 2 + der[at + 1], serial + der[at + 3]
+                if date + 1 >= after or after > end:
+                    raise ValueError(_CUT_SHORT)
+                is_number = der[at] == SEQUENCE and der[at + 2] == INTEGER
+            else:
+                tag, begin, after = _element(der, at, end)
+                tag_of_serial, serial, date = _element(der, begin, after)
+                is_number = tag == SEQUENCE and tag_of_serial == INTEGER
+            if not is_number or serial == date:
+                raise ValueError("an entry of a revocation list has no serial number")
+            if date - serial <= LONGEST_SERIAL:
+                # With the byte before it, which is its length.
+                add(der[serial - 1 : date])
+            if der[date : date + 2] in _DATES:
+                extensions = date + 2 + der[date + 1]
+                if extensions > after:
+                    raise ValueError(_CUT_SHORT)
+            else:
+                raise ValueError("an entry of a revocation list has no date")
+            if extensions != after:
+                self._check(der[extensions:after])
+            at = after
+            yield_at -= 1
+            if not yield_at:
+                yield_at = _SLICE
+                time.sleep(0)
+        return serials
+
+    def _check(self, extensions: bytes) -> None:
+        """Note a critical extension: no entry of such a list may be read without knowing it."""
+        if extensions in self._harmless:
+            return
+        tag, at, end = _element(extensions, 0, len(extensions))
+        if tag != SEQUENCE or end != len(extensions):
+            raise ValueError("an entry of a revocation list has an unknown part")
+        while at < end:
+            _, begin, at = _element(extensions, at, end)
+            _, _, value = _element(extensions, begin, at)
+            if extensions[value : value + len(_CRITICAL)] == _CRITICAL:
+                indirect = extensions[begin:value] == _CERTIFICATE_ISSUER
+                kind = "it is indirect" if indirect else "an entry has a critical extension"
+                self.unusable = self.unusable or kind
+        if len(self._harmless) < _REMEMBERED:
+            self._harmless.add(extensions)
+
+
+def _element(der: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Return tag, begin and end of the content of the element at `at`; raises ValueError."""
+    if at + 2 > end:
+        raise ValueError(_CUT_SHORT)
+    length = der[at + 1]
+    begin = at + 2
+    if length >= _SHORT:
+        size = length - _SHORT
+        begin += size
+        length = int.from_bytes(der[at + 2 : begin], "big")
+        if not 0 < size <= _LONGEST_LENGTH or length < _SHORT or der[at + 2] == 0:
+            raise ValueError("a revocation list is not DER")
+    after = begin + length
+    if after > end:
+        raise ValueError(_CUT_SHORT)
+    return der[at], begin, after
+
+
+def _sequence(content: bytes) -> bytes:
+    length = len(content)
+    if length < _SHORT:
+        return bytes((SEQUENCE, length)) + content
+    encoded = length.to_bytes((length.bit_length() + 7) // 8, "big")
+    return bytes((SEQUENCE, _SHORT | len(encoded))) + encoded + content
