@@ -34,7 +34,10 @@ COMMANDS = {
         "gateway.cli.guard:guard",
         "List, change, check and explain the sites that are protected.",
     ),
-    "certs": ("gateway.cli.certs:certs", "Issue, show and revoke certificates for development."),
+    "certs": (
+        "gateway.cli.certs:certs",
+        "Issue and show certificates; register trusted authorities.",
+    ),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
     "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),
     "doctor": ("gateway.cli.doctor:doctor", "Check this installation and report problems."),

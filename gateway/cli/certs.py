@@ -15,6 +15,7 @@ import click
 from cryptography import x509
 
 from gateway.cli.administration import output_option
+from gateway.cli.certificate_authorities import authority
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import (
@@ -57,7 +58,10 @@ class _BadInput(click.ClickException):
 
 @click.group()
 def certs() -> None:
-    """Issue, show and revoke certificates for development."""
+    """Issue, show and revoke certificates for development; register trusted authorities."""
+
+
+certs.add_command(authority)
 
 
 @certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")

@@ -159,8 +159,10 @@ _PROFILE: Final = _fields(
     ),
     groups=_fields("name displayHeader displayDescription", annotations=_named()),
 )
-_SITE: Final = _fields(
-    "name hosts client audience cookieDomain",
+_OWN: Final = _fields(
+    "name hosts client audience cookieDomain"
+    # Of certificate authorities.
+    " sha256 keySha256 kind subject issuer serial notBefore notAfter",
     rules=_fields(
         "name paths methods anonymous realmRoles clientRoles scopes groups clients certificates"
         " accepts boundOnly"
@@ -184,6 +186,7 @@ _REALM: Final = _fields(
         " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
+        " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(
@@ -215,7 +218,7 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
     ),
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
-    ResourceType.CUSTOM: _SITE,
+    ResourceType.CUSTOM: _OWN,
     **{
         resource: node
         for node, resources in (

@@ -9,6 +9,7 @@ _SIGN_IN_PAGES: Final = "tests/http/test_sign_in_pages.py"
 _USERS: Final = "tests/http/test_admin_user_changes.py"
 _FLOWS: Final = "tests/http/test_flows_in_use.py"
 _SPECIFIED: Final = "Spec: 2.1"
+_AUTHORITIES: Final = "tests/http/test_certificate_authorities.py"
 _REPRESENTATION: Final = "Keycloak: 8.1"
 _CODES: Final = "Keycloak: 6"
 
@@ -351,6 +352,21 @@ ATTRIBUTES: Final = (
             "tests/http/test_address_lockouts_over_time.py"
             "::test_as_many_failures_as_the_limit_lock_one_address_out_and_no_other"
         ),
+    ),
+    (
+        "realmgate.certificates.gatewayAuthorities",
+        (
+            '"true", "false": whether anchors of the settings count for client certificates;'
+            " nothing: where the realm has none of its own"
+        ),
+        "Keycloak: 11.1",
+        f"{_AUTHORITIES}::test_a_realm_says_whether_the_anchors_of_the_settings_count",
+    ),
+    (
+        "realmgate.certificates.policies",
+        "object identifiers; the path of a client certificate must be valid for one of them",
+        "Keycloak: 11.1",
+        f"{_AUTHORITIES}::test_a_realm_requires_policies_of_certificates",
     ),
     (
         "userProfileEnabled",
