@@ -17,6 +17,7 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
+from gateway.bootstrap.authorities import authority_administration
 from gateway.bootstrap.client_certificates import deny_list_use_cases
 from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
@@ -25,6 +26,7 @@ from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
 from gateway.bootstrap.services import Services
+from gateway.http.admin.authorities import authority_operations
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
@@ -80,6 +82,7 @@ def admin_operations(
         *registration_operations(registration_use_cases(services, tokens)),
         *component_operations(every_component, key_metadata(services)),
         *flow_operations(flows),
+        *authority_operations(authority_administration(services)),
         *forward_auth_operations(forward_auth_use_cases(services)),
         *denied_certificate_operations(deny_list_use_cases(services)),
         *event_operations(event_use_cases(services)),

@@ -12,6 +12,7 @@ from gateway.admin.realm_files import (
 )
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
+from gateway.crypto.x509.reader import X509AuthorityParser
 
 
 def realm_file_use_cases(services: Services, clients: ClientAdministration) -> RealmFileUseCases:
@@ -35,6 +36,7 @@ def realm_creation(services: Services) -> RealmCreation:
         database=services.database,
         changes=services.changes,
         keys=services.keys,
+        authorities=X509AuthorityParser(),
         passwords=services.passwords,
         gate=new_passwords(services),
         clock=services.clock,
@@ -46,6 +48,7 @@ def realm_import(services: Services) -> RealmImport:
     return RealmImport(
         database=services.database,
         keys=services.keys,
+        authorities=X509AuthorityParser(),
         passwords=services.passwords,
         clock=services.clock,
         invalidation=services.invalidation,
@@ -58,6 +61,7 @@ def import_dry_run(services: Services) -> ImportDryRun:
     return ImportDryRun(
         database=services.database,
         keys=services.keys,
+        authorities=X509AuthorityParser(),
         clock=services.clock,
         blacklists=services.blacklists,
     )

@@ -36,7 +36,7 @@ COMMANDS = {
     ),
     "certs": (
         "gateway.cli.certs:certs",
-        "Deny client certificates; issue certificates for development.",
+        "Trust, deny and issue certificates; lock devices.",
     ),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
     "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),

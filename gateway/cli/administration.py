@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gateway.admin.access import (
         Acting,
     )
+    from gateway.admin.authorities import AuthorityAdministration
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.denied_certificates import DenyListAdministration
     from gateway.admin.forward_auth import SiteAdministration
@@ -72,6 +73,12 @@ class LocalOperator:
     """
 
     services: "Services"
+
+    @property
+    def authorities(self) -> "AuthorityAdministration":
+        from gateway.bootstrap.authorities import authority_administration
+
+        return authority_administration(self.services)
 
     @property
     def clients(self) -> "ClientUseCases":

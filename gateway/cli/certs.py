@@ -15,6 +15,7 @@ import click
 from cryptography import x509
 
 from gateway.cli.administration import output_option
+from gateway.cli.certificate_authorities import authority
 from gateway.cli.denied_certificates import deny
 from gateway.cli.device import device
 from gateway.crypto.x509 import pki_revocation
@@ -59,9 +60,10 @@ class _BadInput(click.ClickException):
 
 @click.group()
 def certs() -> None:
-    """Deny client certificates, lock devices; issue, show and revoke certificates."""
+    """Trust and deny client certificates, lock devices; issue, show and revoke certificates."""
 
 
+certs.add_command(authority)
 certs.add_command(deny)
 certs.add_command(device)
 

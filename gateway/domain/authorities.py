@@ -4,14 +4,18 @@ A trust anchor is pinned by its name and key, so a certificate issued again for 
 an anchor and another authority of the same name is none. Spec: RFC 5280 §6.1.1 (d)
 """
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from textwrap import wrap
 from typing import Final
 
 MOST_AUTHORITIES: Final = 2_000
 """Of one realm, those of its clients included."""
+
+_PEM_LINE: Final = 64
 
 
 class AuthorityKind(StrEnum):
@@ -74,3 +78,9 @@ class RegisteredAuthorities:
                 if item.client is not None and item.kind is AuthorityKind.ANCHOR
             ),
         )
+
+
+def certificate_pem(der: bytes) -> str:
+    """Return a certificate in PEM. Spec: RFC 7468 §5."""
+    text = "\n".join(wrap(b64encode(der).decode("ascii"), _PEM_LINE))
+    return f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"

@@ -6,6 +6,7 @@ Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gateway.representations.authorities import AUTHORITY_FIELDS
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
 from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
@@ -34,6 +35,7 @@ _TABLES: Final[Mapping[str, FieldTable]] = {
     "ClientScopeRepresentation": CLIENT_SCOPE_TABLE,
     "ProtocolMapperRepresentation": MAPPER_TABLE,
     "RealmRepresentation": REALM_TABLE,
+    "CertificateAuthorityRepresentation": AUTHORITY_FIELDS,
     "SiteRepresentation": SITE_FIELDS,
     "UserRepresentation": USER_TABLE,
 }

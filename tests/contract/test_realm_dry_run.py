@@ -9,6 +9,7 @@ import pytest
 from gateway.admin.realm_files.difference import Difference, Sign
 from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
 from gateway.admin.realm_files.files import RealmFile
+from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.domain.errors import InvalidInput
 from gateway.policies.candidate import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
@@ -19,6 +20,7 @@ async def dry_run(imports: Imports, *documents: Any) -> tuple[RealmDifference, .
     importing = ImportDryRun(
         database=imports.database,
         keys=imports.keys,
+        authorities=X509AuthorityParser(),
         clock=imports.clock,
         blacklists=NO_BLACKLISTS,
     )

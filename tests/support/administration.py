@@ -268,6 +268,8 @@ def administration(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Itera
             events_file=folder / "events.jsonl",
             themes=folder / "themes",
             admin_password=ADMIN_PASSWORD,
+            client_ca_file=pki / "ca.crt",
+            client_crl_file=pki / "ca.crl",
         ) as gateway,
         gateway.client(**{"X-Forwarded-For": "203.0.113.9"}) as http,
     ):

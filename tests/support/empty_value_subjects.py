@@ -252,12 +252,15 @@ def _of_table(*names: str, inside: str = "") -> tuple[str, ...]:
     return (*names, *inside.split())
 
 
+_OWN: Final = frozenset({"certificateAuthorities", "guardSites"})
+"""Members of a realm that Keycloak does not have."""
+
 SUBJECTS: Final[tuple[Subject, ...]] = (
     _OfRealm(
         "realm",
         _of_table(
             *REALM_TABLE.shapes,
-            *(name for name in REALM_TABLE.beside if name != "guardSites"),  # not Keycloak's
+            *(name for name in REALM_TABLE.beside if name not in _OWN),
             inside="attributes.purpose attributes.acr.loa.map attributes.frontendUrl"
             " smtpServer.host smtpServer.port smtpServer.password smtpServer.from"
             " smtpServer.ssl smtpServer.auth browserSecurityHeaders.xFrameOptions"

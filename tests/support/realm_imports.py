@@ -12,6 +12,7 @@ from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_import import RealmImport
 from gateway.admin.realms.bootstrap_administrator import ensure_administrator
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.domain.clients.client import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import InvalidInput, StoreUnavailable
@@ -87,6 +88,7 @@ class Imports:
         importing = RealmImport(
             database=self.database,
             keys=self.keys,
+            authorities=X509AuthorityParser(),
             passwords=self.passwords,
             clock=self.clock,
             invalidation=self.messages,

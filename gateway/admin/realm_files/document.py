@@ -20,6 +20,7 @@ from gateway.domain.ports.storage.role_catalogue import HolderKind
 from gateway.domain.ports.storage.users import WholeUser
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
+from gateway.representations.authorities import render_file_authority
 from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.clients import render_client
 from gateway.representations.component_files import render_components
@@ -73,6 +74,7 @@ class RealmDocument:
             **await self.components(),
             **await self.sign_in(),
             **await self.sites(),
+            **await self.authorities(),
         }
 
     def settings(self) -> dict[str, Any]:
@@ -184,6 +186,15 @@ class RealmDocument:
         """Return the protected sites of the realm, where it has any."""
         found = await self._stores.sites.list(self._realm.id)
         return {"guardSites": [render_site(site) for site in found]} if found else {}
+
+    async def authorities(self) -> dict[str, Any]:
+        """Return the certificate authorities of the realm and of its clients, where it has any."""
+        found = await self._stores.authorities.list(self._realm.id)
+        rendered = [
+            render_file_authority(item, None if item.client is None else self._public(item.client))
+            for item in found
+        ]
+        return {"certificateAuthorities": rendered} if rendered else {}
 
     async def users(
         self, *, service_accounts_only: bool = False

@@ -20,6 +20,7 @@ from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
+from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
@@ -78,6 +79,7 @@ class ImportDryRun:
         *,
         database: Database,
         keys: KeyFactory,
+        authorities: AuthorityParser,
         clock: Clock,
         blacklists: PasswordBlacklists,
     ) -> None:
@@ -85,7 +87,11 @@ class ImportDryRun:
         self._gate = NewPasswords(clock, blacklists)
         self._hasher: PasswordMaker = _NoHashes()
         self._planner = RealmPlanner(
-            keys=keys, passwords=self._hasher, gate=self._gate, clock=clock
+            keys=keys,
+            passwords=self._hasher,
+            gate=self._gate,
+            clock=clock,
+            authorities=authorities,
         )
         self._key = secrets.token_bytes(_KEY_BYTES)
 

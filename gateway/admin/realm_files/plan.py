@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gateway.admin.authorities import read_authorities, store_authorities
 from gateway.admin.client_scopes import (
     read_scopes,
     scopes_of_clients,
@@ -44,11 +45,13 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.forward_auth import Site
 from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.representations.authorities import AuthorityInput
 from gateway.representations.client_scopes import ScopesInput
 from gateway.representations.component_files import ComponentsInput, parse_components
 from gateway.representations.realms import SignInInput, create_realm, merge_realm, parse_sign_in
@@ -107,6 +110,7 @@ class RealmPlan:
     sign_in: SignInInput
     components: ComponentsInput
     sites: tuple[Site, ...]
+    authorities: tuple[AuthorityInput, ...]
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -137,6 +141,7 @@ class RealmPlanner:
     passwords: PasswordMaker
     gate: NewPasswords
     clock: Clock
+    authorities: AuthorityParser
 
     async def read(
         self,
@@ -188,6 +193,7 @@ class RealmPlanner:
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
             await change.store(stores)
+        new_authorities = await store_authorities(stores, realm, plan.authorities, self.authorities)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         new_scopes |= await store_defaults(stores, realm, plan.scopes)
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
@@ -201,7 +207,12 @@ class RealmPlanner:
         users = await self._users(stores, plan, indexes)
         beyond_clients = (
             realm != plan.before
-            or any((new_keys, new_sites, new_sign_in, new_scopes, roles.changed, groups.changed))
+            or any(
+                (
+                    *(new_keys, new_sites, new_authorities, new_sign_in, new_scopes),
+                    *(roles.changed, groups.changed),
+                )
+            )
             or users > 0
         )
         topics: tuple[str, ...] = (realm_topic(realm.id),)
@@ -292,6 +303,7 @@ def _read_parts(
         sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
         components=attempt(errors, ComponentsInput(), parse_components, document, path),
         sites=attempt(errors, (), read_sites, document, realm.name, path),
+        authorities=attempt(errors, (), read_authorities, document, path),
     )
 
 

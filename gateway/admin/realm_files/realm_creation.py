@@ -30,6 +30,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.event_loop import free_in_slices
+from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -46,6 +47,7 @@ class RealmCreation:
     database: Database
     changes: Changes
     keys: KeyFactory
+    authorities: AuthorityParser
     passwords: PasswordHasher
     gate: NewPasswords
     clock: Clock
@@ -64,7 +66,13 @@ class RealmCreation:
         if document.get("id") in (None, ""):
             document = {**document, "id": str(uuid4())}
         hashes = PrecomputedHashes(self.passwords)
-        planner = RealmPlanner(keys=self.keys, passwords=hashes, gate=self.gate, clock=self.clock)
+        planner = RealmPlanner(
+            keys=self.keys,
+            passwords=hashes,
+            gate=self.gate,
+            clock=self.clock,
+            authorities=self.authorities,
+        )
         plan = await self._read(planner, hashes, document)
         async with self.changes.begin(acting) as change:
             await _require_free(change, plan.realm)

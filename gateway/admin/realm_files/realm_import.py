@@ -15,6 +15,7 @@ from gateway.admin.users import PrecomputedHashes
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
+from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.invalidation import Invalidation, Topics
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.signing import KeyFactory
@@ -36,6 +37,7 @@ class RealmImport:
         *,
         database: Database,
         keys: KeyFactory,
+        authorities: AuthorityParser,
         passwords: PasswordHasher,
         clock: Clock,
         invalidation: Invalidation | None = None,
@@ -48,6 +50,7 @@ class RealmImport:
             passwords=self._passwords,
             gate=NewPasswords(clock, blacklists),
             clock=clock,
+            authorities=authorities,
         )
         self._invalidation = invalidation
 

@@ -15,6 +15,7 @@ from cryptography import x509
 
 from gateway.crypto import base64url
 from gateway.crypto.certificates import signed_fields
+from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, is_issued_by
@@ -196,9 +197,16 @@ def _registered(authority: Authority) -> ParsedCertificate | None:
 class X509AuthorityParser:
     """AuthorityParser: what may be registered as an authority."""
 
-    def parse_authority(self, der: bytes) -> AuthorityDescription:
+    def parse_authority(self, pem: str) -> AuthorityDescription:
+        try:
+            (der,) = pem_blocks(pem.encode(), *CERTIFICATE_LABELS)
+        except ValueError as error:
+            raise MalformedCertificate("not one certificate in PEM") from error
+        require_authority(parse_certificate(der), 0)
+        return self.describe_authority(der)
+
+    def describe_authority(self, der: bytes) -> AuthorityDescription:
         parsed = parse_certificate(der)
-        require_authority(parsed, 0)
         return AuthorityDescription(
             sha256=parsed.digest.hex(),
             key_sha256=parsed.key_digest.hex(),

@@ -84,13 +84,16 @@ class AuthorityFactory(Protocol):
 
 
 class AuthorityParser(Protocol):
-    """Parses the certificates of authorities that are to be registered."""
+    """Parses the certificates of registered authorities."""
 
-    def parse_authority(self, der: bytes) -> AuthorityDescription:
-        """Return what it says; raises MalformedCertificate, and CertificateRefused.
+    def parse_authority(self, pem: str) -> AuthorityDescription:
+        """Return what one certificate says; raises MalformedCertificate, and CertificateRefused.
 
         Refused is what could be no part of any path: no authority, or a weak key.
         """
+
+    def describe_authority(self, der: bytes) -> AuthorityDescription:
+        """Return what a registered certificate says; raises MalformedCertificate."""
 
 
 class DeniedCertificates(Protocol):

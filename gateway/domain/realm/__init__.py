@@ -20,8 +20,8 @@ from gateway.domain.realm.authorization import (
     pushed_request_lifespan,
 )
 from gateway.domain.realm.certificate_trust import (
+    CERTIFICATE_POLICIES,
     GATEWAY_AUTHORITIES,
-    POLICIES,
     CertificateTrustSettings,
     are_policies,
     certificate_trust_of,

@@ -11,7 +11,7 @@ from gateway.domain.limits.caches import cached
 from gateway.domain.realm.realm import Realm
 
 GATEWAY_AUTHORITIES: Final = "realmgate.certificates.gatewayAuthorities"
-POLICIES: Final = "realmgate.certificates.policies"
+CERTIFICATE_POLICIES: Final = "realmgate.certificates.policies"
 MOST_POLICIES: Final = 50
 _POLICY: Final = re.compile(r"[0-2](\.(0|[1-9][0-9]{0,37})){1,20}", re.ASCII)
 
@@ -32,7 +32,9 @@ def certificate_trust_of(realm: Realm) -> CertificateTrustSettings:
     Such a value is refused where it is written.
     """
     attributes = realm.attributes
-    return _settings(attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(POLICIES, ""))
+    return _settings(
+        attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(CERTIFICATE_POLICIES, "")
+    )
 
 
 def is_gateway_authorities(text: str) -> bool:

@@ -30,7 +30,7 @@ OTHERS: Final = frozenset(
         *("access_id", "alias", "attr", "client", "config", "container", "credential_id", "id"),
         *("invitation_id", "key", "locale", "mapper_id", "node", "org_id", "policy_id"),
         *("previous_id", "provider", "realm", "resource_id", "scope_id", "scope_name"),
-        *("session_id", "site", "type", "workflow_id"),
+        *("session_id", "sha256", "site", "type", "workflow_id"),
     }
 )
 """Placeholders of objects without rights, or of a part of an object before it in the path.

@@ -159,8 +159,10 @@ _PROFILE: Final = _fields(
     ),
     groups=_fields("name displayHeader displayDescription", annotations=_named()),
 )
-_SITE: Final = _fields(
-    "name hosts client audience cookieDomain",
+_OWN: Final = _fields(
+    "name hosts client audience cookieDomain"
+    # Of certificate authorities.
+    " sha256 keySha256 kind subject issuer serial notBefore notAfter",
     rules=_fields(
         "name paths methods anonymous realmRoles clientRoles scopes groups clients certificates"
         " accepts boundOnly"
@@ -187,6 +189,7 @@ _REALM: Final = _fields(
         " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
+        " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(
@@ -218,7 +221,7 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
     ),
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
-    ResourceType.CUSTOM: Fields(_SITE.shown | _DENIED_CERTIFICATE.shown, inner=_SITE.inner),
+    ResourceType.CUSTOM: Fields(_OWN.shown | _DENIED_CERTIFICATE.shown, inner=_OWN.inner),
     **{
         resource: node
         for node, resources in (

@@ -251,6 +251,7 @@ IMPORTED: Final = frozenset(
         *(
             "defaultOptionalClientScopes",
             "groups",
+            "certificateAuthorities",
             "guardSites",
             "localizationTexts",
             "requiredActions",
@@ -283,7 +284,7 @@ RESOURCES: Final[Mapping[str, Shape]] = {
         (
             *("authenticationFlows", "authenticatorConfig", "clientScopes", "clients"),
             *("defaultDefaultClientScopes", "defaultOptionalClientScopes", "groups"),
-            *("guardSites", "requiredActions", "scopeMappings", "users"),
+            *("certificateAuthorities", "guardSites", "requiredActions", "scopeMappings", "users"),
         ),
         VerbatimList(),
     ),

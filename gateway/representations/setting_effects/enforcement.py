@@ -6,7 +6,7 @@ import has reported it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,14 +14,18 @@ from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import (
+    CERTIFICATE_POLICIES,
     DPOP_NONCE,
     FAILURES_PER_ADDRESS,
+    GATEWAY_AUTHORITIES,
     WEBHOOK_SECRET,
     WEBHOOK_URL,
     Realm,
     SecurityHeaders,
+    are_policies,
     brute_force_rules,
     is_failure_limit,
+    is_gateway_authorities,
     is_nonce_choice,
 )
 from gateway.representations.refusals import describe, join
@@ -38,6 +42,12 @@ from gateway.representations.setting_effects.rows import Effect, SettingRow
 
 _POLICIES: Final = "clientPolicies"
 _PROFILES: Final = "clientProfiles"
+
+_CERTIFICATE_TRUST: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
+    GATEWAY_AUTHORITIES: (is_gateway_authorities, "true, false or nothing"),
+    CERTIFICATE_POLICIES: (are_policies, "at most 50 object identifiers, separated by spaces"),
+}
+"""What decides whether a value can be read, and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,7 @@ def ineffective_of_realm(
         *_unsigned_webhook(realm, before, path),
         *_failures_per_address(realm, before, path),
         *_proof_nonces(realm, before, path),
+        *_certificate_trust(realm, had, path),
     ]
 
 
@@ -158,6 +169,17 @@ def _proof_nonces(realm: Realm, before: Realm | None, path: str) -> Iterator[Ine
     at = join(join(path, "attributes"), DPOP_NONCE)
     reason = "proofs would need no nonce"
     yield IneffectiveSetting(at, describe(text), '"true", "false" or nothing', reason)
+
+
+def _certificate_trust(
+    realm: Realm, before: Mapping[str, str], path: str
+) -> Iterator[IneffectiveSetting]:
+    """Yield attributes of the trust in certificates that cannot be read: none would be trusted."""
+    for name, (is_usable, allowed) in _CERTIFICATE_TRUST.items():
+        text = realm.attributes.get(name, "")
+        if not is_usable(text) and before.get(name) != text:
+            at = join(join(path, "attributes"), name)
+            yield IneffectiveSetting(at, describe(text), allowed, "it cannot be read")
 
 
 def _limits(realm: Realm) -> tuple[str, int]:

@@ -9,6 +9,7 @@ _SIGN_IN_PAGES: Final = "tests/http/test_sign_in_pages.py"
 _USERS: Final = "tests/http/test_admin_user_changes.py"
 _FLOWS: Final = "tests/http/test_flows_in_use.py"
 _SPECIFIED: Final = "Spec: 2.1"
+_AUTHORITIES: Final = "tests/http/test_certificate_authorities.py"
 _REPRESENTATION: Final = "Keycloak: 8.1"
 _CODES: Final = "Keycloak: 6"
 
@@ -357,6 +358,21 @@ ATTRIBUTES: Final = (
         '"true": every DPoP proof has to contain a nonce of the realm',
         "Keycloak: 2.5",
         "tests/spec/test_dpop_nonces.py::test_a_proof_needs_a_nonce_of_its_realm",
+    ),
+    (
+        "realmgate.certificates.gatewayAuthorities",
+        (
+            '"true", "false": whether anchors of the settings count for client certificates;'
+            " nothing: where the realm has none of its own"
+        ),
+        "Keycloak: 11.1",
+        f"{_AUTHORITIES}::test_a_realm_says_whether_the_anchors_of_the_settings_count",
+    ),
+    (
+        "realmgate.certificates.policies",
+        "object identifiers; the path of a client certificate must be valid for one of them",
+        "Keycloak: 11.1",
+        f"{_AUTHORITIES}::test_a_realm_requires_policies_of_certificates",
     ),
     (
         "userProfileEnabled",

@@ -1,0 +1,113 @@
+"""`realmgate certs authority`: the certificate authorities that a realm or a client trusts.
+
+Exit codes: 0 done; 1 there is no such authority, or it is there already; 2 usage or bad input;
+3 a store is unreachable.
+"""
+
+from typing import TextIO
+
+import click
+
+from gateway.cli.administration import (
+    RealmOperator,
+    confirm_removal,
+    echo_document,
+    on_realm,
+    output_option,
+    yes_option,
+)
+from gateway.cli.file_input import read_whole
+from gateway.cli.output import show_rows
+
+_END = "-----END CERTIFICATE-----"
+_LARGEST = 4 * 1024 * 1024
+_FINGERPRINT = 64
+"""Hexadecimal digits of a SHA-256."""
+_client = click.option(
+    "--client", "client_id", metavar="CLIENT_ID", help="Authorities of this client alone."
+)
+_authority = click.argument("sha256", metavar="SHA256")
+
+
+@click.group("authority")
+def authority() -> None:
+    """List, register and remove the certificate authorities that a realm or a client trusts."""
+
+
+@authority.command(short_help="Register the authorities of a file.")
+@click.argument("file", metavar="FILE", type=click.File("r", encoding="ascii", errors="replace"))
+@_client
+@click.option(
+    "--kind",
+    type=click.Choice(["anchor", "intermediate"]),
+    help="Without it, self-signed certificates are anchors and others intermediates.",
+)
+@on_realm
+async def add(
+    operator: RealmOperator, file: TextIO, client_id: str | None, kind: str | None
+) -> None:
+    """Register every certificate of FILE, which is PEM; - reads standard input."""
+    content = read_whole(file, _LARGEST, "FILE")
+    client, authorities = await _owner(operator, client_id), operator.authorities
+    blocks = [f"{block}{_END}" for block in content.split(_END)[:-1]]
+    if not blocks:
+        raise click.BadParameter("it holds no certificate in PEM", param_hint="FILE")
+    for block in blocks:
+        document = {"certificate": block} | ({} if kind is None else {"kind": kind})
+        sha256 = await authorities.add(operator.acting, client, document)
+        added = await authorities.one(operator.acting.realm, client, sha256)
+        click.echo(f"{added['kind']} {sha256}: registered, {added['subject']}")
+
+
+@authority.command("list")
+@_client
+@output_option
+@on_realm
+async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
+    """List the registered authorities with the end of their validity."""
+    client = await _owner(operator, client_id)
+    found = await operator.authorities.list(operator.acting.realm, client)
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows((each["sha256"], each["kind"], each["notAfter"], each["subject"]) for each in found)
+
+
+@authority.command(short_help="Show a registered authority.")
+@_authority
+@_client
+@on_realm
+async def show(operator: RealmOperator, sha256: str, client_id: str | None) -> None:
+    """Show the authority SHA256 with its certificate, as JSON. SHA256 may be its beginning."""
+    client = await _owner(operator, client_id)
+    name = await _whole_name(operator, client, sha256)
+    echo_document(await operator.authorities.one(operator.acting.realm, client, name))
+
+
+@authority.command(short_help="Remove a registered authority.")
+@_authority
+@_client
+@on_realm
+@yes_option
+async def remove(operator: RealmOperator, sha256: str, client_id: str | None, *, yes: bool) -> None:
+    """Remove the authority SHA256: its certificates are not trusted then."""
+    client = await _owner(operator, client_id)
+    name = await _whole_name(operator, client, sha256)
+    confirm_removal(f"the authority {name} of {client_id or operator.acting.realm.name}", yes=yes)
+    await operator.authorities.remove(operator.acting, client, name)
+    click.echo(f"authority {name}: removed")
+
+
+async def _owner(operator: RealmOperator, client_id: str | None) -> str | None:
+    return None if client_id is None else (await operator.client(client_id)).id
+
+
+async def _whole_name(operator: RealmOperator, client: str | None, beginning: str) -> str:
+    """Return the name of the one authority that begins so."""
+    if len(beginning) == _FINGERPRINT:
+        return beginning.lower()
+    found = await operator.authorities.list(operator.acting.realm, client)
+    names = [each["sha256"] for each in found if each["sha256"].startswith(beginning.lower())]
+    if len(names) != 1:
+        raise click.ClickException(f"{len(names)} authorities begin with {beginning}")
+    return str(names[0])

@@ -1,0 +1,307 @@
+"""Certificate authorities of realms and clients over the admin API, and whom they trust.
+
+Attacks A6, A8, A14: a proxy that reports FAILED, a look-alike authority, the wrong authority.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from tests.support.administered_realm import AdministeredRealm, administered_realm
+from tests.support.administration import Administration
+from tests.support.made_realms import exported
+from tests.support.wire import SECRET, device
+
+BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
+AUTHORITIES = "certificates/authorities"
+OF_CLIENT = f"clients/own-id/{AUTHORITIES}"
+GATEWAY, POLICIES = "realmgate.certificates.gatewayAuthorities", "realmgate.certificates.policies"
+CA = x509.BasicConstraints(ca=True, path_length=None)
+POLICY, OTHER_POLICY = "1.3.6.1.4.1.55555.1", "1.3.6.1.4.1.55555.2"
+NOW = datetime.now(UTC)
+FAILED = "FAILED:unable to verify the first certificate"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def pem(self) -> str:
+        return self.certificate.public_bytes(Encoding.PEM).decode()
+
+    @property
+    def sha256(self) -> str:
+        return self.certificate.fingerprint(hashes.SHA256()).hex()
+
+
+def issue(
+    name: str, issuer: Node | None, *extensions: x509.ExtensionType, key: Node | None = None
+) -> Node:
+    own = key.key if key else ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.certificate.subject if issuer else subject)
+        .public_key(own.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(NOW - timedelta(days=1))
+        .not_valid_after(NOW + timedelta(days=1))
+    )
+    for extension in extensions:
+        builder = builder.add_extension(extension, critical=True)
+    return Node(builder.sign(issuer.key if issuer else own, hashes.SHA256()), own)
+
+
+ROOT = issue("realm root", None, CA)
+ISSUING = issue("realm issuing", ROOT, CA)
+LEAF = issue("probe", ISSUING)
+OF_ROOT = issue("probe", ROOT)
+OTHER_ROOT = issue("client root", None, CA)
+OTHER_LEAF = issue("probe", OTHER_ROOT)
+LOOK_ALIKE = issue("probe", issue("realm root", None, CA))
+
+
+@pytest.fixture(scope="module")
+def realm(administration: Administration) -> Iterator[AdministeredRealm]:
+    roles = {
+        "viewer": ["view-realm"],
+        "manager": ["manage-realm"],
+        "clerk": ["manage-clients", "view-clients"],
+    }
+    clients = [
+        {**device("probe", "CN=probe"), "id": "probe-id"},
+        {**device("own", "CN=probe"), "id": "own-id"},
+        {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
+    ]
+    with administered_realm(administration, "of-authorities", roles, clients=clients) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _no_authorities(realm: AdministeredRealm) -> Iterator[None]:
+    yield
+    for path in (AUTHORITIES, OF_CLIENT):
+        for each in realm.get(path):
+            realm.change("DELETE", f"{path}/{each['sha256']}")
+    attributes = {**realm.get("")["attributes"], GATEWAY: "", POLICIES: ""}
+    realm.change("PUT", "", {"attributes": attributes})
+
+
+def add(realm: AdministeredRealm, *nodes: Node, path: str = AUTHORITIES, **fields: str) -> None:
+    for node in nodes:
+        realm.change("POST", path, {"certificate": node.pem, **fields})
+
+
+def token(
+    realm: AdministeredRealm, leaf: Node | str, client: str = "probe", verified: str = FAILED
+) -> httpx2.Response:
+    """Ask for a token with a certificate that the proxy does not know."""
+    pem = leaf if isinstance(leaf, str) else leaf.pem
+    return realm.administration.http.post(
+        f"/realms/{realm.name}/protocol/openid-connect/token",
+        data={"grant_type": "client_credentials", "client_id": client},
+        headers={
+            "X-Forwarded-Proto": "https",
+            "ssl-client-cert": quote(pem, safe=""),
+            "ssl-client-verify": verified,
+        },
+    )
+
+
+def admits(realm: AdministeredRealm, leaf: Node | str, client: str = "probe", **how: str) -> bool:
+    answer = token(realm, leaf, client, **how)
+    assert answer.status_code in {httpx2.codes.OK, UNAUTHORIZED}, answer.text
+    return answer.status_code == httpx2.codes.OK
+
+
+def test_a_certificate_below_a_registered_anchor_authenticates_though_the_proxy_failed(
+    realm: AdministeredRealm,
+) -> None:
+    """Attacks A6, A14: the gateway's own check decides, over an intermediate of the store."""
+    assert not admits(realm, LEAF)
+    add(realm, ROOT)
+    assert not admits(realm, LEAF)
+    add(realm, ISSUING)
+    assert admits(realm, LEAF)
+    assert [each["kind"] for each in realm.get(AUTHORITIES)].count("anchor") == 1
+    realm.change("DELETE", f"{AUTHORITIES}/{ROOT.sha256}")
+    assert not admits(realm, LEAF)
+
+
+def test_an_anchor_is_a_key_and_not_a_name(realm: AdministeredRealm) -> None:
+    """Attack A8: a look-alike is refused, the same key in a new certificate is not."""
+    add(realm, ROOT)
+    assert not admits(realm, LOOK_ALIKE)
+    realm.change("DELETE", f"{AUTHORITIES}/{ROOT.sha256}")
+    add(realm, issue("realm root", None, CA, key=ROOT))
+    assert admits(realm, OF_ROOT)
+
+
+def test_an_intermediate_may_be_pinned_as_an_anchor(realm: AdministeredRealm) -> None:
+    add(realm, ISSUING, kind="anchor")
+    assert admits(realm, LEAF)
+    assert not admits(realm, OF_ROOT)
+
+
+def test_the_anchors_of_a_client_replace_those_of_its_realm(realm: AdministeredRealm) -> None:
+    add(realm, ROOT)
+    assert (admits(realm, OF_ROOT, "own"), admits(realm, OTHER_LEAF, "own")) == (True, False)
+    add(realm, OTHER_ROOT, path=OF_CLIENT)
+    assert (admits(realm, OF_ROOT, "own"), admits(realm, OTHER_LEAF, "own")) == (False, True)
+    assert (admits(realm, OF_ROOT), admits(realm, OTHER_LEAF)) == (True, False)
+
+
+def test_a_realm_says_whether_the_anchors_of_the_settings_count(
+    realm: AdministeredRealm, pki: Path
+) -> None:
+    """Decision 0020: with them, the proxy's verdict counts too."""
+    installed = (pki / "device-1.crt").read_text()
+
+    def counts(verified: str = "SUCCESS") -> bool:
+        return admits(realm, installed, "installed", verified=verified)
+
+    def say(value: str) -> None:
+        attributes = realm.get("")["attributes"]
+        realm.change("PUT", "", {"attributes": {**attributes, GATEWAY: value}})
+
+    assert counts()
+    say("false")
+    assert not counts()
+    add(realm, ROOT)
+    say("")
+    assert not counts()
+    say("true")
+    assert (counts(), counts(FAILED), admits(realm, OF_ROOT)) == (True, False, True)
+
+
+def test_a_realm_requires_policies_of_certificates(realm: AdministeredRealm) -> None:
+    """RFC 5280 §6.1.1 (c): the user-initial-policy-set."""
+    information = x509.PolicyInformation(x509.ObjectIdentifier(POLICY), None)
+    leaf = issue("probe", ROOT, x509.CertificatePolicies([information]))
+    add(realm, ROOT)
+
+    def require(policies: str) -> None:
+        attributes = realm.get("")["attributes"]
+        realm.change("PUT", "", {"attributes": {**attributes, POLICIES: policies}})
+
+    require(f"{OTHER_POLICY} {POLICY}")
+    assert (admits(realm, leaf), admits(realm, OF_ROOT)) == (True, False)
+    require(OTHER_POLICY)
+    assert not admits(realm, leaf)
+
+
+def test_a_setting_that_cannot_be_read_is_refused(realm: AdministeredRealm) -> None:
+    attributes = {**realm.get("")["attributes"], GATEWAY: "maybe", POLICIES: "any policy"}
+    status, answer = realm.refused("PUT", "", {"attributes": attributes})
+    assert status == BAD
+    assert all(name in answer["errorMessage"] for name in (GATEWAY, POLICIES))
+
+
+def test_only_one_certificate_of_an_authority_is_registered(realm: AdministeredRealm) -> None:
+    allowed = "one certificate of an authority in PEM"
+    for wrong, reason in (
+        ("no certificate", "not one certificate in PEM"),
+        (ROOT.pem + ISSUING.pem, "not one certificate in PEM"),
+        (LEAF.pem, "is no authority"),
+    ):
+        status, answer = realm.refused("POST", AUTHORITIES, {"certificate": wrong})
+        assert (status, reason in answer["errorMessage"]) == (BAD, True), answer
+        assert allowed in answer["errorMessage"]
+    status, answer = realm.refused("POST", AUTHORITIES, {"kind": "root", "other": 1})
+    assert status == BAD
+    assert all(name in answer["errorMessage"] for name in ("kind", "other", "certificate"))
+    add(realm, ROOT)
+    answer = realm.refused("POST", AUTHORITIES, {"certificate": ROOT.pem})
+    assert answer == (CONFLICT, {"errorMessage": f"Authority {ROOT.sha256} already exists"})
+    assert realm.refused("GET", f"{AUTHORITIES}/{LEAF.sha256}")[0] == MISSING
+    assert realm.refused("DELETE", f"{AUTHORITIES}/{LEAF.sha256}")[0] == MISSING
+    assert realm.refused("GET", f"clients/none/{AUTHORITIES}")[0] == MISSING
+
+
+def test_an_authority_is_shown_with_what_its_certificate_says(realm: AdministeredRealm) -> None:
+    add(realm, ROOT)
+    shown = realm.get(f"{AUTHORITIES}/{ROOT.sha256}")
+    assert shown["certificate"] == ROOT.pem
+    assert (shown["subject"], shown["kind"]) == ("CN=realm root", "anchor")
+    realm.change("DELETE", f"{AUTHORITIES}/{ROOT.sha256}")
+    realm.change("POST", AUTHORITIES, shown)
+    assert realm.get(AUTHORITIES) == [shown]
+    operations = [event[:3] for event in realm.events() if event[2] and ROOT.sha256 in event[2]]
+    assert operations[-1] == ("CREATE", "CUSTOM", f"{AUTHORITIES}/{ROOT.sha256}")
+
+
+def test_authorities_need_the_roles_of_realm_and_client(realm: AdministeredRealm) -> None:
+    document = {"certificate": ROOT.pem}
+    assert realm.get(AUTHORITIES, by="viewer") == []
+    for by, path in (("viewer", AUTHORITIES), ("clerk", AUTHORITIES), ("manager", OF_CLIENT)):
+        assert realm.ask("POST", path, document, by=by).status_code == FORBIDDEN, (by, path)
+    realm.change("POST", AUTHORITIES, document, by="manager")
+    realm.change("POST", OF_CLIENT, document, by="clerk")
+    for by, path in (("viewer", AUTHORITIES), ("manager", OF_CLIENT)):
+        answer = realm.ask("DELETE", f"{path}/{ROOT.sha256}", by=by)
+        assert answer.status_code == FORBIDDEN, (by, path)
+
+
+def test_authorities_go_with_the_realm_file(realm: AdministeredRealm, tmp_path: Path) -> None:
+    add(realm, ROOT, ISSUING)
+    add(realm, OTHER_ROOT, path=OF_CLIENT)
+    document = exported(realm.administration, realm.name)
+    assert {each.get("client") for each in document["certificateAuthorities"]} == {None, "own"}
+    before = [realm.get(path) for path in (AUTHORITIES, OF_CLIENT)]
+    for path in (AUTHORITIES, OF_CLIENT):
+        for each in realm.get(path):
+            realm.change("DELETE", f"{path}/{each['sha256']}")
+    file = tmp_path / "realm.json"
+    file.write_text(json.dumps(document))
+    done = realm.administration.command("realm", "import", str(file))
+    assert done.exit_code == 0, done.output
+    assert [realm.get(path) for path in (AUTHORITIES, OF_CLIENT)] == before
+    assert admits(realm, LEAF)
+
+    wrong: list[dict[str, Any]] = [{"certificate": LEAF.pem}, {"client": "none"}]
+    file.write_text(json.dumps({"realm": realm.name, "certificateAuthorities": wrong}))
+    refused = realm.administration.command("realm", "import", str(file))
+    assert refused.exit_code == 2
+    assert "certificateAuthorities[1].certificate" in refused.output
+
+
+def test_an_operator_registers_authorities_on_the_command_line(
+    realm: AdministeredRealm, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_text(f"{ROOT.pem}\n{ISSUING.pem}")
+
+    def run(*arguments: str) -> str:
+        done = realm.administration.command("certs", "authority", *arguments, "--realm", realm.name)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    lines = run("add", str(bundle)).splitlines()
+    assert [line.split()[0] for line in lines] == ["anchor", "intermediate"]
+    assert admits(realm, LEAF)
+    assert "CN=realm issuing" in run("list")
+    assert json.loads(run("show", ROOT.sha256[:10]))["kind"] == "anchor"
+    run("add", str(bundle), "--client", "own", "--kind", "anchor")
+    assert [each["kind"] for each in realm.get(OF_CLIENT)] == ["anchor", "anchor"]
+    assert not admits(realm, OTHER_LEAF, "own")
+    run("remove", ROOT.sha256, "--yes")
+    assert not admits(realm, LEAF)
+    assert admits(realm, LEAF, "own")
+    assert SECRET not in run("list", "--output", "json")
