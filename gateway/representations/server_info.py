@@ -22,7 +22,7 @@ _FEATURES: Final = (
     ("ADMIN_V2", "New Admin Console", False),
     ("AUTHORIZATION", "Authorization Service", False),
     ("CIBA", "OpenID Connect Client Initiated Backchannel Authentication (CIBA)", False),
-    ("CLIENT_POLICIES", "Client configuration policies", False),
+    ("CLIENT_POLICIES", "Client configuration policies", True),
     ("DEVICE_FLOW", "OAuth 2.0 Device Authorization Grant", True),
     ("DPOP", "OAuth 2.0 Demonstrating Proof-of-Possession at the Application Layer", True),
     ("IMPERSONATION", "Ability for admins to impersonate users", False),

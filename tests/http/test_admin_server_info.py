@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from gateway import __version__
+from gateway.client_policies import CONDITIONS, EXECUTORS
 from gateway.domain.keys import KeyProvider
 from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
@@ -57,6 +58,8 @@ def test_what_is_listed_is_what_there_is(administration: Administration) -> None
     assert providers["client-authenticator"] == secrets | keys
     assert "nginx" in providers["x509cert-lookup"]
     assert providers["eventsListener"] == set(LISTENERS)
+    assert providers["client-policy-condition"] == set(CONDITIONS)
+    assert providers["client-policy-executor"] == set(EXECUTORS)
     types = {each["id"]: each for each in found["protocolMapperTypes"]["openid-connect"]}
     assert set(types) == set(CLAIM_MAPPERS)
     audience = {each["name"] for each in types["oidc-audience-mapper"]["properties"]}

@@ -1,6 +1,6 @@
 """The rows of clients: the clients, their secrets, sessions and nodes, and client policies.
 
-Of the executors of client policies only `secret-rotation` acts. Keycloak: 7.1, 7.3
+Keycloak: 7.1, 7.3
 """
 
 from http import HTTPStatus
@@ -270,7 +270,7 @@ def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
         ),
         rows.put(
             "",
-            f"Replace the client {kind} of the realm; only the executor `secret-rotation` acts",
+            f"Replace the client {kind} of the realm",
             lambda r: done(policies.replace(r.acting, part, r.body)),
             body=Body(schema),
             versioned=True,

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from gateway.admin.components import Components
+from gateway.client_policies import CONDITIONS, EXECUTORS
 from gateway.domain.user_profile.validators import VALIDATORS
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
@@ -15,6 +16,7 @@ from gateway.representations.flows import Role, of_role
 from gateway.representations.provider_properties import ProviderDescription
 
 _AUTHENTICATION: Final = "org.keycloak.authentication"
+_POLICY: Final = "org.keycloak.services.clientpolicy"
 
 
 def component_types(components: Components) -> dict[str, list[dict[str, Any]]]:
@@ -26,6 +28,8 @@ def component_types(components: Components) -> dict[str, list[dict[str, Any]]]:
         f"{_AUTHENTICATION}.ClientAuthenticator": _rendered(clients),
         f"{_AUTHENTICATION}.FormAction": _rendered(_authenticators(Role.FORM_ACTION)),
         f"{_AUTHENTICATION}.FormAuthenticator": _rendered(_authenticators(Role.FORM)),
+        f"{_POLICY}.condition.ClientPolicyConditionProvider": _rendered(_judging(CONDITIONS)),
+        f"{_POLICY}.executor.ClientPolicyExecutorProvider": _rendered(_judging(EXECUTORS)),
         "org.keycloak.protocol.ProtocolMapper": _rendered(_mappers()),
         "org.keycloak.validate.Validator": _rendered(_validators()),
     }
@@ -44,6 +48,10 @@ def _authenticators(role: Role) -> list[ProviderDescription]:
 def _mappers() -> list[ProviderDescription]:
     described = ((name, mapper.description) for name, mapper in CLAIM_MAPPERS.items())
     return [ProviderDescription(name, known.help, known.properties) for name, known in described]
+
+
+def _judging(names: Iterable[str]) -> list[ProviderDescription]:
+    return [ProviderDescription(name, "Judges clients and their requests") for name in names]
 
 
 def _validators() -> list[ProviderDescription]:

@@ -14,6 +14,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.client_scopes import default_client_scopes
 from gateway.admin.components import Components
+from gateway.client_policies import CONDITIONS, EXECUTORS
 from gateway.domain.clients import OPENID_CONNECT
 from gateway.domain.clock import Clock
 from gateway.domain.flows import REQUIRED_ACTIONS
@@ -88,6 +89,8 @@ class ServerInformation:
         return {
             "authenticator": [each.id for each in of_role(Role.USER)],
             "client-authenticator": list(METHODS),
+            "client-policy-condition": list(CONDITIONS),
+            "client-policy-executor": list(EXECUTORS),
             "client-registration-policy": [each.id for each in POLICY_PROVIDERS],
             "eventsListener": sorted(self._listeners),
             "form-action": [each.id for each in of_role(Role.FORM_ACTION)],
