@@ -46,6 +46,8 @@ class Requests:
     content_type: str = "application/x-www-form-urlencoded"
     token: str | None = field(default=None, repr=False)
     """The access token that goes with each."""
+    proof: str | None = field(default=None, repr=False)
+    """The DPoP proof that goes with each, `@FILE` as for a body; the token is bound to its key."""
     cookies: str | None = field(default=None, repr=False)
     """The cookies that go with each, instead of a token; `@FILE` as for a body."""
 
@@ -165,9 +167,12 @@ def wrk(
     command += [requests.path, requests.body, str(requests.count), str(first)]
     command += [requests.method, requests.content_type]
     if requests.token:
-        command += ["Authorization", f"Bearer {requests.token}"]
+        scheme = "DPoP" if requests.proof else "Bearer"
+        command += ["Authorization", f"{scheme} {requests.token}"]
     elif requests.cookies:
         command += ["Cookie", requests.cookies]
+    if requests.proof:
+        command += ["DPoP", requests.proof]
     text = output_of(command, cores=cores, seconds=seconds + 30)
     found = json.loads(text.rpartition("RESULT ")[2])
     if found["refused"] or found["broken"]:
@@ -233,6 +238,8 @@ def h2load(port: int, path: str) -> float:
 def one_request(port: int, requests: Requests) -> bytes:
     """Send one request through the load's nginx and return its answer."""
     command = ["curl", "-sS", "--fail-with-body", "-d", requests.body]
+    if requests.proof:
+        command += ["-H", f"DPoP: {requests.proof}"]
     command.append(f"http://127.0.0.1:{port}{requests.path}")
     done = subprocess.run(command, capture_output=True, check=False, timeout=20)
     if done.returncode:

@@ -31,6 +31,9 @@ from bench.workspace import Workspace, free_port
 REALM = "bench"
 ES256_REALM = "bench-es256"
 CLIENT = "device"
+PROVING_CLIENT = "proving-device"
+"""Authenticates as CLIENT does; its tokens are not bound to the certificate."""
+PUBLIC_URL = "https://localhost:8443"
 SUBJECT = "CN=device-1,OU=Devices,O=Realmgate Demonstration"
 TOKEN_LIFESPAN = 36_000
 """Seconds: tokens outlive a run."""
@@ -58,7 +61,7 @@ class Site:
             "client_ca_file": self.certificates / "ca.crt",
             "client_crl_file": self.certificates / "ca.crl",
             "proxy_secret_file": self.state / "proxy.secret",
-            "public_url": "https://localhost:8443",
+            "public_url": PUBLIC_URL,
         } | settings
         names = {f"REALMGATE_{name.upper()}": str(value) for name, value in own.items()}
         first = [str(self.state / "hidden"), *([str(self.tree)] if self.tree else [])]
@@ -163,12 +166,12 @@ def _realm(name: str, algorithm: str) -> dict[str, object]:
         "accessTokenLifespan": TOKEN_LIFESPAN,
         "defaultSignatureAlgorithm": algorithm,
         "browserSecurityHeaders": {"xFrameOptions": "SOMEORIGIN"},
-        "clients": [client_document(CLIENT)],
+        "clients": [client_document(CLIENT), client_document(PROVING_CLIENT, bound=False)],
     }
 
 
-def client_document(client_id: str) -> dict[str, object]:
-    """Return a client as demo-device is: known by the certificate, its tokens bound to it."""
+def client_document(client_id: str, *, bound: bool = True) -> dict[str, object]:
+    """Return a client as demo-device is: known by the certificate, its tokens `bound` to it."""
     return {
         "clientId": client_id,
         "clientAuthenticatorType": "client-x509",
@@ -177,7 +180,7 @@ def client_document(client_id: str) -> dict[str, object]:
         "attributes": {
             "x509.subjectdn": SUBJECT,
             "x509.allow.regex.pattern.comparison": "false",
-            "tls.client.certificate.bound.access.tokens": "true",
+            "tls.client.certificate.bound.access.tokens": str(bound).lower(),
         },
         "protocolMappers": [
             {

@@ -89,7 +89,8 @@ class ProofRefused(OAuthError):
 
     def __init__(self, error: str, description: str, *, nonce: str | None = None) -> None:
         failure = EventFailure(EventError.INVALID_TOKEN, description)
-        super().__init__(error, description, event=failure, nonce=nonce)
+        # That a nonce is needed is the first half of every conversation with nonces: not recorded.
+        super().__init__(error, description, event=failure if nonce is None else None, nonce=nonce)
 
 
 def duplicated_parameter() -> OAuthError:

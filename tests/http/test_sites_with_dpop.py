@@ -118,3 +118,24 @@ def test_a_valid_proof_without_the_right_is_refused_as_the_right_says(
     proof = key.proof("GET", f"https://{HOST}/admin/", token)
     response = _ask(protected, token, proof, path="/admin/")
     assert _refused(response)[:2] == (403, "missing_realm_role")
+
+
+def test_a_site_asks_for_the_nonce_of_its_realm(protected: Protected, key: ProofKey) -> None:
+    """RFC 9449 §9; nginx passes the header on with the refusal."""
+    token = _token(protected, key)
+    admin = protected.administration
+    before = admin.ask("GET", "staff").json()["attributes"]
+
+    def choose(choice: str) -> None:
+        document = {"attributes": before | {"realmgate.dpop.nonce": choice}}
+        assert admin.ask("PUT", "staff", document=document).status_code == 204
+
+    choose("true")
+    try:
+        refused = _ask(protected, token, key.proof("GET", _HOME, token))
+        assert 'error="use_dpop_nonce"' in _refused(refused)[2]
+        nonce = refused.headers["dpop-nonce"]
+        again = key.proof("GET", _HOME, token, nonce=nonce)
+        assert _ask(protected, token, again).status_code == 200
+    finally:
+        choose("false")

@@ -59,6 +59,8 @@ def test_a_proof_needs_a_nonce_of_its_realm(strict: Stack, key: ProofKey) -> Non
     assert all(answer.headers["dpop-nonce"] for answer in answers)
     for wrong in ("", "made-up", f"{nonce[:-4]}AAAA", answers[0].json()["refresh_token"]):
         assert refusal(_ask(strict, key, wrong)) == (400, "use_dpop_nonce", _TEXT)
+    # Every client that keeps no nonce is asked for one first: no failure to be recorded.
+    assert strict.ask(f"{REALM}/events", type="LOGIN_ERROR").json() == []
 
 
 def test_a_resource_asks_for_a_nonce_by_its_challenge(strict: Stack, key: ProofKey) -> None:

@@ -171,7 +171,7 @@ REALMS = [
     _realm(
         "dpop",
         eventsEnabled=True,
-        enabledEventTypes=["CLIENT_LOGIN_ERROR"],
+        enabledEventTypes=["CLIENT_LOGIN_ERROR", "LOGIN_ERROR"],
         clients=[
             app("app"),
             app("changing"),

@@ -15,7 +15,7 @@ from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
 from gateway.domain.events import EventError
-from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
+from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import (
     THUMBPRINT,
@@ -51,8 +51,8 @@ class SenderConstraint:
         try:
             key = await self._proofs.check(request.realm, request.proof, request.now)
         except NonceRequired as error:
-            failure = EventFailure(EventError.INVALID_DPOP_PROOF, str(error))
-            raise OAuthError(USE_NONCE, str(error), event=failure, nonce=error.nonce) from error
+            # Not recorded: it is the first half of every conversation with nonces.
+            raise OAuthError(USE_NONCE, str(error), nonce=error.nonce) from error
         except InvalidProof as error:
             text = str(error)
             raise refused("invalid_request", text, EventError.INVALID_DPOP_PROOF) from error
