@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from sqlalchemy import Connection, text
 
 from gateway.cli.migrate import migrate as command
+from gateway.domain.clients import certificate_terms
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.secrets import Secret
@@ -59,6 +60,11 @@ FROM numbers, realms
 
 _OLD_CLIENT = """
 INSERT INTO clients (realm_id, id, client_id, document) VALUES ('demo-id', 'c', 'c', '{}')
+"""
+_OLD_CLIENT_WITH_CERTIFICATE = """
+INSERT INTO clients (realm_id, id, client_id, document) VALUES ('demo-id', 'd', 'd',
+    '{"id": "d", "clientId": "d", "clientAuthenticatorType": "client-x509", "attributes":
+    {"x509.subjectdn": "CN=d, O=Old", "x509.allow.regex.pattern.comparison": "false"}}')
 """
 _OLD_SERVICE_ACCOUNT = """
 INSERT INTO users (realm_id, id, username, enabled, created_at, email_verified, last_name, document,
@@ -243,6 +249,7 @@ async def test_users_of_the_first_schema_can_be_searched(
         await _change(empty_database, _OLD_REALM.replace("NAME", name))
     await _change(empty_database, _OLD_USERS)
     await _change(empty_database, _OLD_CLIENT)
+    await _change(empty_database, _OLD_CLIENT_WITH_CERTIFICATE)
     await _change(empty_database, _OLD_SERVICE_ACCOUNT)
     await database.dispose()
     assert await migrate(empty_database)
@@ -256,6 +263,10 @@ async def test_users_of_the_first_schema_can_be_searched(
                 assert found.required_actions == ("UPDATE_PASSWORD",)
             assert await stores.users.count(realm, UserQuery(search="är")) == 1500
             assert await stores.users.count(realm, UserQuery(search="*ger*150")) == 3
+        with_certificate = await stores.clients.find_by_client_id("demo-id", "d")
+        assert with_certificate is not None
+        terms = certificate_terms(with_certificate)
+        assert await stores.clients.with_certificate_terms("demo-id", terms, 9) == ("d",)
         realm_before = await stores.realms.find_by_name("demo")
     assert realm_before is not None
     assert realm_before.smtp.token_secret == Secret("unsealed")
