@@ -234,6 +234,9 @@ def test_the_url_of_a_proof_is_compared_in_its_normal_form(spec: Stack, key: Pro
     for named in (f"{url}?a=b#c", url.replace("/token", "/%74oken/../token"), alias):
         proof = key.proof("POST", named.replace("https", "HTTPS", 1))
         assert _ask(spec, _service(), proof).status_code == 200, named
+    below = f"{spec.nginx.https}/auth{protocol(REALM)}/token"
+    headers = {"DPoP": key.proof("POST", below)}
+    assert spec.http.post(below, data=_service(), headers=headers).status_code == 200
 
 
 def test_a_proof_is_accepted_once(spec: Stack, key: ProofKey) -> None:

@@ -62,6 +62,7 @@ class EdgeFacts:
     ignored: str | None
     headers: EdgeHeaders = field(repr=False)
     method: str = ""
+    """Empty for a WebSocket."""
     path: bytes = field(default=b"", repr=False)
     """As sent, without the query."""
 
@@ -103,7 +104,7 @@ class Edge:
             forged_certificate=False,
             ignored=None,
             headers=headers,
-            method=scope["method"],
+            method=scope.get("method", ""),
             path=_path(scope),
         )
 
@@ -121,7 +122,7 @@ class Edge:
             forged_certificate=self._lookup.header in headers.values,
             ignored=ignored,
             headers=headers,
-            method=scope["method"],
+            method=scope.get("method", ""),
             path=_path(scope),
         )
 
@@ -154,7 +155,7 @@ class Edge:
 
 
 def _path(scope: Scope) -> bytes:
-    sent: bytes = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
+    sent: bytes = scope.get("raw_path") or scope.get("path", "").encode("utf-8", "replace")
     return sent.partition(b"?")[0]
 
 

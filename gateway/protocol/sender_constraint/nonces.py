@@ -26,7 +26,7 @@ def current_nonce(realm: RealmEntry, now: datetime) -> str:
     issued = (now - _EPOCH) // _NEW_ONE * (_NEW_ONE // _SECOND)
     known = _SIGNED.get((realm.realm.id, issued))
     if known is None or not is_current(realm, known, now):
-        claims = {"typ": PROOF_NONCE, "iat": issued}
+        claims = {"typ": PROOF_NONCE, "iat": issued, "aud": realm.realm.id}
         known = realm.key_ring.sign_for_ourselves(claims, now)
         _SIGNED.put((realm.realm.id, issued), known)
     return known
@@ -40,7 +40,7 @@ def is_current(realm: RealmEntry, nonce: object, now: datetime) -> bool:
         claims = realm.key_ring.verify_of_ourselves(nonce, now)
     except InvalidToken:
         return False
-    if claims.get("typ") != PROOF_NONCE:
+    if claims.get("typ") != PROOF_NONCE or claims.get("aud") != realm.realm.id:
         return False
     age = now - (_EPOCH + int(claims["iat"]) * _SECOND)
     return -CLOCK_LEEWAY <= age < LIFESPAN + _NEW_ONE

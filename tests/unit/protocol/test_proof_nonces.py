@@ -1,0 +1,45 @@
+"""When a nonce of DPoP proofs is accepted. RFC 9449 §8."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gateway.protocol.sender_constraint.nonces import LIFESPAN, current_nonce, is_current
+from tests.support.authorization_requests import NOW, realm_entry
+
+_SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+
+
+def test_a_nonce_is_accepted_for_its_lifespan() -> None:
+    """And a little before, by a gateway whose clock is behind."""
+    realm = realm_entry()
+    nonce = current_nonce(realm, NOW)
+    for age in (-_SECOND, timedelta(0), LIFESPAN - _MINUTE):
+        assert is_current(realm, nonce, NOW + age)
+    for age in (-2 * _MINUTE, LIFESPAN + 2 * _MINUTE):
+        assert not is_current(realm, nonce, NOW + age)
+
+
+def test_there_is_a_new_nonce_each_minute() -> None:
+    realm = realm_entry()
+    nonces = {current_nonce(realm, NOW + number * _SECOND) for number in range(600)}
+    assert 10 <= len(nonces) <= 11
+
+
+def test_a_nonce_is_of_one_realm() -> None:
+    mine, other = realm_entry(), realm_entry()
+    other = replace(other, realm=replace(other.realm, id="other"))
+    assert not is_current(other, current_nonce(mine, NOW), NOW)
+
+
+@pytest.mark.parametrize("nonce", [None, 7, "", "a.b.c", ["a"]])
+def test_anything_else_is_no_nonce(nonce: object) -> None:
+    assert not is_current(realm_entry(), nonce, NOW)
+
+
+def test_another_token_of_the_gateways_is_no_nonce() -> None:
+    realm = realm_entry()
+    claims = {"typ": "Refresh", "iat": int(NOW.timestamp()), "aud": "demo"}
+    assert not is_current(realm, realm.key_ring.sign_for_ourselves(claims, NOW), NOW)
