@@ -125,8 +125,9 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
     ("reject-request", {}, {}, REQUEST, "request not allowed"),
 )
 """Executor, configuration, fields of a client, error and text."""
-CONFIGURED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], ...]]
-CONFIGURED = (
+CONFIGURED: Final[
+    tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], ...]
+] = (
     ("consent-required", AUTO, {}, {"consentRequired": True}),
     ("full-scope-disabled", AUTO, {}, {"fullScopeAllowed": False}),
     (
@@ -237,10 +238,13 @@ def test_each_executor_judges_the_client_as_those_before_it_have_left_it(
     realm: AdministeredRealm,
 ) -> None:
     """The order of a profile counts."""
-    demand, fill = ("consent-required", {}), ("consent-required", AUTO)
+    configurations: Mapping[str, Mapping[str, Any]] = {"demand": {}, "fill": AUTO}
     profiles = [
-        {"name": name, "executors": [{"executor": executor, "configuration": configuration}]}
-        for name, (executor, configuration) in (("demand", demand), ("fill", fill))
+        {
+            "name": name,
+            "executors": [{"executor": "consent-required", "configuration": configuration}],
+        }
+        for name, configuration in configurations.items()
     ]
     realm.change("PUT", "client-policies/profiles", {"profiles": profiles})
     policy = {
