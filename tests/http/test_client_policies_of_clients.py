@@ -125,9 +125,8 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
     ("reject-request", {}, {}, REQUEST, "request not allowed"),
 )
 """Executor, configuration, fields of a client, error and text."""
-CONFIGURED: Final[
-    tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], ...]
-] = (
+_Settings = Mapping[str, Any]
+CONFIGURED: Final[tuple[tuple[str, _Settings, _Settings, _Settings], ...]] = (
     ("consent-required", AUTO, {}, {"consentRequired": True}),
     ("full-scope-disabled", AUTO, {}, {"fullScopeAllowed": False}),
     (
@@ -238,13 +237,11 @@ def test_each_executor_judges_the_client_as_those_before_it_have_left_it(
     realm: AdministeredRealm,
 ) -> None:
     """The order of a profile counts."""
-    configurations: Mapping[str, Mapping[str, Any]] = {"demand": {}, "fill": AUTO}
+    demand: tuple[str, Mapping[str, Any]] = ("consent-required", {})
+    fill = ("consent-required", AUTO)
     profiles = [
-        {
-            "name": name,
-            "executors": [{"executor": "consent-required", "configuration": configuration}],
-        }
-        for name, configuration in configurations.items()
+        {"name": name, "executors": [{"executor": executor, "configuration": configuration}]}
+        for name, (executor, configuration) in (("demand", demand), ("fill", fill))
     ]
     realm.change("PUT", "client-policies/profiles", {"profiles": profiles})
     policy = {
