@@ -14,7 +14,12 @@ from gateway.client_policies.events import (
     Updater,
     UpdateSource,
 )
-from gateway.client_policies.executors import EXECUTORS
+from gateway.client_policies.executors import (
+    EXECUTORS,
+    LOOSENING,
+    OF_OTHER_REQUESTS,
+    WITHOUT_DEMANDS,
+)
 from gateway.client_policies.executors.secret_rotation import SecretRotation
 from gateway.client_policies.global_profiles import list_global_profiles
 from gateway.client_policies.policies import (

@@ -19,7 +19,7 @@ from gateway.client_policies.events import (
     EventKind,
     PolicyEvent,
 )
-from gateway.client_policies.executors import EXECUTORS
+from gateway.client_policies.executors import EXECUTORS, WITHOUT_DEMANDS
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.global_profiles import list_global_profiles
 from gateway.client_policies.refusal import InvalidConfiguration
@@ -60,25 +60,13 @@ class ClientPolicy:
 def read_policies(policies: Any, profiles: Any) -> tuple[ClientPolicy, ...]:
     """Return the enabled policies of the documents `clientPolicies` and `clientProfiles`.
 
-    What this version cannot apply, which a realm file may have brought, is left out: it was
-    reported then. A policy with such a condition applies to nothing.
+    A policy acts as a whole or not at all: one with a part that this version cannot apply, which a
+    realm file may have brought, was reported then.
     """
     known = _profiles(profiles)
-    found: list[ClientPolicy] = []
-    for policy in entries(policies, "policies"):
-        if policy.get("enabled") is not True:
-            continue
-        terms = [_term(each) for each in entries(policy, "conditions")]
-        executors = [
-            executor
-            for name in policy.get("profiles") or ()
-            for each in entries(known.get(name), "executors")
-            if (executor := _executor(each)) is not None
-        ]
-        usable = tuple(term for term in terms if term is not None)
-        if usable and len(usable) == len(terms) and executors:
-            found.append(ClientPolicy(str(policy.get("name")), usable, tuple(executors)))
-    return tuple(found)
+    enabled = (each for each in entries(policies, "policies") if each.get("enabled") is True)
+    found = (_policy(policy, known) for policy in enabled)
+    return tuple(policy for policy in found if policy is not None)
 
 
 def policy_problem(policy: Mapping[str, Any], profiles: Any) -> str | None:
@@ -174,6 +162,27 @@ def entries(document: Any, name: str) -> Sequence[Mapping[str, Any]]:
     """Return the objects of a list; what was stored unchecked may be anything."""
     items = document.get(name) if isinstance(document, Mapping) else None
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _policy(
+    policy: Mapping[str, Any], profiles: Mapping[Any, Mapping[str, Any]]
+) -> ClientPolicy | None:
+    """Return the policy, None where it does nothing or has a part that cannot be applied."""
+    demanding = [
+        each
+        for name in policy.get("profiles") or ()
+        for each in entries(profiles.get(name), "executors")
+        if each.get("executor") not in WITHOUT_DEMANDS
+    ]
+    executors = [_executor(each) for each in demanding]
+    terms = [_term(each) for each in entries(policy, "conditions")]
+    usable_terms = tuple(term for term in terms if term is not None)
+    usable = tuple(executor for executor in executors if executor is not None)
+    if not usable or not usable_terms:
+        return None
+    if len(usable) < len(executors) or len(usable_terms) < len(terms):
+        return None
+    return ClientPolicy(str(policy.get("name")), usable_terms, usable)
 
 
 def _profiles(document: Any) -> dict[Any, Mapping[str, Any]]:

@@ -17,9 +17,10 @@ WRITERS = {
     "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
     "gateway/client_policies/conditions/client_attributes.py": "an administrator names them",
     **{
-        f"gateway/client_policies/executors/{name}.py": "what the executor sets at a client"
+        f"gateway/client_policies/executors/{name}.py": "what it sets, and names of addresses"
         for name in (
             *("holder_of_key_enforcer", "pkce_enforcer", "secure_signature_algorithm"),
+            *("secure_client_uris", "secure_client_uris_pattern"),
             "tls_client_auth_ca_subject_dn",
         )
     },

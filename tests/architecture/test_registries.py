@@ -24,6 +24,8 @@ from gateway.authentication.password_check import PasswordCheck
 from gateway.authentication.recovery_codes import RecoveryCodeCheck
 from gateway.authentication.web_authn import KeyCheck
 from gateway.cli.doctor.attacks import ATTACKS
+from gateway.client_policies import CONDITIONS as POLICY_CONDITIONS
+from gateway.client_policies import EXECUTORS
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
@@ -108,7 +110,71 @@ _GRANT_FLOWS = "tests/http/test_direct_grant_flows.py"
 _PAGES = "tests/contract/test_resumable_sign_in.py"
 _KEYS = "tests/http/test_passkeys.py"
 
+_JUDGED = "tests/http/test_client_policies_of_clients.py"
+_CHANGED = f"{_JUDGED}::test_conditions_choose_the_changes_that_a_policy_judges_by_who_makes_them"
+_FORBIDDEN = (
+    f"{_JUDGED}::test_a_client_that_a_policy_forbids_is_neither_created_nor_left_so_by_a_change"
+)
+_ASKED = "tests/http/test_client_policies_of_requests.py"
+_CHOSEN = f"{_ASKED}::test_conditions_choose_the_requests_that_a_policy_judges"
+_FAPI = "tests/http/test_client_policies_of_fapi.py"
+
 REGISTRIES = {
+    "conditions of client policies": Registry(
+        "gateway.client_policies.conditions",
+        POLICY_CONDITIONS,
+        {
+            "any-client": f"{_JUDGED}"
+            "::test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing",
+            **dict.fromkeys(
+                (
+                    *("client-access-type", "client-attributes", "client-roles", "client-scopes"),
+                    *("client-type", "grant-type"),
+                ),
+                _CHOSEN,
+            ),
+            **dict.fromkeys(
+                (
+                    *("client-updater-context", "client-updater-source-groups"),
+                    *("client-updater-source-hosts", "client-updater-source-roles"),
+                ),
+                _CHANGED,
+            ),
+        },
+        frozenset({"condition"}),
+    ),
+    "executors of client policies": Registry(
+        "gateway.client_policies.executors",
+        EXECUTORS,
+        {
+            **dict.fromkeys(
+                (
+                    *("consent-required", "full-scope-disabled", "reject-implicit-grant"),
+                    *("reject-ropc-grant", "pkce-enforcer", "holder-of-key-enforcer"),
+                    *("secure-client-authenticator", "secure-client-uris", "reject-request"),
+                    *("secure-client-uris-pattern", "secure-redirect-uris-enforcer"),
+                    *("secure-signature-algorithm", "secure-logout"),
+                    "tls-client-auth-ca-subject-dn",
+                ),
+                _FORBIDDEN,
+            ),
+            **dict.fromkeys(
+                ("confidential-client", "secure-session"),
+                f"{_ASKED}::test_authorization_requests_are_judged_by_what_each_executor_demands",
+            ),
+            "secret-rotation": "tests/spec/test_client_secret_rotation.py"
+            "::test_a_policy_reaches_the_clients_that_its_condition_names",
+            "secure-client-authentication-assertion": f"{_FAPI}"
+            "::test_an_assertion_names_the_issuer_alone",
+            "secure-par-content": f"{_FAPI}::test_no_parameter_comes_through_the_browser_alone",
+            "secure-request-object": f"{_FAPI}::test_a_request_object_lasts_at_most_an_hour",
+            "secure-signature-algorithm-signed-jwt": f"{_FAPI}"
+            "::test_assertions_and_requests_are_signed_by_secure_algorithms",
+            "use-lightweight-access-token": f"{_ASKED}"
+            "::test_lightweight_tokens_are_issued_where_a_policy_wants_them",
+        },
+        frozenset({"executor", "auto_configured", "secure_algorithms"}),
+    ),
     "grants": Registry(
         "gateway.protocol.grants",
         GRANTS,

@@ -11,6 +11,7 @@ import pytest
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.client_policies import policies_of
+from tests.support.registration import Registration
 
 METADATA: Final = "invalid_client_metadata"
 REGISTRATION: Final = "invalid_registration"
@@ -180,7 +181,9 @@ CONFIGURED: Final[tuple[tuple[str, _Settings, _Settings, _Settings], ...]] = (
 
 @pytest.fixture(scope="module")
 def realm(administration: Administration) -> Iterator[AdministeredRealm]:
-    with administered_realm(administration, "judged-clients", {}) as made:
+    administrators = {"boss": ["manage-clients"], "clerk": ["manage-clients"]}
+    groups = {"groups": [{"name": "staff", "subGroups": [{"name": "chiefs"}]}]}
+    with administered_realm(administration, "judged-clients", administrators, **groups) as made:
         yield made
 
 
@@ -295,3 +298,64 @@ def test_a_configuration_that_cannot_be_used_is_refused_with_its_reason(
     status, body = realm.refused("PUT", "client-policies/profiles", sent)
     assert status == 400
     assert body["errorMessage"].count(reason) == 2
+
+
+def test_conditions_choose_the_changes_that_a_policy_judges_by_who_makes_them(
+    realm: AdministeredRealm,
+) -> None:
+    boss, registration = realm.account("boss"), Registration(realm)
+    (chiefs,) = realm.get("groups?search=chiefs&exact=true")[0]["subGroups"]
+    realm.change("PUT", f"users/{boss}/groups/{chiefs['id']}")
+    realm.change("POST", "roles", {"name": "approver"})
+    realm.change("POST", f"users/{boss}/role-mappings/realm", [realm.get("roles/approver")])
+    initial = registration.initial(50)
+    address = realm.get("admin-events?max=1")[0]["authDetails"]["ipAddress"]
+    made = iter(range(100))
+
+    def by(administrator: str) -> int:
+        document = _client(f"by-{next(made)}", {})
+        return realm.ask("POST", "clients", document, by=administrator).status_code
+
+    def by_initial_token() -> int:
+        document = {"clientId": f"by-{next(made)}", "redirectUris": [f"{SECURE}/cb"]}
+        return registration.ask("POST", "default", document, token=initial).status_code
+
+    # Condition, configuration; whether it judges the boss, the clerk and an initial access token.
+    for condition, configuration, judged in (
+        ("client-updater-source-roles", {"roles": ["approver"]}, (True, False, False)),
+        (
+            *("client-updater-source-roles", {"roles": ["realm-management.manage-clients"]}),
+            (True, True, False),
+        ),
+        ("client-updater-source-groups", {"groups": ["/staff/chiefs"]}, (True, False, False)),
+        ("client-updater-source-groups", {"groups": ["chiefs", "/staff"]}, (False, False, False)),
+        (
+            *("client-updater-context", {"update-client-source": ["ByAuthenticatedUser"]}),
+            (True, True, False),
+        ),
+        (
+            *("client-updater-context", {"update-client-source": ["ByInitialAccessToken"]}),
+            (False, False, True),
+        ),
+        ("client-updater-source-hosts", {"trusted-hosts": [address]}, (True, True, True)),
+        ("client-updater-source-hosts", {"trusted-hosts": ["10.0.0.1"]}, (False, False, False)),
+        ("client-access-type", {"type": ["confidential"]}, (True, True, True)),
+        ("client-access-type", {"type": ["public"]}, (False, False, False)),
+    ):
+        with policies_of(realm, {"reject-request": {}}, {condition: configuration}):
+            found = (by("boss") == 400, by("clerk") == 400, by_initial_token() == 400)
+        assert found == judged, (condition, configuration)
+
+
+def test_a_host_is_named_by_its_address(realm: AdministeredRealm) -> None:
+    """Answers of DNS are not trusted."""
+    entry = {"executor": "reject-request", "configuration": {}}
+    realm.change(
+        "PUT", "client-policies/profiles", {"profiles": [{"name": "p", "executors": [entry]}]}
+    )
+    hosts = {"trusted-hosts": ["trusted.example"]}
+    condition = {"condition": "client-updater-source-hosts", "configuration": hosts}
+    policy = {"name": "p", "enabled": True, "conditions": [condition], "profiles": ["p"]}
+    status, body = realm.refused("PUT", "client-policies/policies", {"policies": [policy]})
+    assert status == 400
+    assert "names of hosts are not looked up" in body["errorMessage"]

@@ -8,6 +8,7 @@ from gateway.client_policies.conditions.client_access_type import ClientAccessTy
 from gateway.client_policies.conditions.client_attributes import ClientAttributes
 from gateway.client_policies.conditions.client_roles import ClientRoles
 from gateway.client_policies.conditions.client_scopes import ClientScopes
+from gateway.client_policies.conditions.client_type import ClientType
 from gateway.client_policies.conditions.client_updater_context import ClientUpdaterContext
 from gateway.client_policies.conditions.client_updater_source_groups import (
     ClientUpdaterSourceGroups,
@@ -29,6 +30,7 @@ CONDITIONS: Final[Mapping[str, type[Condition]]] = {
         ClientAttributes,
         ClientRoles,
         ClientScopes,
+        ClientType,
         ClientUpdaterContext,
         ClientUpdaterSourceGroups,
         ClientUpdaterSourceHosts,

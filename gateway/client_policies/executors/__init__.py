@@ -71,3 +71,17 @@ EXECUTORS: Final[Mapping[str, type[Executor]]] = {
     )
 }
 """Keycloak's id -> executor."""
+OF_OTHER_REQUESTS: Final = frozenset(
+    {
+        *("client-id-metadata-document", "downscope-assertion-grant-enforcer"),
+        *("intent-client-bind-checker", "jwt-claim-enforcer", "saml-avoid-redirect"),
+        *("saml-secure-client-uris", "saml-signature-enforcer", "secure-ciba-req-sig-algorithm"),
+        *("secure-ciba-session", "secure-ciba-signed-authn-req"),
+    }
+)
+"""Executors that judge only requests which no endpoint accepts."""
+LOOSENING: Final = frozenset(
+    {"registration-access-token-rotation-disabled", "suppress-refresh-token-rotation"}
+)
+"""Executors that would allow more; the stricter default holds."""
+WITHOUT_DEMANDS: Final = OF_OTHER_REQUESTS | LOOSENING

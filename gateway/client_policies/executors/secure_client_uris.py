@@ -1,4 +1,4 @@
-"""secure-client-uris: the addresses of clients begin with https:// and have no wildcard."""
+"""secure-client-uris: the addresses of clients have the scheme https and no wildcard."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -8,7 +8,15 @@ Keycloak: client policy executors, global client profiles (26.7)
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.client_policies import EXECUTORS, entries, list_global_profiles, policy_problem
+from gateway.client_policies import (
+    EXECUTORS,
+    LOOSENING,
+    OF_OTHER_REQUESTS,
+    WITHOUT_DEMANDS,
+    entries,
+    list_global_profiles,
+    policy_problem,
+)
 from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
 
 _EXECUTOR: Final = Place.EXECUTOR
@@ -19,14 +27,6 @@ _NOT_APPLIED: Final[Mapping[str, str]] = {
     "secure-response-type": "ID tokens are no detached signatures yet",
 }
 """Executors that do not act in this version, and what would be missing."""
-_HARMLESS: Final = (
-    "downscope-assertion-grant-enforcer intent-client-bind-checker jwt-claim-enforcer"
-    " saml-avoid-redirect saml-secure-client-uris"
-    " saml-signature-enforcer secure-ciba-req-sig-algorithm secure-ciba-session"
-    " secure-ciba-signed-authn-req client-id-metadata-document"
-)
-_LOOSER: Final = "registration-access-token-rotation-disabled suppress-refresh-token-rotation"
-_WITHOUT_DEMANDS: Final = frozenset(f"{_HARMLESS} {_LOOSER}".split())
 GLOBAL_PROFILES: Final = frozenset(profile["name"] for profile in list_global_profiles())
 """The profiles that every realm of Keycloak 26.7 has."""
 _UNKNOWN: Final = "an executor that this version does not know would not judge"
@@ -65,8 +65,8 @@ EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
     *stored(
         _EXECUTOR,
         {
-            "Judges requests that no endpoint accepts": _HARMLESS,
-            "It would allow more; the stricter default holds": _LOOSER,
+            "Judges requests that no endpoint accepts": " ".join(sorted(OF_OTHER_REQUESTS)),
+            "It would allow more; the stricter default holds": " ".join(sorted(LOOSENING)),
         },
     ),
 )
@@ -98,7 +98,7 @@ def _demand(profile: Mapping[str, Any]) -> tuple[bool, str | None]:
     acts, reason = False, None
     for executor in entries(profile, "executors"):
         name = str(executor.get("executor"))
-        if name in _NOT_APPLIED or name not in EXECUTORS.keys() | _WITHOUT_DEMANDS:
+        if name in _NOT_APPLIED or name not in EXECUTORS.keys() | WITHOUT_DEMANDS:
             reason = reason or _NOT_APPLIED.get(name, _UNKNOWN)
         acts = acts or name in EXECUTORS
     return acts, reason

@@ -39,12 +39,12 @@ _POLICY: Final[Mapping[str, Any]] = {
             "name": "p",
             "enabled": True,
             "conditions": [{"condition": "any-client", "configuration": {}}],
-            "profiles": ["fapi-2-security-profile"],
+            "profiles": ["fapi-1-advanced"],
         }
     ]
 }
 _WAITING: Final[Mapping[str, str]] = {
-    "client policies other than the executor `secret-rotation`": "clientProfiles clientPolicies",
+    "the executors of client policies that do not act yet": "clientProfiles clientPolicies",
     "nothing: pages show `displayName`, and markup in it as text": "displayNameHtml",
     "nothing: it is not part of this product": "adminTheme requiredCredentials"
     " dockerAuthenticationFlow firstBrokerLoginFlow userManagedAccessAllowed organizationsEnabled"
@@ -65,10 +65,10 @@ _REFUSED_FIELDS: Final = (
     ),
     refused(
         *(_FIELD, "clientPolicies"),
-        "client policies are not applied yet: clients and requests would not be checked",
+        "the policy would not be applied: clients and requests would not be checked",
         refuses=bool,
         sample=_POLICY,
-        allowed="no enabled policy whose profiles demand something of clients or requests",
+        allowed="no enabled policy with an executor or a condition that does not act",
     ),
 )
 _REFUSED_NAMES: Final = frozenset(row.name for row in _REFUSED_FIELDS)

@@ -66,7 +66,7 @@ CASES: dict[str, tuple[Sent, dict[str, Any]]] = {
     "level": ({"acr_values": "gold"}, {}),
 }
 """Check -> a request, and fields of its client, that end differently without it."""
-ELSEWHERE = {"client", "repeated_parameters", "id_token_hint"}
+ELSEWHERE = {"client", "repeated_parameters", "id_token_hint", "policies", "policies_at_start"}
 """Checks that tests of their own show."""
 
 
@@ -95,7 +95,10 @@ def test_nothing_is_sent_to_a_client_before_its_redirect_uri_was_verified() -> N
     """Attacks C3."""
     order = list(CHECKS)
     before = order[: order.index("redirect_uri") + 1]
-    assert before == ["client", "pushed_request", "request_object", "max_age", "redirect_uri"]
+    assert before == [
+        *("client", "pushed_request", "request_object", "policies_at_start"),
+        *("max_age", "redirect_uri"),
+    ]
     assert draft().target() is None
 
 
