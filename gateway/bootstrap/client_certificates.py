@@ -3,13 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.admin.authorities import AuthorityAdministration
+from gateway.bootstrap.services import Services
 from gateway.certificates import (
     AnchoredTrust,
     CertificateTrust,
     RegisteredAuthoritySelection,
 )
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
+from gateway.crypto.x509.reader import (
+    X509AuthorityFactory,
+    X509AuthorityParser,
+    X509CertificateParser,
+)
 from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate
@@ -35,6 +41,11 @@ def read_client_certificates(settings: Settings) -> ClientCertificates:
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities)
     return ClientCertificates(authorities, revocation, X509CertificateParser())
+
+
+def authority_administration(services: Services) -> AuthorityAdministration:
+    """Return the use cases of the authorities of realms and clients."""
+    return AuthorityAdministration(services.database, services.changes, X509AuthorityParser())
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

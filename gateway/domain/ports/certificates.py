@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gateway.domain.authorities import Authority, AuthorityDescription, RegisteredAuthorities
 from gateway.domain.certificates import (
@@ -11,7 +11,10 @@ from gateway.domain.certificates import (
     PathResult,
     PresentedCertificate,
 )
-from gateway.domain.realm import Realm
+
+if TYPE_CHECKING:
+    # The supervisor loads the lookups of certificates, and realms for no reason.
+    from gateway.domain.realm import Realm
 
 
 class MalformedCertificate(Exception):
@@ -51,7 +54,7 @@ class Authorities(Protocol):
 class AuthoritySelection(Protocol):
     """Chooses the authorities that count."""
 
-    async def authorities_of(self, realm: Realm, client: str | None) -> Authorities:
+    async def authorities_of(self, realm: "Realm", client: str | None) -> Authorities:
         """Return those of a realm, or those for the client with that internal id.
 
         Raises StoreUnavailable.
@@ -97,7 +100,7 @@ class AuthorityParser(Protocol):
 class Revocations(Protocol):
     """Which certificates were revoked."""
 
-    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+    async def refusal(self, path: CertificationPath, realm: "Realm", now: datetime) -> str | None:
         """Return why a certificate of the path counts as revoked in the realm, else None.
 
         The path must come from the current authorities.
