@@ -42,6 +42,7 @@ async def _add_realms(site: Site, count: int) -> None:
     from gateway.admin.realm_files.realm_import import RealmImport  # noqa: PLC0415
     from gateway.bootstrap import open_services  # noqa: PLC0415
     from gateway.crypto.keys.signing import PyJwtKeyFactory  # noqa: PLC0415
+    from gateway.crypto.x509.reader import X509AuthorityParser  # noqa: PLC0415
     from gateway.settings import load_settings  # noqa: PLC0415
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -59,6 +60,7 @@ async def _add_realms(site: Site, count: int) -> None:
         importing = RealmImport(
             database=services.database,
             keys=PyJwtKeyFactory(lambda: key),
+            authorities=X509AuthorityParser(),
             passwords=services.passwords,
             clock=services.clock,
         )

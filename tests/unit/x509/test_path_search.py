@@ -210,7 +210,9 @@ LATER = x509.PolicyConstraints(require_explicit_policy=3, inhibit_policy_mapping
 NO_ANY = x509.InhibitAnyPolicy(0)
 REQUIRED = frozenset({POLICY.dotted_string})
 NONE: frozenset[str] = frozenset()
-POLICIES = {
+POLICIES: dict[
+    str, tuple[bool, frozenset[str], list[x509.ExtensionType], list[x509.ExtensionType]]
+] = {
     # kind: (accepted, required, extensions of the authority, extensions of the leaf)
     "none is asked for": (ACCEPTED, NONE, [], []),
     "the policy all the way": (ACCEPTED, REQUIRED, [policies(POLICY)], [policies(POLICY)]),
