@@ -60,6 +60,7 @@ async def _add_realms(site: Site, count: int) -> None:
         importing = RealmImport(
             database=services.database,
             keys=PyJwtKeyFactory(lambda: key),
+            authorities=X509AuthorityParser(),
             passwords=services.passwords,
             clock=services.clock,
             authorities=X509AuthorityParser(),

@@ -17,8 +17,10 @@ from gateway.bootstrap.accounts import (
     session_use_cases,
     user_use_cases,
 )
-from gateway.bootstrap.authorities import authority_administration
-from gateway.bootstrap.client_certificates import deny_list_use_cases
+from gateway.bootstrap.client_certificates import (
+    authority_administration,
+    deny_list_use_cases,
+)
 from gateway.bootstrap.components import components, key_metadata
 from gateway.bootstrap.flows import flow_use_cases
 from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
@@ -26,7 +28,7 @@ from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
 from gateway.bootstrap.services import Services
-from gateway.http.admin.authorities import authority_operations
+from gateway.http.admin.certificates import authority_operations
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.admin.authorities import AuthorityAdministration
 from gateway.admin.denied_certificates import DenyListAdministration
 from gateway.bootstrap.services import Services
 from gateway.certificates import (
@@ -13,7 +14,11 @@ from gateway.certificates import (
     RegisteredAuthoritySelection,
 )
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
+from gateway.crypto.x509.reader import (
+    X509AuthorityFactory,
+    X509AuthorityParser,
+    X509CertificateParser,
+)
 from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
@@ -52,6 +57,11 @@ def read_client_certificates(
 def deny_list_use_cases(services: Services) -> DenyListAdministration:
     """Return every use case of deny lists."""
     return DenyListAdministration(services.database, services.changes)
+
+
+def authority_administration(services: Services) -> AuthorityAdministration:
+    """Return the use cases of the authorities of realms and clients."""
+    return AuthorityAdministration(services.database, services.changes, X509AuthorityParser())
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

@@ -76,7 +76,7 @@ class LocalOperator:
 
     @property
     def authorities(self) -> "AuthorityAdministration":
-        from gateway.bootstrap.authorities import authority_administration
+        from gateway.bootstrap.client_certificates import authority_administration
 
         return authority_administration(self.services)
 

@@ -5,8 +5,6 @@ Attacks A6, A8, A14: a proxy that reports FAILED, a look-alike authority, the wr
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,13 +12,10 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
 
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
+from tests.support.chains import CA, Node, issue
 from tests.support.made_realms import exported
 from tests.support.wire import SECRET, device
 
@@ -28,45 +23,8 @@ BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
 AUTHORITIES = "certificates/authorities"
 OF_CLIENT = f"clients/own-id/{AUTHORITIES}"
 GATEWAY, POLICIES = "realmgate.certificates.gatewayAuthorities", "realmgate.certificates.policies"
-CA = x509.BasicConstraints(ca=True, path_length=None)
 POLICY, OTHER_POLICY = "1.3.6.1.4.1.55555.1", "1.3.6.1.4.1.55555.2"
-NOW = datetime.now(UTC)
 FAILED = "FAILED:unable to verify the first certificate"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A certificate and its key."""
-
-    certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
-
-    @property
-    def pem(self) -> str:
-        return self.certificate.public_bytes(Encoding.PEM).decode()
-
-    @property
-    def sha256(self) -> str:
-        return self.certificate.fingerprint(hashes.SHA256()).hex()
-
-
-def issue(
-    name: str, issuer: Node | None, *extensions: x509.ExtensionType, key: Node | None = None
-) -> Node:
-    own = key.key if key else ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    builder = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer.certificate.subject if issuer else subject)
-        .public_key(own.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(NOW - timedelta(days=1))
-        .not_valid_after(NOW + timedelta(days=1))
-    )
-    for extension in extensions:
-        builder = builder.add_extension(extension, critical=True)
-    return Node(builder.sign(issuer.key if issuer else own, hashes.SHA256()), own)
 
 
 ROOT = issue("realm root", None, CA)
@@ -150,7 +108,7 @@ def test_an_anchor_is_a_key_and_not_a_name(realm: AdministeredRealm) -> None:
     add(realm, ROOT)
     assert not admits(realm, LOOK_ALIKE)
     realm.change("DELETE", f"{AUTHORITIES}/{ROOT.sha256}")
-    add(realm, issue("realm root", None, CA, key=ROOT))
+    add(realm, issue("realm root", None, CA, key=ROOT.key))
     assert admits(realm, OF_ROOT)
 
 

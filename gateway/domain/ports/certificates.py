@@ -13,6 +13,7 @@ from gateway.domain.certificates import (
 )
 
 if TYPE_CHECKING:
+    # The supervisor loads the lookups of certificates, and realms for no reason.
     from gateway.domain.realm import Realm
 
 

@@ -1,6 +1,8 @@
 """Which trust_level each kind of certificate gets, and that nothing is remembered too long."""
 
+import asyncio
 import gc
+import time
 import tracemalloc
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,11 +19,13 @@ from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
-from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
+from gateway.crypto.x509.reader import X509Authorities, X509AuthorityFactory, X509CertificateParser
 from gateway.crypto.x509.revocation_lists import RevocationLists
-from gateway.domain.certificates import PathResult, TrustLevel
+from gateway.domain.authorities import Authority, AuthorityKind
+from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
+from tests.support.chains import CA, issue
 from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
@@ -296,3 +300,52 @@ def _with_many_names(key: ec.EllipticCurvePrivateKey, number: int) -> bytes:
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )
     return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def test_registered_anchors_need_no_word_of_the_proxy_and_take_what_the_client_sends(
+    certificate_zoo: Zoo,
+) -> None:
+    """Attacks A6, A14; decision 0020."""
+    root = issue("root", None, CA)
+    link = issue("link", root, CA)
+    leaf = issue("leaf", link)
+    anchor = Authority(root.sha256, AuthorityKind.ANCHOR, root.der)
+    reader = EvaluatedCertificates(
+        AuthorityFile(certificate_zoo.directory / TRUST_BUNDLE),
+        None,
+        SetClock(datetime.now(UTC)),
+        anchor,
+    )
+
+    def judge(*sent: bytes) -> TrustLevel:
+        return reader.read(leaf.der, verified_by_proxy=False, chain=sent).trust_level
+
+    assert (judge(), judge(b"garbage"), judge(b"x" * 70_000, link.der)) == (UNTRUSTED,) * 3
+    assert judge(b"garbage", link.der) is TRUSTED
+    assert judge() is UNTRUSTED
+    path = reader.read(leaf.der, verified_by_proxy=False, chain=[link.der]).path
+    assert path is not None
+    assert path.origin is AnchorOrigin.REALM
+    reader.registered.replace()
+    assert judge(link.der) is UNTRUSTED
+
+
+def test_a_thousand_anchors_are_prepared_without_a_stall(certificate_zoo: Zoo) -> None:
+    """Other requests go on while a changed realm is prepared."""
+    root = issue("root", None, CA)
+    link = issue("link", root, CA)
+    bundle = AuthorityFile(certificate_zoo.directory / TRUST_BUNDLE)
+    entries = [Authority(link.sha256, AuthorityKind.INTERMEDIATE, link.der)] * 1_000
+    factory = X509AuthorityFactory(bundle, X509CertificateParser())
+    turns = 0
+
+    async def prepare() -> None:
+        nonlocal turns
+        task = asyncio.create_task(factory.prepare(entries, AnchorOrigin.REALM, with_gateway=False))
+        while not task.done():
+            await asyncio.sleep(0)
+            turns += 1
+
+    begin = time.perf_counter()
+    asyncio.run(prepare())
+    assert turns > (time.perf_counter() - begin) / 0.05

@@ -1,0 +1,3 @@
+"""The rows of what decides about client certificates."""
+
+from gateway.http.admin.certificates.authorities import authority_operations

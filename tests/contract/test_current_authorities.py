@@ -1,0 +1,141 @@
+"""The registered authorities of realms: read again once they change, kept in outages."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gateway.domain.authorities import Authority, AuthorityKind
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Stores
+from gateway.storage.current_authorities import CurrentAuthorities
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, store_realms
+
+AGE = timedelta(seconds=60)
+ANCHOR = Authority("aa" * 32, AuthorityKind.ANCHOR, b"anchor")
+LINK = Authority("bb" * 32, AuthorityKind.INTERMEDIATE, b"link")
+
+
+@dataclass
+class _Surroundings:
+    """Messages and the change log that the test sends, and a database that can be cut off."""
+
+    database: SqlDatabase
+    connected: bool = True
+    is_down: bool = False
+    reads: int = 0
+    lost: list[str] = field(default_factory=list)
+    send: Callable[[str | None], None] = lambda _topic: None
+
+    async def publish(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            self.send(topic)
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        self.send = listener
+
+    async def read_changes(self) -> None:
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        while self.lost:
+            self.send(self.lost.pop())
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Stores]:
+        self.reads += 1
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        async with self.database.read() as stores:
+            yield stores
+
+
+@dataclass(frozen=True)
+class _Setup:
+    around: _Surroundings
+    clock: SetClock
+    current: CurrentAuthorities
+
+    async def put(self, *authorities: Authority) -> None:
+        async with self.around.database.write() as stores:
+            for authority in authorities:
+                await stores.authorities.put("demo-id", authority)
+
+    async def known(self) -> list[bytes]:
+        return [item.der for item in (await self.current.registered("demo-id")).authorities]
+
+
+@pytest.fixture
+async def setup(database: SqlDatabase) -> _Setup:
+    await store_realms(database, "demo", "other")
+    around, clock = _Surroundings(database), SetClock(NOW)
+    anything: Any = around
+    current = CurrentAuthorities(
+        anything, clock, anything, read_changes=around.read_changes, age=AGE
+    )
+    made = _Setup(around, clock, current)
+    await made.put(ANCHOR)
+    return made
+
+
+async def test_authorities_are_the_same_object_until_they_change(setup: _Setup) -> None:
+    """What was prepared from them, a thousand parsed certificates, stays in use."""
+    first = await setup.current.registered("demo-id")
+    assert list(first.authorities) == [ANCHOR]
+    assert await setup.current.registered("demo-id") is first
+    assert setup.around.reads == 1
+    setup.around.send(realm_topic("demo-id"))
+    assert await setup.current.registered("demo-id") is first
+    assert setup.around.reads == 2
+    await setup.put(LINK)
+    setup.around.send(realm_topic("demo-id"))
+    assert await setup.known() == [b"anchor", b"link"]
+    assert (await setup.current.registered("other-id")).authorities == ()
+
+
+async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup: _Setup) -> None:
+    await setup.known()
+    await setup.put(LINK)
+    setup.around.lost.append(realm_topic("demo-id"))
+    assert await setup.known() == [b"anchor"]
+    setup.clock.advance(timedelta(milliseconds=500))
+    assert await setup.known() == [b"anchor", b"link"]
+
+
+async def test_an_outage_leaves_known_authorities_for_an_hour_unless_they_changed(
+    setup: _Setup,
+) -> None:
+    """No silent yes: a realm that may have lost an anchor is not answered from memory."""
+    await setup.known()
+    setup.around.is_down = True
+    setup.clock.advance(timedelta(minutes=59))
+    assert await setup.known() == [b"anchor"]
+    with pytest.raises(StoreUnavailable):
+        await setup.current.registered("other-id")
+    setup.around.send(realm_topic("demo-id"))
+    with pytest.raises(StoreUnavailable):
+        await setup.known()
+    setup.around.is_down = False
+    assert await setup.known() == [b"anchor"]
+    setup.around.is_down = True
+    setup.clock.advance(timedelta(hours=1))
+    with pytest.raises(StoreUnavailable):
+        await setup.known()
+
+
+async def test_a_lost_connection_reads_everything_again(setup: _Setup) -> None:
+    await setup.known()
+    await setup.put(LINK)
+    setup.around.send(None)
+    assert await setup.known() == [b"anchor", b"link"]
+    setup.around.connected = False
+    async with setup.around.database.write() as stores:
+        assert await stores.authorities.remove("demo-id", None, LINK.sha256)
+        assert not await stores.authorities.remove("demo-id", None, LINK.sha256)
+    setup.clock.advance(timedelta(seconds=5))
+    assert await setup.known() == [b"anchor"]
