@@ -63,6 +63,5 @@ async def _add_realms(site: Site, count: int) -> None:
             authorities=X509AuthorityParser(),
             passwords=services.passwords,
             clock=services.clock,
-            authorities=X509AuthorityParser(),
         )
         await importing.run([RealmFile("bench", documents)])

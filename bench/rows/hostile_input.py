@@ -2,11 +2,10 @@
 
 import http.client
 import random
-import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +15,11 @@ from urllib.parse import quote, urlencode
 from bench.administrators import add_administrator, administrator_token
 from bench.context import Bench
 from bench.figures import Figure, Result, at_most
+from bench.gateway_socket import GatewaySocket
 from bench.hostile_certificates import certificates
 from bench.hostile_documents import Document, documents
 from bench.load import lending_nginx
-from bench.processes import BenchError, proportional_bytes
+from bench.processes import proportional_bytes
 from bench.stack import CLIENT, REALM, Stack, import_realms, stack
 
 TITLE = "Hostile input, one worker"
@@ -98,7 +98,7 @@ class _Watch:
     """
 
     worker: int
-    connection: "_Socket"
+    connection: GatewaySocket
     longest: float = 0.0
     asking: threading.Lock = field(default_factory=threading.Lock)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -120,7 +120,7 @@ class _Watch:
 
 @contextmanager
 def _watch(target: Stack) -> Iterator[_Watch]:
-    watch = _Watch(target.gateway_processes()[-1], _Socket(target))
+    watch = _Watch(target.gateway_processes()[-1], GatewaySocket(target))
     thread = threading.Thread(target=watch.run)
     thread.start()
     try:
@@ -173,7 +173,7 @@ def _pauses(bench: Bench, target: Stack, watch: _Watch, port: int) -> list[_Paus
 
 
 def _growth(bench: Bench, target: Stack, watch: _Watch) -> tuple[int, float]:
-    connection = _Socket(target)
+    connection = GatewaySocket(target)
     chosen = random.Random(1)  # noqa: S311 - the same hostile requests in every run
     shown = certificates(_CERTIFICATES)
     requests = bench.plan.hostile_requests
@@ -186,7 +186,7 @@ def _growth(bench: Bench, target: Stack, watch: _Watch) -> tuple[int, float]:
 
 
 def _send_one(
-    connection: "_Socket", chosen: random.Random, number: int, certificate: bytes
+    connection: GatewaySocket, chosen: random.Random, number: int, certificate: bytes
 ) -> None:
     headers = {
         "ssl-client-cert": quote(certificate),
@@ -203,36 +203,3 @@ def _send_one(
     }
     path = f"/realms/{realm}/protocol/openid-connect/token"
     connection.ask("POST", path, urlencode(form).encode(), headers)
-
-
-class _Socket:
-    """A connection to the gateway's own socket, with what nginx would say of the caller."""
-
-    def __init__(self, target: Stack) -> None:
-        self._path = next((target.site.state / "run").glob("gateway-*.sock"))
-        secret = (target.site.state / "proxy.secret").read_text().strip()
-        self._headers = {
-            "Host": "localhost:8443",
-            "X-Forwarded-Proto": "https",
-            "X-Forwarded-For": "127.0.0.1",
-            "X-Realmgate-Proxy-Secret": secret,
-            "Content-Type": "application/x-www-form-urlencoded",
-        }
-        self._connection: http.client.HTTPConnection | None = None
-
-    def ask(
-        self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
-    ) -> None:
-        """Send a request and read its answer; raises BenchError where there is none."""
-        if self._connection is None:
-            self._connection = http.client.HTTPConnection("localhost", timeout=_TIMEOUT)
-            self._connection.sock = socket.socket(socket.AF_UNIX)
-            self._connection.sock.settimeout(_TIMEOUT)
-            self._connection.sock.connect(str(self._path))
-        self._connection.request(method, path, body, {**self._headers, **(headers or {})})
-        answer = self._connection.getresponse()
-        text = answer.read()
-        if answer.will_close:
-            self._connection = None
-        if answer.status >= http.client.INTERNAL_SERVER_ERROR:
-            raise BenchError(f"{method} {path}: {answer.status} {text[:200]!r}")

@@ -22,19 +22,15 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
     """Raise NotRegistered for a certificate that does not authenticate the client."""
     if not certificate.identifies:
         raise NotRegistered(f"the client certificate is not trusted: {certificate.reason}")
-    registered = client.certificate_authentication
-    if registered.self_signed:
-        raise NotRegistered("the client authenticates with registered certificates, not by a name")
     _require_name(client, certificate.leaf)
-    if registered.authority and not _leads_to(certificate, registered.authority):
+    authority = client.certificate_authentication.authority
+    if authority and not _leads_to(certificate, authority):
         raise NotRegistered("no authority of the certificate is the one registered for the client")
 
 
 def _require_name(client: Client, leaf: PresentedCertificate) -> None:
     registered, template = client.certificate_authentication, client.devices.template
     name, subject = registered.alternative_name, registered.subject
-    if sum((bool(subject), name is not None, template is not None)) > 1:
-        raise NotRegistered("more than one name of a certificate is registered for the client")
     if template is not None:
         _require_one_device(len(template.devices(leaf)))
     elif name is not None:

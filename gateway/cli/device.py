@@ -25,7 +25,10 @@ def device() -> None:
 @client_option
 @output_option
 async def list_(operator: RealmOperator, client_id: str, *, output: str) -> None:
-    """List the locked devices of a client, those that are unlocked first before others."""
+    """List the locked devices of a client.
+
+    The lock that ends first comes first.
+    """
     client = await operator.client(client_id)
     found = await operator.clients.devices.list(operator.acting, client.id)
     if output == "json":
@@ -42,7 +45,10 @@ async def list_(operator: RealmOperator, client_id: str, *, output: str) -> None
     "--seconds", type=click.IntRange(1), help="How long the lock lasts; 30 days by default."
 )
 async def lock(operator: RealmOperator, name: str, client_id: str, *, seconds: int | None) -> None:
-    """Lock DEVICE, given by the whole name in its certificate, at every gateway at once."""
+    """Lock DEVICE at every gateway at once.
+
+    DEVICE is the whole name in its certificate that fits the template of the client.
+    """
     client = await operator.client(client_id)
     document = {"device": name} if seconds is None else {"device": name, "seconds": seconds}
     made = await operator.clients.devices.lock(operator.acting, client.id, document)

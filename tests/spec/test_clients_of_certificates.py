@@ -45,7 +45,12 @@ CASES: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     ("other", ("ip:192.0.2.1",), "", "no client owns the certificate"),
     ("other", ("email:both@MAIL.example",), "", "the clients shared-1, shared-2 own the"),
     ("other", ("dns:one.example", "uri:urn:one"), "", "the clients dns, uri own the certificate"),
-    ("other", tuple(f"dns:{n}.example" for n in range(65)), "", "no client owns the certificate"),
+    (
+        "other",
+        ("dns:one.example", *(f"dns:{n}.example" for n in range(64))),
+        "",
+        "no client owns the certificate",
+    ),
 )
 
 
@@ -65,7 +70,7 @@ def test_only_a_trusted_certificate_names_a_client(clients: CertificateClients) 
     clients.issue("self-made", "dns:one.example", self_signed=True)
     answer = clients.token("self-made", self_signed=True)
     assert answer.status_code == 401
-    assert "the request names no client" in clients.reason(answer)
+    assert clients.reason(answer) == "invalid_client: the request names no client"
 
 
 def test_every_endpoint_of_clients_finds_the_owner(clients: CertificateClients) -> None:

@@ -21,7 +21,7 @@ _AUTHENTICATOR: Final = "client-x509"
 def certificate_terms(client: Client) -> frozenset[str]:
     """Return the terms of a client; none where only a request with its client_id finds it."""
     registered, template = client.certificate_authentication, client.devices.template
-    if client.client_authenticator_type != _AUTHENTICATOR or registered.self_signed:
+    if client.client_authenticator_type != _AUTHENTICATOR:
         return frozenset()
     if template is not None:
         return frozenset({_term("template", template.shape)})
