@@ -28,6 +28,12 @@ NAMES = (
 )
 MISSPELLED = sorted({each for name in NAMES for each in spellings(name) if "_" in each})
 REFUSALS = {400, 403, 431}
+VERDICTS = {
+    "haproxy": {"self-signed": "18", "unknown CA": "20", "expired": "10", "revoked": "23"},
+    "apache": {"self-signed": "GENEROUS", "unknown CA": "FAILED:"},
+    "caddy": dict.fromkeys(("device-1", "self-signed", "expired", "revoked"), "FAILED:"),
+}
+"""How the verdict about a certificate begins where one of any authority may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +121,15 @@ def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Wa
         else:
             assert len(received.all(leaf)) == 1
             assert received.all("ssl-client-verify") == [verdicts[watched.proxy.name]]
+
+
+def test_the_verdict_about_a_certificate_of_any_authority_is_its_first_error(
+    watched: Watched,
+) -> None:
+    """Attacks A6, A7: OpenSSL reports the last error alone, a missing revocation list say."""
+    for certificate, verdict in VERDICTS[watched.proxy.name].items():
+        with watched.proxy.client(certificate) as client:
+            assert client.get(f"{watched.proxy.url('any')}/x").status_code == 200
+        (found,) = watched.upstream.last.all("ssl-client-verify")
+        assert found.startswith(verdict), certificate
+        assert found.isdecimal() is verdict.isdecimal()
