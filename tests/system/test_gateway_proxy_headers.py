@@ -24,7 +24,11 @@ NAMES = (
     *("ssl-client-cert-chain-0", "ssl-client-cert-chain-1", "X-Forwarded-Client-Cert"),
     *("X-Forwarded-Tls-Client-Cert", "X-SSL-Client-Cert", "X-Realmgate-Proxy-Secret"),
     *("X-Request-Id", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host"),
-    *("X-Forwarded-Port", "X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Realmgate-Server"),
+    *("X-Forwarded-Port", "X-Forwarded-Uri", "X-Forwarded-Method", "X-Forwarded-Prefix"),
+    *("X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Ssl", "X-Forwarded-User"),
+    *("X-Forwarded-Tls-Client-Cert-Info", "X-Original-URI", "X-Original-URL", "X-Original-Method"),
+    *("X-Original-Request", "X-Rewrite-URL", "X-Real-IP", "X-Client-IP", "X-Client-Cert"),
+    *("X-SSL-Client-Verify", "X-Realmgate-Server"),
 )
 MISSPELLED = sorted({each for name in NAMES for each in spellings(name) if "_" in each})
 REFUSALS = {400, 403, 431}
@@ -62,7 +66,7 @@ class Watched:
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
-def watched(
+def running(
     request: pytest.FixtureRequest, edge_certificates: EdgeCertificates
 ) -> Iterator[Watched]:
     """Run each proxy in front of a server that records requests."""
@@ -74,6 +78,13 @@ def watched(
             socket.chmod(0o777)
             with start_gateway_proxy(request.param, socket, edge_certificates) as proxy:
                 yield Watched(proxy, upstream)
+
+
+@pytest.fixture
+def watched(running: Watched) -> Watched:
+    """Return the proxy, the memory of its server cleared."""
+    running.upstream.forget()
+    return running
 
 
 def test_no_listener_passes_a_forged_header(watched: Watched) -> None:
@@ -107,9 +118,12 @@ def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Wa
     for certificate in (None, "device-1"):
         with watched.proxy.client(certificate) as client:
             url = watched.proxy.url("optional")
-            assert client.get(f"{url}/a%2Fb?c=d", headers={"Connection": named}).status_code == 200
+            sent = {"Connection": f"{named}, Upgrade", "Upgrade": "h2c"}
+            assert client.get(f"{url}/a%2Fb?c=d", headers=sent).status_code == 200
         received = watched.upstream.last
         assert received.target == "/a%2Fb?c=d"
+        assert received.all("Upgrade") == []
+        assert {each.lower() for each in received.all("Connection")} <= {"close", "keep-alive"}
         assert received.all("X-Forwarded-For") == [ADDRESS]
         assert received.all("X-Forwarded-Proto") == ["https"]
         assert received.all("X-Forwarded-Host") == received.all("Host") == [f"localhost:{port}"]
@@ -133,3 +147,12 @@ def test_the_verdict_about_a_certificate_of_any_authority_is_its_first_error(
         (found,) = watched.upstream.last.all("ssl-client-verify")
         assert found.startswith(verdict), certificate
         assert found.isdecimal() is verdict.isdecimal()
+
+
+def test_no_request_for_another_host_is_passed_on(watched: Watched) -> None:
+    """Attacks A21."""
+    for listener in LISTENERS:
+        with watched.proxy.client("device-1") as client:
+            for host in ("evil.example.test", "localhost.evil.test", "evil.test:443"):
+                client.get(f"{watched.proxy.url(listener)}/x", headers={"Host": host})
+    assert watched.upstream.received == []
