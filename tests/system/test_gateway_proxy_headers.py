@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_pem_x509_certificates
 
+from gateway.domain.certificates import ProxyVerdict
+from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.gateway_proxies import COMMANDS, LISTENERS, GatewayProxy, start_gateway_proxy
+from tests.support.gateway_proxies import (
+    COMMANDS,
+    LISTENERS,
+    SETTINGS,
+    GatewayProxy,
+    start_gateway_proxy,
+)
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
@@ -119,7 +129,8 @@ def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Wa
         with watched.proxy.client(certificate) as client:
             url = watched.proxy.url("optional")
             sent = {"Connection": f"{named}, Upgrade", "Upgrade": "h2c"}
-            assert client.get(f"{url}/a%2Fb?c=d", headers=sent).status_code == 200
+            answer = client.get(f"{url}/a%2Fb?c=d", headers=sent)
+        assert (answer.status_code, answer.headers["Connection"].lower()) == (200, "close")
         received = watched.upstream.last
         assert received.target == "/a%2Fb?c=d"
         assert received.all("Upgrade") == []
@@ -129,12 +140,44 @@ def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Wa
         assert received.all("X-Forwarded-Host") == received.all("Host") == [f"localhost:{port}"]
         assert received.all("X-Forwarded-Port") == [port]
         assert received.all("X-Realmgate-Proxy-Secret") == [PROXY_SECRET]
+        ids = received.all("X-Request-Id")  # where Apache sends none, the gateway makes one
+        assert len(ids) == (0 if watched.proxy.name == "apache" else 1)
         if certificate is None:
             assert received.all(leaf) in ([], ["(null)"])
             assert received.all("ssl-client-verify") in ([], ["NONE"])
         else:
             assert len(received.all(leaf)) == 1
             assert received.all("ssl-client-verify") == [verdicts[watched.proxy.name]]
+
+
+def test_the_gateway_reads_the_leaf_and_the_chain_that_the_client_sent(watched: Watched) -> None:
+    settings = SETTINGS[watched.proxy.name]
+    options = LookupOptions(
+        chain_header=settings.get("certificate_chain_header"),
+        chain_prefix=settings.get("certificate_chain_prefix"),
+        chain_length=int(settings.get("certificate_chain_length", 1)),
+        verdict_header=settings.get("certificate_verdict_header"),
+    )
+    folder = watched.proxy.certificates.folder
+    (leaf,) = _encoded(folder / "device-1.crt")
+    # The client sends the authorities that it trusts with its certificate.
+    chain = [] if watched.proxy.name == "caddy" else _encoded(folder / "ca.crt")
+    for listener in LISTENERS:
+        with watched.proxy.client("device-1") as client:
+            client.get(f"{watched.proxy.url(listener)}/x")
+        headers = {
+            name.lower().encode(): value.encode() for name, value in watched.upstream.last.headers
+        }
+        found = LOOKUPS[settings["certificate_lookup"]](options).find(headers)
+        assert found is not None
+        assert (found.leaf, {*found.chain}) == (leaf, {*chain})
+        verified = watched.proxy.name != "caddy" or listener != "any"
+        assert found.verdict is (ProxyVerdict.VERIFIED if verified else ProxyVerdict.FAILED)
+
+
+def _encoded(file: Path) -> list[bytes]:
+    certificates = load_pem_x509_certificates(file.read_bytes())
+    return [each.public_bytes(Encoding.DER) for each in certificates]
 
 
 def test_the_verdict_about_a_certificate_of_any_authority_is_its_first_error(
