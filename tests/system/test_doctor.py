@@ -92,6 +92,19 @@ def test_another_certificate_header_must_be_the_one_that_nginx_sends(
     assert re.search(r"^ok +nginx: 4 servers with \d+ locations examined", said, re.MULTILINE)
 
 
+def test_nginx_does_not_write_certificates_as_another_proxy(tmp_path: Path, pki: Path) -> None:
+    settings = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    lookup = {"certificate_lookup": "rfc9440"}
+    code, said = examine(tmp_path, **settings, **lookup)
+    assert (code, "it is not known whether nginx sends" in said) == (0, False), said
+    folder = tmp_path / "nginx"
+    render_nginx(NginxSite(("unix:/run/gateway.sock",), tmp_path), folder)
+    code, said = examine(tmp_path, "--nginx", str(folder), **settings, **lookup)
+    assert code == 1
+    assert "leads to a gateway that reads certificates as rfc9440 sends them" in said
+    assert "set REALMGATE_CERTIFICATE_LOOKUP=nginx" in said
+
+
 def test_nginx_must_send_the_proxy_secret_that_the_gateway_requires(
     tmp_path: Path, pki: Path
 ) -> None:

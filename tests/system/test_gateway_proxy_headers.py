@@ -4,15 +4,26 @@ Attacks A2, A4, A20: certificate, chain, verdict and secret, in every spelling, 
 HTTP/2, with a certificate of the client's own and without one.
 """
 
+import itertools
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import load_pem_x509_certificates
 
+from gateway.domain.certificates import ProxyVerdict
+from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.gateway_proxies import COMMANDS, LISTENERS, GatewayProxy, start_gateway_proxy
+from tests.support.gateway_proxies import (
+    COMMANDS,
+    LISTENERS,
+    SETTINGS,
+    GatewayProxy,
+    start_gateway_proxy,
+)
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
@@ -24,10 +35,20 @@ NAMES = (
     *("ssl-client-cert-chain-0", "ssl-client-cert-chain-1", "X-Forwarded-Client-Cert"),
     *("X-Forwarded-Tls-Client-Cert", "X-SSL-Client-Cert", "X-Realmgate-Proxy-Secret"),
     *("X-Request-Id", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host"),
-    *("X-Forwarded-Port", "X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Realmgate-Server"),
+    *("X-Forwarded-Port", "X-Forwarded-Uri", "X-Forwarded-Method", "X-Forwarded-Prefix"),
+    *("X-Forwarded-Scheme", "X-Forwarded-Server", "X-Forwarded-Ssl", "X-Forwarded-User"),
+    *("X-Forwarded-Tls-Client-Cert-Info", "X-Original-URI", "X-Original-URL", "X-Original-Method"),
+    *("X-Original-Request", "X-Rewrite-URL", "X-Real-IP", "X-Client-IP", "X-Client-Cert"),
+    *("X-SSL-Client-Verify", "X-Realmgate-Server"),
 )
 MISSPELLED = sorted({each for name in NAMES for each in spellings(name) if "_" in each})
 REFUSALS = {400, 403, 431}
+VERDICTS = {
+    "haproxy": {"self-signed": "18", "unknown CA": "20", "expired": "10", "revoked": "23"},
+    "apache": {"self-signed": "GENEROUS", "unknown CA": "FAILED:"},
+    "caddy": dict.fromkeys(("device-1", "self-signed", "expired", "revoked"), "FAILED:"),
+}
+"""How the verdict about a certificate begins where one of any authority may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +77,7 @@ class Watched:
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
-def watched(
+def running(
     request: pytest.FixtureRequest, edge_certificates: EdgeCertificates
 ) -> Iterator[Watched]:
     """Run each proxy in front of a server that records requests."""
@@ -68,6 +89,13 @@ def watched(
             socket.chmod(0o777)
             with start_gateway_proxy(request.param, socket, edge_certificates) as proxy:
                 yield Watched(proxy, upstream)
+
+
+@pytest.fixture
+def watched(running: Watched) -> Watched:
+    """Return the proxy, the memory of its server cleared."""
+    running.upstream.forget()
+    return running
 
 
 def test_no_listener_passes_a_forged_header(watched: Watched) -> None:
@@ -94,24 +122,82 @@ def test_no_other_spelling_of_a_header_passes(watched: Watched) -> None:
 
 def test_the_gateway_gets_what_the_proxy_found_out_and_nothing_twice(watched: Watched) -> None:
     """A client names headers in `Connection` that it wants to be lost: RFC 9110 §7.6.1."""
-    named = "close, ssl-client-cert, Client-Cert, ssl-client-verify, X-Realmgate-Proxy-Secret"
+    named = "ssl-client-cert, Client-Cert, ssl-client-verify, X-Realmgate-Proxy-Secret, Upgrade"
     verdicts = {"haproxy": "0", "apache": "SUCCESS", "caddy": "SUCCESS"}
     leaf = "Client-Cert" if watched.proxy.name == "caddy" else "ssl-client-cert"
     port = str(watched.proxy.ports["optional"])
-    for certificate in (None, "device-1"):
+    for certificate, end in itertools.product((None, "device-1"), ("", ", close")):
         with watched.proxy.client(certificate) as client:
             url = watched.proxy.url("optional")
-            assert client.get(f"{url}/a%2Fb?c=d", headers={"Connection": named}).status_code == 200
+            sent = {"Connection": named + end, "Upgrade": "h2c"}
+            answer = client.get(f"{url}/a%2Fb?c=d", headers=sent)
+        assert answer.status_code == 200
+        assert (answer.headers.get("Connection", "").lower() == "close") is bool(end)
         received = watched.upstream.last
         assert received.target == "/a%2Fb?c=d"
+        assert received.all("Upgrade") == []
+        assert {each.lower() for each in received.all("Connection")} <= {"close", "keep-alive"}
         assert received.all("X-Forwarded-For") == [ADDRESS]
         assert received.all("X-Forwarded-Proto") == ["https"]
         assert received.all("X-Forwarded-Host") == received.all("Host") == [f"localhost:{port}"]
         assert received.all("X-Forwarded-Port") == [port]
         assert received.all("X-Realmgate-Proxy-Secret") == [PROXY_SECRET]
+        ids = received.all("X-Request-Id")  # where Apache sends none, the gateway makes one
+        assert len(ids) == (0 if watched.proxy.name == "apache" else 1)
         if certificate is None:
             assert received.all(leaf) in ([], ["(null)"])
             assert received.all("ssl-client-verify") in ([], ["NONE"])
         else:
             assert len(received.all(leaf)) == 1
             assert received.all("ssl-client-verify") == [verdicts[watched.proxy.name]]
+
+
+def test_the_gateway_reads_the_leaf_and_the_chain_that_the_client_sent(watched: Watched) -> None:
+    settings = SETTINGS[watched.proxy.name]
+    options = LookupOptions(
+        chain_header=settings.get("certificate_chain_header"),
+        chain_prefix=settings.get("certificate_chain_prefix"),
+        chain_length=int(settings.get("certificate_chain_length", 1)),
+        verdict_header=settings.get("certificate_verdict_header"),
+    )
+    folder = watched.proxy.certificates.folder
+    (leaf,) = _encoded(folder / "device-1.crt")
+    # The client sends the authorities that it trusts with its certificate.
+    chain = [] if watched.proxy.name == "caddy" else _encoded(folder / "ca.crt")
+    for listener in LISTENERS:
+        with watched.proxy.client("device-1") as client:
+            client.get(f"{watched.proxy.url(listener)}/x")
+        headers = {
+            name.lower().encode(): value.encode() for name, value in watched.upstream.last.headers
+        }
+        found = LOOKUPS[settings["certificate_lookup"]](options).find(headers)
+        assert found is not None
+        assert (found.leaf, {*found.chain}) == (leaf, {*chain})
+        verified = watched.proxy.name != "caddy" or listener != "any"
+        assert found.verdict is (ProxyVerdict.VERIFIED if verified else ProxyVerdict.FAILED)
+
+
+def _encoded(file: Path) -> list[bytes]:
+    certificates = load_pem_x509_certificates(file.read_bytes())
+    return [each.public_bytes(Encoding.DER) for each in certificates]
+
+
+def test_the_verdict_about_a_certificate_of_any_authority_is_its_first_error(
+    watched: Watched,
+) -> None:
+    """Attacks A6, A7: OpenSSL reports the last error alone, a missing revocation list say."""
+    for certificate, verdict in VERDICTS[watched.proxy.name].items():
+        with watched.proxy.client(certificate) as client:
+            assert client.get(f"{watched.proxy.url('any')}/x").status_code == 200
+        (found,) = watched.upstream.last.all("ssl-client-verify")
+        assert found.startswith(verdict), certificate
+        assert found.isdecimal() is verdict.isdecimal()
+
+
+def test_no_request_for_another_host_is_passed_on(watched: Watched) -> None:
+    """Attacks A21."""
+    for listener in LISTENERS:
+        with watched.proxy.client("device-1") as client:
+            for host in ("evil.example.test", "localhost.evil.test", "evil.test:443"):
+                client.get(f"{watched.proxy.url(listener)}/x", headers={"Host": host})
+    assert watched.upstream.received == []

@@ -81,6 +81,7 @@ def gateway_facts(settings: "Settings") -> GatewayFacts:
         certificate_header=settings.certificate_header,
         proxy_secret=settings.proxy_secret,
         listen=str(listen),
+        certificate_lookup=settings.certificate_lookup,
         is_local=not isinstance(listen, TcpAddress) or _is_loopback(listen.host),
     )
 
@@ -100,7 +101,7 @@ def examine_nginx(proxy: Proxy) -> Iterator[Examination]:
 def _not_examined(settings: "Settings", reason: str) -> Examination:
     """Return what is known of nginx where its configuration is not."""
     header, remedy = settings.certificate_header, "run doctor with --nginx CONF"
-    if header != NginxLookup.default_header:
+    if settings.certificate_lookup == NginxLookup.name and header != NginxLookup.default_header:
         problem = (
             f"The gateway reads certificates from {header}, and it is not known whether nginx sends"
             f" that: {reason}."

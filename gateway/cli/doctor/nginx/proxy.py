@@ -9,6 +9,7 @@ from gateway.cli.doctor.findings import Finding
 from gateway.cli.doctor.nginx.scopes import Configuration, Location, Server
 from gateway.cli.doctor.nginx.syntax import Directive
 from gateway.domain.secrets import Secret
+from gateway.http.edge.certificate_lookup import NginxLookup
 
 SECRET_HEADER: Final = "x-realmgate-proxy-secret"  # noqa: S105 - the name of a header
 _UPSTREAM: Final = "realmgate"
@@ -26,6 +27,8 @@ class GatewayFacts:
     listen: str
     is_local: bool
     """Whether only programs of the same machine can connect."""
+    certificate_lookup: str = NginxLookup.name
+    """How the gateway reads the header of the certificate."""
 
 
 class Proxy:

@@ -42,6 +42,6 @@ class Rfc9440Lookup(CertificateLookup):
 
 
 def _byte_sequence(item: bytes) -> bytes:
-    if item == _COLON or not item.startswith(_COLON) or not item.endswith(_COLON):
+    if not item.startswith(_COLON) or not item.endswith(_COLON):
         raise MalformedCertificate("header is not a byte sequence between colons")
     return from_base64(item[1:-1], "byte sequence")

@@ -214,7 +214,8 @@ REFUSED: Mapping[str, list[tuple[LookupOptions, dict[str, str], str]]] = {
         (LookupOptions(), {"client__cert": base(LEAF)}, "byte sequence"),
         (LookupOptions(), {"client__cert": f":{base(LEAF)}:;a=1"}, "byte sequence"),
         (LookupOptions(), {"client__cert": f":{base(LEAF)}:, :{base(FIRST)}:"}, "not clean"),
-        (LookupOptions(), {"client__cert": ":"}, "byte sequence"),
+        (LookupOptions(), {"client__cert": ":"}, "empty"),
+        (LookupOptions(), {"client__cert": f":{base(LEAF)}x"}, "not a byte sequence"),
         (LookupOptions(), {"client__cert": "::"}, "empty"),
         (
             LookupOptions(),
@@ -347,6 +348,19 @@ ALL = {
     "traefik": LookupOptions(url_encoded=True, chain_length=3),
     "rfc9440": LookupOptions(chain_length=3),
 }
+
+
+def test_a_lookup_reads_the_headers_of_its_options() -> None:
+    indexed = {f"cert-chain_{index}".encode() for index in range(10)}
+    assert LOOKUPS["apache"](PREFIX).headers == {
+        b"ssl-client-cert",
+        b"ssl-client-verify",
+        *indexed,
+    }
+    assert LOOKUPS["haproxy"](ALL["haproxy"]).headers >= {b"ssl-cert-chain", b"c_0", b"c_9"}
+    assert LOOKUPS["rfc9440"]().headers == {b"client-cert", b"client-cert-chain"}
+    own = LookupOptions(header="x-leaf", verdict_header="x-verdict")
+    assert LOOKUPS["traefik"](own).headers == {b"x-leaf", b"x-verdict"}
 
 
 def test_every_header_of_a_lookup_is_the_proxys_alone_in_every_spelling() -> None:

@@ -1,6 +1,7 @@
 """The edge reports what the proxy said about a certificate, and decides nothing about it."""
 
 import base64
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -27,7 +28,7 @@ def make_edge() -> Edge:
 
 def scope(
     certificate: str, verdict: str, client: tuple[str, int] | None = UNIX_PEER
-) -> dict[str, object]:
+) -> dict[str, Any]:
     headers = [
         (b"ssl-client-cert", quote(certificate, safe="").encode()),
         (b"ssl-client-verify", verdict.encode()),
@@ -108,6 +109,14 @@ def test_the_chain_is_evidence_and_has_to_be_certificates(certificate_zoo: Zoo) 
         else:
             with pytest.raises(EdgeRefusal, match="undecodable client certificate"):
                 edge.facts(sent)
+
+
+def test_headers_of_every_dialect_are_the_proxys_alone(edge: Edge, certificate_zoo: Zoo) -> None:
+    """Attacks A4: also those that the configured lookup does not read."""
+    sent = scope(certificate_zoo["valid"].certificate.read_text(), "SUCCESS")
+    for name in (b"client_cert", b"x-forwarded_client-cert", b"x_forwarded_tls_client_cert"):
+        with pytest.raises(EdgeRefusal, match="ambiguous header"):
+            edge.facts(sent | {"headers": [*sent["headers"], (name, b"x")]})
 
 
 def test_a_certificate_from_another_peer_is_no_evidence(edge: Edge, certificate_zoo: Zoo) -> None:

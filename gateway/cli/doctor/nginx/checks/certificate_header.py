@@ -19,8 +19,15 @@ _REMEDY: Final = (
 
 def _find(proxy: Proxy) -> Iterator[Finding]:
     name = proxy.gateway.certificate_header
+    lookup = proxy.gateway.certificate_lookup
     for location in proxy.to_gateway:
         header = location.scope.headers().get(name)
+        if lookup != NginxLookup.name:
+            problem = (
+                f"{location} leads to a gateway that reads certificates as {lookup} sends them"
+            )
+            yield Finding(problem, "set REALMGATE_CERTIFICATE_LOOKUP=nginx", location.place)
+            continue
         other = _other_header(location.scope)
         if other is not None and (header is None or not header.arguments[1]):
             problem = (
