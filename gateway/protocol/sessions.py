@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gateway.admin.sessions import queue_logout_notices
-from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
@@ -24,6 +23,7 @@ from gateway.domain.sessions import (
     client_session_ends_at,
     session_ends_at,
 )
+from gateway.domain.sign_in.authorization_codes import IssuedCode
 from gateway.domain.users import User
 
 

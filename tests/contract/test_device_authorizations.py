@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.domain.device_authorizations import (
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
     DeviceAuthorization,
     DeviceStatus,
     GuessLimit,
 )
-from gateway.domain.errors import StoreUnavailable
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
 from tests.support.redis_server import RedisServer

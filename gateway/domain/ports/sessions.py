@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sign_in.authorization_codes import IssuedCode
 
 
 class SessionStore(Protocol):

@@ -9,7 +9,7 @@ Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9
 from http import HTTPStatus
 from typing import Final
 
-from gateway.domain.device_authorizations import displayed_user_code, parse_user_code
+from gateway.domain.sign_in.device_authorizations import displayed_user_code, parse_user_code
 from gateway.domain.texts import Text
 from gateway.http.exchange import Exchange
 from gateway.http.pages.page_values import Message

@@ -5,9 +5,9 @@ Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8
 
 from enum import StrEnum
 
-from gateway.domain.device_authorizations import DeviceApproval
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.sessions import UserSession
+from gateway.domain.sign_in.device_authorizations import DeviceApproval
 from gateway.protocol.device_authorization.connection import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining

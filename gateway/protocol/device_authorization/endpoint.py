@@ -12,17 +12,17 @@ from urllib.parse import urlencode
 
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
-from gateway.domain.device_authorizations import (
-    DeviceAuthorization,
-    displayed_user_code,
-    new_device_code,
-    new_user_code,
-)
 from gateway.domain.errors import Overloaded
 from gateway.domain.events import EventError, EventType
 from gateway.domain.limits.scopes import scope_excess
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
 from gateway.domain.realm import TokenLifespans
+from gateway.domain.sign_in.device_authorizations import (
+    DeviceAuthorization,
+    displayed_user_code,
+    new_device_code,
+    new_user_code,
+)
 from gateway.protocol.authorization import CheckServices, ResponseType
 from gateway.protocol.authorization.checks import code_challenge, sizes
 from gateway.protocol.authorization.draft import AuthorizationDraft

@@ -9,10 +9,10 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Final
 
-from gateway.domain.device_authorizations import DeviceStatus, GuessLimit, parse_user_code
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
+from gateway.domain.sign_in.device_authorizations import DeviceStatus, GuessLimit, parse_user_code
 from gateway.protocol.authorization import CheckServices, PageError, PageMessage
 from gateway.protocol.authorization.checks import client as client_check
 from gateway.protocol.authorization.draft import AuthorizationDraft

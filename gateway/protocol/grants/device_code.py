@@ -9,8 +9,12 @@ from typing import Final
 
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
-from gateway.domain.device_authorizations import DeviceApproval, DeviceAuthorization, DeviceStatus
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.sign_in.device_authorizations import (
+    DeviceApproval,
+    DeviceAuthorization,
+    DeviceStatus,
+)
 from gateway.protocol.authorization.code_verifier import require_verifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused

@@ -7,16 +7,16 @@ Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5,
 
 from dataclasses import dataclass
 
-from gateway.domain.authorization_codes import (
+from gateway.domain.clients import Client
+from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
+from gateway.domain.sign_in.authorization_codes import (
     LONGEST_REPLAY_WINDOW,
     AuthorizationCode,
     CodeName,
     Redemption,
 )
-from gateway.domain.clients import Client
-from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.directory import Directory, UserEntry
-from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
 from gateway.protocol.authorization.code_verifier import require_verifier
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from gateway.domain.authorization_codes import AuthorizationCode, CodeName, IssuedCode
 from gateway.domain.events import Detail
 from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sign_in.authorization_codes import AuthorizationCode, CodeName, IssuedCode
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse

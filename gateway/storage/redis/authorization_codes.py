@@ -10,7 +10,7 @@ Spec: RFC 6749 §4.1.2; attacks: C4, C5
 from datetime import timedelta
 from typing import Final
 
-from gateway.domain.authorization_codes import CodeName, RedeemedCode, Redemption
+from gateway.domain.sign_in.authorization_codes import CodeName, RedeemedCode, Redemption
 from gateway.storage.redis.code_texts import code_key, decode_code
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript

@@ -5,7 +5,7 @@ from typing import Final
 
 import orjson
 
-from gateway.domain.authorization_codes import AuthorizationCode, CodeName
+from gateway.domain.sign_in.authorization_codes import AuthorizationCode, CodeName
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)

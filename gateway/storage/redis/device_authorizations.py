@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from gateway.domain.device_authorizations import (
+from gateway.domain.ports.sign_in.device_authorizations import MOST_ANONYMOUS_BYTES
+from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
     DeviceAuthorization,
     DeviceOfUserCode,
@@ -22,7 +23,6 @@ from gateway.domain.device_authorizations import (
     DeviceStatus,
     GuessLimit,
 )
-from gateway.domain.ports.sign_in.device_authorizations import MOST_ANONYMOUS_BYTES
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
 

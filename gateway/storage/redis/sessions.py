@@ -19,10 +19,10 @@ from typing import Any, Final
 
 import orjson
 
-from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sign_in.authorization_codes import IssuedCode
 from gateway.storage.redis.code_texts import code_key, encode_code
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript

@@ -6,7 +6,7 @@ A code is stored with its session: `OnlineSessionStore`.
 from datetime import timedelta
 from typing import Protocol
 
-from gateway.domain.authorization_codes import CodeName, RedeemedCode
+from gateway.domain.sign_in.authorization_codes import CodeName, RedeemedCode
 
 
 class AuthorizationCodeStore(Protocol):

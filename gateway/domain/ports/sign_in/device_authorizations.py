@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final, Protocol
 
-from gateway.domain.device_authorizations import (
+from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
     DeviceAuthorization,
     DeviceOfUserCode,

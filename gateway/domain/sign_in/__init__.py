@@ -1,0 +1,1 @@
+"""What a sign-in leaves for the token endpoint: codes and device authorizations."""
