@@ -285,6 +285,7 @@ NAMING: Final[Mapping[str, bool]] = {
     "ClientScopeRepresentation": False,
     "ComponentRepresentation": False,
     "CredentialRepresentation": False,
+    "DeviceLockRepresentation": False,
     "KeyStoreConfig": False,
     "ProtocolMapperRepresentation": False,
     "RealmEventsConfigRepresentation": False,
