@@ -286,6 +286,7 @@ NAMING: Final[Mapping[str, bool]] = {
     "ComponentRepresentation": False,
     "CredentialRepresentation": False,
     "DeniedCertificateRepresentation": False,
+    "DeviceLockRepresentation": False,
     "KeyStoreConfig": False,
     "ProtocolMapperRepresentation": False,
     "RealmEventsConfigRepresentation": False,
