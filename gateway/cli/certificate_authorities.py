@@ -29,7 +29,7 @@ _client = click.option(
 _authority = click.argument("sha256", metavar="SHA256")
 
 
-@click.group("authority")
+@click.group("authority", short_help="Register authorities of a realm or client.")
 def authority() -> None:
     """List, register and remove the certificate authorities that a realm or a client trusts."""
 

@@ -43,7 +43,7 @@ async def _prepare(settings: Settings) -> None:
         load_mail_themes(settings.themes)
         _check_events_file(settings)
         if settings.client_ca_file is None:
-            log.warning("no client certificate is trusted: REALMGATE_CLIENT_CA_FILE is not set")
+            log.warning("only anchors of realms are trusted: REALMGATE_CLIENT_CA_FILE is not set")
         await _check_redis(settings)
         if await migrate(settings.database_url):
             log.info("the database was brought to this version's schema")

@@ -29,6 +29,7 @@ from tests.support.administered_realm import (
     person,
 )
 from tests.support.administration import Administration
+from tests.support.chains import CA, issue
 
 NO_OBJECT: Final[Mapping[str, str]] = {
     "attr": "jwt.credential",
@@ -104,6 +105,7 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
                 "group_id": realm.get("group-by-path/crew")["id"],
                 "role_id": realm.get(f"roles/role-of-{name}")["id"],
                 "role_name": f"role-of-{name}",
+                "sha256": _authority(realm, client),
                 "site": _site(realm),
                 "session_id": realm.sign_in("alice")["session_state"],
                 "user_id": user,
@@ -114,6 +116,12 @@ def made(administration: Administration, name: str) -> Iterator[Objects]:
 def _initial_access(realm: AdministeredRealm) -> str:
     made = realm.ask("POST", "clients-initial-access", {"count": 1})
     return str(made.json()["id"])
+
+
+def _authority(realm: AdministeredRealm, client: str) -> str:
+    document = {"certificate": issue(f"authority of {realm.name}", None, CA).pem}
+    realm.change("POST", f"clients/{client}/certificates/authorities", document)
+    return realm.change("POST", "certificates/authorities", document)
 
 
 def _site(realm: AdministeredRealm) -> str:
