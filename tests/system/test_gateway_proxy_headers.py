@@ -5,18 +5,21 @@ HTTP/2, with a certificate of the client's own and without one.
 """
 
 import itertools
+import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificates
 
 from gateway.domain.certificates import ProxyVerdict
 from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
-from tests.support.edge_certificates import EdgeCertificates
+from tests.support.edge_certificates import OVERSIZED, EdgeCertificates
 from tests.support.gateway_proxies import (
     COMMANDS,
     LISTENERS,
@@ -201,3 +204,29 @@ def test_no_request_for_another_host_is_passed_on(watched: Watched) -> None:
             for host in ("evil.example.test", "localhost.evil.test", "evil.test:443"):
                 client.get(f"{watched.proxy.url(listener)}/x", headers={"Host": host})
     assert watched.upstream.received == []
+
+
+def test_a_long_chain_is_no_error_of_the_server(watched: Watched, tmp_path: Path) -> None:
+    """Attacks A17: with 42 pairs beside the leaf the chain alone almost fills HAProxy's buffer."""
+    folder = watched.proxy.certificates.folder
+    shutil.copy(folder / "device-1.key", tmp_path / "long.key")
+    for pairs in (10, 41, 42, 43, 80):
+        chain = (folder / "ca.crt").read_text() * pairs
+        (tmp_path / "long.crt").write_text((folder / "device-1.crt").read_text() + chain)
+        client = watched.proxy.client(str(tmp_path / "long"))
+        with client, suppress(httpx2.TransportError):  # Caddy takes no handshake of this size
+            answer = client.get(f"{watched.proxy.url('optional')}/x")
+            assert answer.status_code in {200, 400}, pairs
+
+
+def test_a_huge_certificate_never_looks_like_none(watched: Watched) -> None:
+    """Attacks A17: HAProxy has a buffer for it; 400 comes from the proxy or from the gateway."""
+    name = "Client-Cert" if watched.proxy.name == "caddy" else "ssl-client-cert"
+    for certificate in OVERSIZED:
+        watched.upstream.forget()
+        with watched.proxy.client(certificate) as client, suppress(httpx2.TransportError):
+            answer = client.get(f"{watched.proxy.url('optional')}/x")
+            assert answer.status_code in {200, 400}
+        for received in watched.upstream.received:
+            (value,) = received.all(name)
+            assert len(value) > 13_000
