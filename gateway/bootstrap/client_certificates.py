@@ -7,9 +7,10 @@ from pathlib import Path
 from gateway.admin.denied_certificates import DenyListAdministration
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust, CombinedRevocations, GlobalAuthorities
+from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
-from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import MalformedCertificate, Revocations
 from gateway.settings import Settings, variable
@@ -25,15 +26,25 @@ class ClientCertificates:
     trust: CertificateTrust
 
 
+def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
+    """Read the files of the settings, beside deny lists and downloaded revocation lists.
+
+    Raises InvalidInput where a file cannot be used.
+    """
+    return read_client_certificates(settings, (services.deny_lists,), services.revocation_downloads)
+
+
 def read_client_certificates(
-    settings: Settings, sources: Iterable[Revocations] = ()
+    settings: Settings,
+    sources: Iterable[Revocations] = (),
+    downloads: DownloadedLists | None = None,
 ) -> ClientCertificates:
     """Read the files of the settings; raises InvalidInput where one cannot be used.
 
     `sources` of revocation are asked before the lists of the settings.
     """
     authorities = _authorities(settings.client_ca_file)
-    revocation = _revocation(settings.client_crl_file, authorities)
+    revocation = _revocation(settings.client_crl_file, authorities, downloads)
     parser = X509CertificateParser()
     every_source = CombinedRevocations((*sources, *(() if revocation is None else (revocation,))))
     trust = GlobalAuthorities(X509Authorities(authorities, parser), every_source)
@@ -54,13 +65,15 @@ def _authorities(file: Path | None) -> AuthorityBundle:
         raise _unusable("client_ca_file", file, "a PEM bundle of certificates") from failure
 
 
-def _revocation(file: Path | None, authorities: AuthorityBundle) -> RevocationLists | None:
-    if file is None:
+def _revocation(
+    file: Path | None, authorities: AuthorityBundle, downloads: DownloadedLists | None
+) -> RevocationLists | None:
+    if file is None and downloads is None:
         return None
     try:
-        return RevocationLists(file, authorities)
+        return RevocationLists(file, authorities, downloads)
     except (OSError, ValueError) as failure:
-        raise _unusable("client_crl_file", file, "PEM revocation lists") from failure
+        raise _unusable("client_crl_file", file or Path(), "PEM revocation lists") from failure
 
 
 def _unusable(field: str, file: Path, allowed: str) -> InvalidInput:

@@ -3,9 +3,9 @@
 import asyncio
 
 from gateway.certificates import GlobalAuthorities
+from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509Authorities, X509CertificateParser
-from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.certificates import CertificateEvidence, ClientCertificate, ProxyVerdict
 from gateway.domain.clock import Clock
 from gateway.domain.realm import Realm

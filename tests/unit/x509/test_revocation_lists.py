@@ -12,8 +12,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.crypto.revocation import revocation_lists
 from gateway.crypto.revocation.documents import parse_revocation_lists
-from gateway.crypto.x509 import revocation_lists
+from gateway.crypto.revocation.revocation_lists import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
@@ -31,7 +32,6 @@ from gateway.crypto.x509.issuing import (
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
-from gateway.crypto.x509.revocation_lists import RevocationLists, RevocationStatus
 from gateway.domain.certificates import CertificationPath
 from tests.support.evaluated_certificates import REALM
 
