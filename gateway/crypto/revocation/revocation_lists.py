@@ -1,9 +1,10 @@
 """Whether a certificate was revoked, by lists in a file and at URLs.
 
 As with nginx, every authority of the settings needs a list, and a list past its next update refuses
-all certificates of its authority. For other authorities of a path, such as a realm's own, a list
-counts where there is one. The newest list of an authority counts. The file is read again when it
-changes; when it becomes unreadable, the lists read before stay in force until they are stale.
+all certificates of its authority, unless a setting of the realm accepts them. For other authorities
+of a path, such as a realm's own, a list counts where there is one. The newest list of an authority
+counts. The file is read again when it changes; when it becomes unreadable, the lists read before
+stay in force until they are stale.
 Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
@@ -25,11 +26,16 @@ from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
-from gateway.domain.realm import Realm
+from gateway.domain.realm import Realm, certificate_revocation_of
 
 _LONGEST_WAIT: Final = timedelta(seconds=1)
 """For a changed file; a list of a million entries takes longer, and counts once it was read."""
+
+_SILENCE: Final = timedelta(minutes=1)
+"""Between two warnings of the same kind."""
+_WARNED_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +70,17 @@ class RevocationLists:
         )
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
+        self._warned: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
 
     async def refusal(
         self,
         path: CertificationPath,
-        realm: Realm,  # noqa: ARG002 - the lists of the settings count in every realm
+        realm: Realm,
         now: datetime,
     ) -> str | None:
         await self.renew()
         for certificate, issuer in path.links:
-            refusal = self._refusal(certificate, issuer, now)
+            refusal = self._refusal(certificate, issuer, realm, now)
             if refusal is not None:
                 return refusal
         return None
@@ -108,17 +115,16 @@ class RevocationLists:
         return None if found is None else found.serials
 
     def _refusal(
-        self, certificate: CertificateFacts, issuer: CertificateFacts, now: datetime
+        self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
     ) -> str | None:
         found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
-        if found is None:
-            return self._missing(issuer)
-        if now > _end(found):
-            return f"the revocation list of {issuer.subject} is stale"
-        if now < found.issued:
-            return f"the revocation list of {issuer.subject} is not valid yet"
-        if certificate.serial in found.serials:
+        unknown = self._missing(issuer) if found is None else _outside_its_time(found, issuer, now)
+        if unknown is not None and certificate_revocation_of(realm).requires_lists:
+            return unknown
+        if found is not None and certificate.serial in found.serials:
             return f"{certificate.subject} was revoked"
+        if unknown is not None:
+            self._warn(unknown, realm, now)
         return None
 
     def _find(self, authority: ParsedCertificate) -> RevocationList | None:
@@ -140,6 +146,14 @@ class RevocationLists:
             return f"there is no revocation list of {issuer.subject}"
         return None
 
+    def _warn(self, reason: str, realm: Realm, now: datetime) -> None:
+        """Log that the realm accepts a certificate all the same, once in a while."""
+        known = self._warned.get((realm.id, reason))
+        if known is None or not known <= now < known + _SILENCE:
+            self._warned.put((realm.id, reason), now)
+            log = structlog.get_logger()
+            log.warning("revocation of a certificate is not known", realm=realm.name, reason=reason)
+
     async def _read_again(self, file: WatchedFile) -> None:
         try:
             lists = await asyncio.to_thread(_read, file)
@@ -159,6 +173,14 @@ def _read(file: WatchedFile) -> RevocationListSet | None:
     """Return the lists of a changed file; in a thread, since a large one takes long."""
     content = file.read_if_changed()
     return None if content is None else RevocationListSet(parse_revocation_lists(content))
+
+
+def _outside_its_time(item: RevocationList, issuer: CertificateFacts, now: datetime) -> str | None:
+    if now > _end(item):
+        return f"the revocation list of {issuer.subject} is stale"
+    if now < item.issued:
+        return f"the revocation list of {issuer.subject} is not valid yet"
+    return None
 
 
 def _end(item: RevocationList) -> datetime:

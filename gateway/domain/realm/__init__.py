@@ -19,6 +19,12 @@ from gateway.domain.realm.authorization import (
     parse_levels,
     pushed_request_lifespan,
 )
+from gateway.domain.realm.certificate_revocation import (
+    REVOCATION_POLICY,
+    CertificateRevocationSettings,
+    certificate_revocation_of,
+    is_revocation_policy,
+)
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
 from gateway.domain.realm.password_policy import PasswordPolicy, PasswordRule
 from gateway.domain.realm.realm import MASTER, EventsConfig, Localization, Realm, SslRequired

@@ -187,6 +187,7 @@ _REALM: Final = _fields(
         " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
+        " realmgate.certificates.crl.policy"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(

@@ -10,11 +10,13 @@ from gateway.domain.realm import (
     ACCENT_COLOR,
     DARK_LOGO,
     LOGO,
+    REVOCATION_POLICY,
     WEBHOOK_EVENTS,
     WEBHOOK_URL,
     are_event_names,
     is_color,
     is_image,
+    is_revocation_policy,
     is_webhook_url,
 )
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
@@ -153,6 +155,12 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         refuses=lambda value: not are_event_names(str(value)),
         sample="LOGIN,SIGN_IN",
         allowed="names of events with commas between them, or nothing",
+    ),
+    refused(
+        *(_ATTRIBUTE, REVOCATION_POLICY, "no policy of revocation lists has that name"),
+        refuses=lambda value: not is_revocation_policy(str(value)),
+        sample="off",
+        allowed="hard, soft or nothing, which is hard",
     ),
     *stored(
         _ATTRIBUTE,
