@@ -31,22 +31,26 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
 
     Raises InvalidInput where a file cannot be used.
     """
-    return read_client_certificates(settings, (services.deny_lists,), services.revocation_downloads)
+    return read_client_certificates(
+        settings, (services.deny_lists,), services.revocation_downloads, services.ocsp
+    )
 
 
 def read_client_certificates(
     settings: Settings,
     sources: Iterable[Revocations] = (),
     downloads: DownloadedLists | None = None,
+    ocsp: Revocations | None = None,
 ) -> ClientCertificates:
     """Read the files of the settings; raises InvalidInput where one cannot be used.
 
-    `sources` of revocation are asked before the lists of the settings.
+    `sources` of revocation are asked before the lists of the settings, `ocsp` after them.
     """
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities, downloads)
     parser = X509CertificateParser()
-    every_source = CombinedRevocations((*sources, *(() if revocation is None else (revocation,))))
+    last = tuple(source for source in (revocation, ocsp) if source is not None)
+    every_source = CombinedRevocations((*sources, *last))
     trust = GlobalAuthorities(X509Authorities(authorities, parser), every_source)
     return ClientCertificates(authorities, revocation, parser, trust)
 

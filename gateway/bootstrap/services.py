@@ -27,6 +27,8 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
 from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.ocsp import OcspRevocations
+from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
@@ -85,6 +87,7 @@ from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
+_OCSP_TIME: Final = timedelta(seconds=2)
 _DOWNLOAD_TIME: Final = timedelta(minutes=1)
 """For one document of revocation lists."""
 _BLACKLISTS: Final = "password-blacklists"
@@ -104,6 +107,7 @@ class Services:
     deny_lists: CurrentDenyLists
     revocation_downloads: DownloadedLists | None
     """None where the settings name no URLs."""
+    ocsp: OcspRevocations
     changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
@@ -184,6 +188,24 @@ def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | 
     return DownloadedLists(settings.client_crl_urls, fetch, clock)
 
 
+def ocsp_revocations(settings: Settings) -> OcspRevocations:
+    """Return what asks OCSP responders, within two seconds; responses are signed."""
+    client = GuardedHttpClient(
+        AddressPolicy(settings.fetch_networks),
+        allow_http=True,
+        authorities=settings.fetch_ca_file,
+        limits=ClientLimits(time=_OCSP_TIME, most_bytes=LARGEST_RESPONSE),
+    )
+
+    async def post(url: str, request: bytes) -> bytes:
+        response = await client.post(url, request, "application/ocsp-request")
+        if response.status != HTTPStatus.OK:
+            raise DocumentUnavailable(f"the responder answered with {response.status}")
+        return response.body
+
+    return OcspRevocations(post)
+
+
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Open the services, and close them in the reverse order.
@@ -223,6 +245,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             revocations=revocations,
             deny_lists=CurrentDenyLists(database, clock, invalidation, revocations),
             revocation_downloads=revocation_downloads(settings, clock),
+            ocsp=ocsp_revocations(settings),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,

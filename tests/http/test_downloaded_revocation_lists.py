@@ -21,6 +21,7 @@ from gateway.crypto.revocation.downloads import INTERVAL, RETRY, DownloadedLists
 from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, read_authority
+from gateway.domain.realm import OCSP, OCSP_URL
 from gateway.settings import load_settings
 from tests.support.certificates import Zoo
 from tests.support.client_documents import ClientDocuments, serving_documents
@@ -139,6 +140,7 @@ async def test_a_private_address_has_to_be_allowed(
 def test_a_gateway_refuses_what_a_downloaded_list_revokes(
     server: ClientDocuments, certificate_zoo: Zoo, tmp_path: Path
 ) -> None:
+    """In two realms a responder has to agree, which answers no request."""
     folder = certificate_zoo.directory
     now = datetime.now(UTC).replace(microsecond=0)
     issuing, root = (read_authority(folder, name) for name in (ISSUING, ROOT))
@@ -150,7 +152,11 @@ def test_a_gateway_refuses_what_a_downloaded_list_revokes(
         for name in ("device-1", "device-2")
     ]
     realm = {"realm": "r", "enabled": True, "sslRequired": "none", "clients": clients}
-    (tmp_path / "realm.json").write_text(json.dumps(realm))
+    asking = [
+        realm | {"realm": policy, "attributes": {OCSP: policy, OCSP_URL: f"{server.url}/none"}}
+        for policy in ("hard", "soft")
+    ]
+    (tmp_path / "realm.json").write_text(json.dumps([realm, *asking]))
     with start_gateway(
         tmp_path,
         import_realm=tmp_path / "realm.json",
@@ -159,17 +165,19 @@ def test_a_gateway_refuses_what_a_downloaded_list_revokes(
         fetch_networks="127.0.0.0/8",
     ) as gateway:
         found = [_status(gateway, folder, client["clientId"]) for client in clients]
+        by_ocsp = [_status(gateway, folder, "device-2", realm) for realm in ("hard", "soft")]
         checks = gateway.health()[1]["checks"]
         metrics = gateway.metrics()
     (check,) = [each for each in checks if each["name"] == "revocation-lists"]
     assert (found, check["status"]) == ([401, 200], "UP")
+    assert by_ocsp == [401, 200]
     assert check["data"]["age_seconds"] >= DAY.total_seconds()
     assert "realmgate_revocation_list_seconds_left" in metrics
 
 
-def _status(gateway: Gateway, folder: Path, client_id: str) -> int:
+def _status(gateway: Gateway, folder: Path, client_id: str, realm: str = "r") -> int:
     certificate = quote((folder / f"{client_id}.crt").read_text())
     shown = {"ssl-client-cert": certificate, "ssl-client-verify": "SUCCESS"}
     form = {"grant_type": "client_credentials", "client_id": client_id}
     with gateway.client(**shown) as http:
-        return http.post(protocol("r", "token"), data=form).status_code
+        return http.post(protocol(realm, "token"), data=form).status_code

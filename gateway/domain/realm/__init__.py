@@ -20,9 +20,14 @@ from gateway.domain.realm.authorization import (
     pushed_request_lifespan,
 )
 from gateway.domain.realm.certificate_revocation import (
+    OCSP,
+    OCSP_URL,
     REVOCATION_POLICY,
     CertificateRevocationSettings,
+    OcspPolicy,
     certificate_revocation_of,
+    is_ocsp_policy,
+    is_ocsp_url,
     is_revocation_policy,
 )
 from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans

@@ -187,7 +187,7 @@ _REALM: Final = _fields(
         " clientSessionMaxLifespan frontendUrl oauth2DeviceCodeLifespan"
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
-        " realmgate.certificates.crl.policy"
+        " realmgate.certificates.crl.policy realmgate.certificates.ocsp"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(
