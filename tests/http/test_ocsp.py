@@ -57,16 +57,25 @@ class _Signer:
     def authority(cls, key: Any) -> "_Signer":
         return cls(key, _certificate("authority", key, "authority", key, 1, ca=True))
 
-    def issue(self, name: str, serial: int, *more: x509.ExtensionType) -> "_Signer":
+    def issue(
+        self, name: str, serial: int, *more: x509.ExtensionType, end: datetime = NOW + DAY
+    ) -> "_Signer":
         key = ec.generate_private_key(ec.SECP256R1())
-        issued = _certificate(name, key, "authority", self.key, serial, *more)
+        issued = _certificate(name, key, "authority", self.key, serial, *more, end=end)
         return _Signer(key, issued)
 
 
 def _certificate(
-    name: str, key: Any, issuer: str, issuer_key: Any, serial: int, *more: Any, ca: bool = False
+    name: str,
+    key: Any,
+    issuer: str,
+    issuer_key: Any,
+    serial: int,
+    *more: Any,
+    ca: bool = False,
+    end: datetime = NOW + DAY,
 ) -> x509.Certificate:
-    validity = NOW - DAY, NOW + DAY
+    validity = NOW - DAY, end
     builder = x509.CertificateBuilder(
         _name(issuer), _name(name), key.public_key(), serial, *validity
     ).add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
@@ -234,6 +243,7 @@ async def test_a_responder_that_the_issuer_has_authorized_speaks_for_it(setup: S
         (setup.authority.issue("responder", 8, signing), None),
         (setup.authority.issue("responder", 8, client), UNKNOWN),
         (setup.authority.issue("responder", 8), UNKNOWN),
+        (setup.authority.issue("responder", 8, signing, end=NOW - HOUR), UNKNOWN),
         (stranger.issue("responder", 8, signing), UNKNOWN),
     ):
         setup.device = _device(setup.authority, setup.responder.url)
