@@ -291,6 +291,8 @@ async def test_a_response_that_says_nothing_is_refused_or_accepted_with_a_warnin
 
 
 async def test_a_slow_or_stopped_responder_costs_two_seconds_once(setup: Setup) -> None:
+    """Soft fail accepts the certificate, hard fail refuses it. attacks: A12."""
+
     def wait(_: bytes) -> bytes:
         time.sleep(_SLOW)
         return b""
