@@ -18,7 +18,7 @@ from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
-from gateway.bootstrap.client_certificates import ClientCertificates, read_client_certificates
+from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
 from gateway.bootstrap.forward_auth.decisions import service_tokens
@@ -92,7 +92,7 @@ def build_applications(
     settings: Settings, services: Services, lifecycle: Lifecycle, metrics_directory: Path
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
-    certificates = read_client_certificates(settings, (services.deny_lists,))
+    certificates = client_certificates(settings, services)
     if services.rules_file is not None:
         services.rules_file.load()
     log: FilteringBoundLogger = structlog.get_logger()

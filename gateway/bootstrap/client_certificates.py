@@ -13,13 +13,14 @@ from gateway.certificates import (
     CombinedRevocations,
     RegisteredAuthoritySelection,
 )
+from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.reader import (
     X509AuthorityFactory,
     X509AuthorityParser,
     X509CertificateParser,
 )
-from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
 from gateway.settings import Settings, variable
@@ -32,26 +33,41 @@ class ClientCertificates:
     authorities: AuthorityBundle
     revocation: RevocationLists | None
     parser: X509CertificateParser
-    sources: tuple[Revocations, ...] = ()
+    sources: tuple[Revocations, ...]
+    """Everything that is asked about revocation, in this order."""
 
     def trust(self, store: AuthorityStore) -> CertificateTrust:
         """Return the rule of trust over these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
-        lists = () if self.revocation is None else (self.revocation,)
-        revocations = CombinedRevocations((*self.sources, *lists))
+        revocations = CombinedRevocations(self.sources)
         return AnchoredTrust(RegisteredAuthoritySelection(store, factory), revocations)
 
 
+def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
+    """Read the files of the settings, beside deny lists and downloaded revocation lists.
+
+    Raises InvalidInput where a file cannot be used.
+    """
+    return read_client_certificates(
+        settings, (services.deny_lists,), services.revocation_downloads, services.ocsp
+    )
+
+
 def read_client_certificates(
-    settings: Settings, sources: Iterable[Revocations] = ()
+    settings: Settings,
+    sources: Iterable[Revocations] = (),
+    downloads: DownloadedLists | None = None,
+    ocsp: Revocations | None = None,
 ) -> ClientCertificates:
     """Read the files of the settings; raises InvalidInput where one cannot be used.
 
-    `sources` of revocation are asked before the lists of the settings.
+    `sources` of revocation are asked before the lists of the settings, `ocsp` after them.
     """
     authorities = _authorities(settings.client_ca_file)
-    revocation = _revocation(settings.client_crl_file, authorities)
-    return ClientCertificates(authorities, revocation, X509CertificateParser(), tuple(sources))
+    revocation = _revocation(settings.client_crl_file, authorities, downloads)
+    last = tuple(source for source in (revocation, ocsp) if source is not None)
+    parser = X509CertificateParser()
+    return ClientCertificates(authorities, revocation, parser, (*sources, *last))
 
 
 def deny_list_use_cases(services: Services) -> DenyListAdministration:
@@ -73,13 +89,15 @@ def _authorities(file: Path | None) -> AuthorityBundle:
         raise _unusable("client_ca_file", file, "a PEM bundle of certificates") from failure
 
 
-def _revocation(file: Path | None, authorities: AuthorityBundle) -> RevocationLists | None:
-    if file is None:
+def _revocation(
+    file: Path | None, authorities: AuthorityBundle, downloads: DownloadedLists | None
+) -> RevocationLists | None:
+    if file is None and downloads is None:
         return None
     try:
-        return RevocationLists(file, authorities)
+        return RevocationLists(file, authorities, downloads)
     except (OSError, ValueError) as failure:
-        raise _unusable("client_crl_file", file, "PEM revocation lists") from failure
+        raise _unusable("client_crl_file", file or Path(), "PEM revocation lists") from failure
 
 
 def _unusable(field: str, file: Path, allowed: str) -> InvalidInput:

@@ -6,6 +6,8 @@ Each connects at its first use, so an unavailable store does not delay the start
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from http import HTTPStatus
 from typing import Final
 
 from gateway.admin.changes import Changes
@@ -25,6 +27,10 @@ from gateway.crypto.keys import (
 )
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
+from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
+from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.ocsp import OcspRevocations
+from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
@@ -39,7 +45,7 @@ from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
 from gateway.domain.ports.outgoing.mail import MailSender
-from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, RemoteDocuments
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -58,6 +64,7 @@ from gateway.outgoing import (
     AddressPolicy,
     CachedDocuments,
     ClientCredentialsTokens,
+    ClientLimits,
     GuardedHttpClient,
 )
 from gateway.policies.candidate import PasswordBlacklists
@@ -88,6 +95,9 @@ from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
+_OCSP_TIME: Final = timedelta(seconds=2)
+_DOWNLOAD_TIME: Final = timedelta(minutes=1)
+"""For one document of revocation lists."""
 _BLACKLISTS: Final = "password-blacklists"
 _EVENTS: Final = "events"
 
@@ -103,6 +113,9 @@ class Services:
     follower: ChangeFollower
     revocations: CurrentRevocations
     deny_lists: CurrentDenyLists
+    revocation_downloads: DownloadedLists | None
+    """None where the settings name no URLs."""
+    ocsp: OcspRevocations
     changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
@@ -164,6 +177,47 @@ def open_http_client(settings: Settings) -> GuardedHttpClient:
     )
 
 
+def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | None:
+    """Return what downloads the revocation lists of the settings; None without URLs.
+
+    Lists are signed, so that http is enough; addresses are those that other URLs may lead to.
+    """
+    if not settings.client_crl_urls:
+        return None
+    client = GuardedHttpClient(
+        AddressPolicy(settings.fetch_networks),
+        allow_http=True,
+        authorities=settings.fetch_ca_file,
+        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=LARGEST_DOCUMENT, at_once=2),
+    )
+
+    async def fetch(url: str) -> bytes:
+        response = await client.get(url)
+        if response.status != HTTPStatus.OK:
+            raise DocumentUnavailable(f"the server answered with {response.status}")
+        return response.body
+
+    return DownloadedLists(settings.client_crl_urls, fetch, clock)
+
+
+def ocsp_revocations(settings: Settings) -> OcspRevocations:
+    """Return what asks OCSP responders, within two seconds; responses are signed."""
+    client = GuardedHttpClient(
+        AddressPolicy(settings.fetch_networks),
+        allow_http=True,
+        authorities=settings.fetch_ca_file,
+        limits=ClientLimits(time=_OCSP_TIME, most_bytes=LARGEST_RESPONSE),
+    )
+
+    async def post(url: str, request: bytes) -> bytes:
+        response = await client.post(url, request, "application/ocsp-request")
+        if response.status != HTTPStatus.OK:
+            raise DocumentUnavailable(f"the responder answered with {response.status}")
+        return response.body
+
+    return OcspRevocations(post)
+
+
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
     """Open the services, and close them in the reverse order.
@@ -203,6 +257,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             follower=follower,
             revocations=revocations,
             deny_lists=CurrentDenyLists(database, clock, invalidation, revocations),
+            revocation_downloads=revocation_downloads(settings, clock),
+            ocsp=ocsp_revocations(settings),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,

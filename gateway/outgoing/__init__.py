@@ -5,7 +5,7 @@ One guarded client serves them all, so that no caller reaches networks through t
 
 from gateway.outgoing.address_policy import AddressPolicy
 from gateway.outgoing.documents import CachedDocuments
-from gateway.outgoing.http_client import GuardedHttpClient, Response
+from gateway.outgoing.http_client import ClientLimits, GuardedHttpClient, Response
 from gateway.outgoing.logout_notices import HttpNoticeSender
 from gateway.outgoing.mail_tokens import ClientCredentialsTokens
 from gateway.outgoing.server_verification import ServerVerification

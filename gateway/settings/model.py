@@ -31,6 +31,7 @@ from gateway.settings.values import (
     SecretText,
     TcpAddress,
     VerdictHeaderName,
+    WebUrls,
     one_of,
     whole_number,
 )
@@ -104,7 +105,9 @@ class Settings:
     client_ca_file: ExistingFile | None = None
     """PEM bundle of the authorities whose client certificates are trusted."""
     client_crl_file: ExistingFile | None = None
-    """PEM revocation lists of these authorities; required with the bundle."""
+    """PEM revocation lists of these authorities; these or URLs are required with the bundle."""
+    client_crl_urls: WebUrls = ()
+    """URLs of revocation lists of these authorities, by http or https, in DER or PEM."""
     guard_file: ExistingFile | None = None
     """TOML file with sites that forward authentication protects, beside those of realms."""
     fetch_networks: Networks = ()
@@ -224,7 +227,9 @@ def disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
     over_tcp = isinstance(settings.listen, TcpAddress)
     if over_tcp and settings.trusted_proxies and settings.proxy_secret is None:
         yield "proxy_secret", _BESIDE_PROXIES
-    if settings.client_ca_file is not None and settings.client_crl_file is None:
+    if settings.client_ca_file is not None and not (
+        settings.client_crl_file or settings.client_crl_urls
+    ):
         yield "client_crl_file", _BESIDE_AUTHORITIES
     yield from _lookup_disagreements(settings)
 

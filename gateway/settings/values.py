@@ -37,6 +37,8 @@ _PASSWORD_IN_URL: Final = re.compile(r"(?<=://)(?P<user>[^:/?#@]*):.*@", re.DOTA
 _PARAMETER: Final = re.compile(
     r"([?&][^=&]*(?:password|passwd|secret|token|key)[^=&]*=)[^&]*", re.IGNORECASE
 )
+_WEB_URL: Final = re.compile(r"https?://[!-~]{1,2000}")
+_MOST_URLS: Final = 100
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 _NO: Final = frozenset({"false", "no", "off", "0"})
 HIDDEN: Final = "***"
@@ -164,6 +166,13 @@ def _files(value: object) -> tuple[Path, ...]:
     return tuple(_file(item) for item in _listed(value))
 
 
+def _web_urls(value: object) -> tuple[str, ...]:
+    urls = tuple(map(str, _listed(value)))
+    if len(urls) > _MOST_URLS or not all(map(_WEB_URL.fullmatch, urls)):
+        raise ValueError(f"at most {_MOST_URLS} URLs that begin with http:// or https://")
+    return urls
+
+
 def _path(value: object) -> Path:
     if "\0" in str(value):
         raise ValueError("a path")
@@ -239,6 +248,7 @@ Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], _networks]
 MailedEvents = Annotated[tuple[str, ...], _mailed_events]
 ExistingFile = Annotated[Path, _file]
 ExistingFiles = Annotated[tuple[Path, ...], _files]
+WebUrls = Annotated[tuple[str, ...], _web_urls]
 ExistingFolder = Annotated[Path, _folder]
 AbsolutePath = Annotated[Path, _path]
 HeaderName = Annotated[str, certificate_header_name]

@@ -88,6 +88,8 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
 def _watching(services: Services, group: asyncio.TaskGroup) -> Iterator[asyncio.Task[None]]:
     if services.rules_file is not None:
         yield group.create_task(services.rules_file.watch())
+    if services.revocation_downloads is not None:
+        yield group.create_task(services.revocation_downloads.run())
 
 
 def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:

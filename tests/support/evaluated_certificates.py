@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gateway.certificates import AnchoredTrust, RegisteredAuthoritySelection
+from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
-from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.authorities import Authority, RegisteredAuthorities
 from gateway.domain.certificates import CertificateEvidence, ClientCertificate, ProxyVerdict
 from gateway.domain.clock import Clock

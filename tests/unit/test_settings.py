@@ -128,6 +128,7 @@ WRONG = {
     "CERTIFICATE_HEADER": ["a b", "ü", "a:b", "-", "x_y"],
     "CLIENT_CA_FILE": ["/nonexistent", "/", "a\0b"],
     "CLIENT_CRL_FILE": ["/nonexistent"],
+    "CLIENT_CRL_URLS": ["ldap://ca.example/cn=list", "ca.crl", "http://a.example/ b"],
     "FETCH_CA_FILE": ["/nonexistent"],
     "FETCH_NETWORKS": ["localhost", "10.0.0.1/8"],
     "FETCH_HTTP": ["perhaps"],
@@ -406,6 +407,10 @@ def test_authorities_demand_their_revocation_lists(tmp_path: Path) -> None:
         " without revocations issues an empty list), expected"
     )
     assert load(given | {"REALMGATE_CLIENT_CRL_FILE": str(authorities)}).client_ca_file
+    urls = "http://ca.example/a.crl,https://ca.example/b.crl"
+    assert load(given | {"REALMGATE_CLIENT_CRL_URLS": urls}).client_crl_urls == tuple(
+        urls.split(",")
+    )
 
 
 def test_listeners_are_a_unix_path_or_host_and_port(tmp_path: Path) -> None:

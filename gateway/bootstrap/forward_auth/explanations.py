@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from gateway.bootstrap.client_certificates import read_client_certificates
+from gateway.bootstrap.client_certificates import client_certificates
 from gateway.bootstrap.forward_auth.decisions import live_accounts, site_decisions
 from gateway.bootstrap.services import Services
 from gateway.domain.ports.certificates import CertificateParser
@@ -26,7 +26,7 @@ def explanations(settings: Settings, services: Services) -> Explanations:
     """Return what explains decisions; raises InvalidInput for unusable files."""
     if services.rules_file is not None:
         services.rules_file.load()
-    certificates = read_client_certificates(settings, (services.deny_lists,))
+    certificates = client_certificates(settings, services)
     issuer = partial(realm_url, settings.public_url)
     trust = certificates.trust(services.authorities)
     accounts = live_accounts(services, trust)

@@ -168,6 +168,8 @@ def _certificates(settings: "Settings") -> str:
     from gateway.domain.clock import SystemClock
 
     found = read_client_certificates(settings)
+    if settings.client_ca_file is not None and settings.client_crl_urls:
+        return "The revocation lists are downloaded: see the check revocation-lists of /health."
     if settings.client_ca_file is None or found.revocation is None:
         raise ProblemFound("No client certificate is trusted: set REALMGATE_CLIENT_CA_FILE.")
     status = found.revocation.status(SystemClock().now())

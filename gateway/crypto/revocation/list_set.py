@@ -26,6 +26,11 @@ class RevocationListSet:
         self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
         """By the digest of an authority, newest first."""
 
+    @property
+    def verified(self) -> frozenset[RevocationList]:
+        """The lists that were found by the key of an authority."""
+        return frozenset(item for signed in self._signed_by.values() for item in signed)
+
     def find(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list that the authority has signed."""
         signed = self._signed(authority)

@@ -42,7 +42,7 @@ _CRITICAL: Final = b"\x01\x01\xff"
 _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RevocationList:
     """A list as its issuer signed it; whose key signed it is checked by `is_signed_by`.
 

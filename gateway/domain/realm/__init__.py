@@ -19,6 +19,17 @@ from gateway.domain.realm.authorization import (
     parse_levels,
     pushed_request_lifespan,
 )
+from gateway.domain.realm.certificate_revocation import (
+    OCSP,
+    OCSP_URL,
+    REVOCATION_POLICY,
+    CertificateRevocationSettings,
+    OcspPolicy,
+    certificate_revocation_of,
+    is_ocsp_policy,
+    is_ocsp_url,
+    is_revocation_policy,
+)
 from gateway.domain.realm.certificate_trust import (
     CERTIFICATE_POLICIES,
     GATEWAY_AUTHORITIES,

@@ -10,11 +10,17 @@ from gateway.domain.realm import (
     ACCENT_COLOR,
     DARK_LOGO,
     LOGO,
+    OCSP,
+    OCSP_URL,
+    REVOCATION_POLICY,
     WEBHOOK_EVENTS,
     WEBHOOK_URL,
     are_event_names,
     is_color,
     is_image,
+    is_ocsp_policy,
+    is_ocsp_url,
+    is_revocation_policy,
     is_webhook_url,
 )
 from gateway.representations.setting_effects.realm_attributes import MIRRORED
@@ -153,6 +159,24 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         refuses=lambda value: not are_event_names(str(value)),
         sample="LOGIN,SIGN_IN",
         allowed="names of events with commas between them, or nothing",
+    ),
+    refused(
+        *(_ATTRIBUTE, REVOCATION_POLICY, "no policy of revocation lists has that name"),
+        refuses=lambda value: not is_revocation_policy(str(value)),
+        sample="off",
+        allowed="hard, soft or nothing, which is hard",
+    ),
+    refused(
+        *(_ATTRIBUTE, OCSP, "no policy of OCSP has that name"),
+        refuses=lambda value: not is_ocsp_policy(str(value)),
+        sample="on",
+        allowed="off, soft, hard or nothing, which is off",
+    ),
+    refused(
+        *(_ATTRIBUTE, OCSP_URL, "the gateway could not send a request to it"),
+        refuses=lambda value: not is_ocsp_url(str(value)),
+        sample="ldap://ocsp.example.com",
+        allowed="an http or https URL, or nothing: the one that a certificate names",
     ),
     *stored(
         _ATTRIBUTE,

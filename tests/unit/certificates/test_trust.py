@@ -15,12 +15,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from gateway.certificates.trust import REMEMBERED_BYTES
+from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import X509Authorities, X509AuthorityFactory, X509CertificateParser
-from gateway.crypto.x509.revocation_lists import RevocationLists
 from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.crypto.revocation import revocation_lists
 from gateway.crypto.revocation.documents import parse_revocation_lists
-from gateway.crypto.x509 import revocation_lists
+from gateway.crypto.revocation.revocation_lists import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
@@ -32,8 +34,8 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.path_search import PathSearch
 from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
-from gateway.crypto.x509.revocation_lists import RevocationLists, RevocationStatus
 from gateway.domain.certificates import CertificationPath
+from gateway.domain.realm import REVOCATION_POLICY
 from tests.support.evaluated_certificates import REALM
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -355,4 +357,23 @@ def test_an_authority_that_is_not_of_the_settings_needs_no_list(own_pki: Pki) ->
         pem(own_pki.list_of(own_pki.root), own_pki.list_of(own_pki.issuing, own_pki.device))
     )
     refusal = refusal_of(RevocationLists(own_pki.file, root), own_pki.path, NOW)
+    assert "was revoked" in (refusal or "")
+
+
+def test_a_realm_may_accept_what_no_current_list_speaks_of(own_pki: Pki) -> None:
+    """Attack A10: one warning a minute says so; what a stale list revokes stays refused."""
+    soft = replace(REALM, attributes={REVOCATION_POLICY: "soft"})
+    stale = own_pki.list_of(own_pki.issuing, issued=NOW - 2 * DAY, next_update=NOW - DAY)
+    for lists in (own_pki.write(stale, own_pki.list_of(own_pki.root)), own_pki.write(stale)):
+        assert refusal_of(lists, own_pki.path, NOW) is not None
+        with capture_logs() as lines:
+            for _ in range(3):
+                assert asyncio.run(lists.refusal(own_pki.path, soft, NOW)) is None
+        assert {line["log_level"] for line in lines} == {"warning"}
+        assert any("is stale" in line["reason"] for line in lines)
+        assert len(lines) == len({line["reason"] for line in lines})
+    revoking = own_pki.list_of(
+        own_pki.issuing, own_pki.device, issued=NOW - 2 * DAY, next_update=NOW - DAY
+    )
+    refusal = asyncio.run(own_pki.write(revoking).refusal(own_pki.path, soft, NOW))
     assert "was revoked" in (refusal or "")

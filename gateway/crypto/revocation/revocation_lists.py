@@ -1,20 +1,24 @@
-"""Whether a certificate was revoked, by lists in a file that is read again when it changes.
+"""Whether a certificate was revoked, by lists in a file and at URLs.
 
 As with nginx, every authority of the settings needs a list, and a list past its next update refuses
-all certificates of its authority. For other authorities of a path, such as a realm's own, a list
-counts where there is one. When the file becomes unreadable, the lists read before stay in force
-until they are stale. Spec: RFC 5280 §5, §6.3; attacks A9, A10
+all certificates of its authority, unless a setting of the realm accepts them. For other authorities
+of a path, such as a realm's own, a list counts where there is one. The newest list of an authority
+counts. The file is read again when it changes; when it becomes unreadable, the lists read before
+stay in force until they are stale.
+Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import structlog
 
 from gateway.crypto.revocation.documents import parse_revocation_lists
+from gateway.crypto.revocation.downloads import DownloadedLists
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.revocation.serial_numbers import SerialNumbers
@@ -22,11 +26,16 @@ from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
-from gateway.domain.realm import Realm
+from gateway.domain.realm import Realm, certificate_revocation_of
 
 _LONGEST_WAIT: Final = timedelta(seconds=1)
 """For a changed file; a list of a million entries takes longer, and counts once it was read."""
+
+_SILENCE: Final = timedelta(minutes=1)
+"""Between two warnings of the same kind."""
+_WARNED_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,47 +51,56 @@ class RevocationStatus:
 
 
 class RevocationLists:
-    """The revocation lists of one file. Belongs to one event loop."""
+    """The revocation lists of the settings. Belongs to one event loop."""
 
-    def __init__(self, file: Path, bundle: AuthorityBundle) -> None:
+    def __init__(
+        self, file: Path | None, bundle: AuthorityBundle, downloads: DownloadedLists | None = None
+    ) -> None:
         """Read the file; raises OSError or ValueError when it cannot be used at the start.
 
         Every authority of `bundle` needs a list.
         """
-        self._file = WatchedFile(file)
+        self._file = None if file is None else WatchedFile(file)
+        self._downloads = downloads
         self._bundle = bundle
         self._edition: int | None = None
         self._required: frozenset[bytes] = frozenset()
-        self._lists = RevocationListSet(parse_revocation_lists(self._file.read()))
+        self._lists = RevocationListSet(
+            () if self._file is None else parse_revocation_lists(self._file.read())
+        )
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
+        self._warned: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
 
     async def refusal(
         self,
         path: CertificationPath,
-        realm: Realm,  # noqa: ARG002 - the lists of the settings count in every realm
+        realm: Realm,
         now: datetime,
     ) -> str | None:
         await self.renew()
         for certificate, issuer in path.links:
-            refusal = self._refusal(certificate, issuer, now)
+            refusal = self._refusal(certificate, issuer, realm, now)
             if refusal is not None:
                 return refusal
         return None
 
     async def renew(self) -> None:
         """Read the file again where it has changed; a large one goes on in the background."""
-        if self._file.may_have_changed():
-            task = self._reading.start("", self._read_again)
+        if self._downloads is not None:
+            await self._downloads.wait_for_first()
+        if self._file is not None and self._file.may_have_changed():
+            task = self._reading.start("", partial(self._read_again, self._file))
             await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists that were read last."""
         self._bundle.renew()
-        found = [self._lists.find(authority) for authority in self._bundle]
+        found = [self._find(authority) for authority in self._bundle]
         lists = [item for item in found if item is not None]
         next_update = min(map(_end, lists), default=None)
-        problem = self._problem
+        of_urls = None if self._downloads is None else self._downloads.problem
+        problem = self._problem or of_urls
         if problem is None and (next_update is None or next_update < now):
             problem = "no list of a known authority" if next_update is None else "a list is stale"
         return RevocationStatus(
@@ -93,22 +111,29 @@ class RevocationLists:
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
         """Return what the authority has revoked; None without a usable list."""
-        found = self._lists.find(authority)
+        found = self._find(authority)
         return None if found is None else found.serials
 
     def _refusal(
-        self, certificate: CertificateFacts, issuer: CertificateFacts, now: datetime
+        self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
     ) -> str | None:
-        found = self._lists.find(issuer) if isinstance(issuer, ParsedCertificate) else None
-        if found is None:
-            return self._missing(issuer)
-        if now > _end(found):
-            return f"the revocation list of {issuer.subject} is stale"
-        if now < found.issued:
-            return f"the revocation list of {issuer.subject} is not valid yet"
-        if certificate.serial in found.serials:
+        found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+        unknown = self._missing(issuer) if found is None else _outside_its_time(found, issuer, now)
+        if unknown is not None and certificate_revocation_of(realm).requires_lists:
+            return unknown
+        if found is not None and certificate.serial in found.serials:
             return f"{certificate.subject} was revoked"
+        if unknown is not None:
+            self._warn(unknown, realm, now)
         return None
+
+    def _find(self, authority: ParsedCertificate) -> RevocationList | None:
+        """Return the newest usable list of the authority."""
+        of_file = self._lists.find(authority)
+        found = [] if of_file is None else [of_file]
+        if self._downloads is not None:
+            found.extend(self._downloads.find(authority))
+        return max(found, key=lambda item: item.issued, default=None)
 
     def _missing(self, issuer: CertificateFacts) -> str | None:
         if self._bundle.edition != self._edition:
@@ -121,25 +146,41 @@ class RevocationLists:
             return f"there is no revocation list of {issuer.subject}"
         return None
 
-    async def _read_again(self) -> None:
+    def _warn(self, reason: str, realm: Realm, now: datetime) -> None:
+        """Log that the realm accepts a certificate all the same, once in a while."""
+        known = self._warned.get((realm.id, reason))
+        if known is None or not known <= now < known + _SILENCE:
+            self._warned.put((realm.id, reason), now)
+            log = structlog.get_logger()
+            log.warning("revocation of a certificate is not known", realm=realm.name, reason=reason)
+
+    async def _read_again(self, file: WatchedFile) -> None:
         try:
-            lists = await asyncio.to_thread(self._read)
+            lists = await asyncio.to_thread(_read, file)
             if lists is not None:
                 self._lists = lists
                 self._problem = None
         except (OSError, ValueError) as error:
-            self._report(error)
+            self._report(f"{file.path} cannot be read: {error}")
 
-    def _read(self) -> RevocationListSet | None:
-        """Return the lists of a changed file; in a thread, since a large one takes long."""
-        content = self._file.read_if_changed()
-        return None if content is None else RevocationListSet(parse_revocation_lists(content))
-
-    def _report(self, error: Exception) -> None:
-        problem = f"{self._file.path} cannot be read: {error}"
+    def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
             structlog.get_logger().error("revocation lists not renewed", reason=problem)
+
+
+def _read(file: WatchedFile) -> RevocationListSet | None:
+    """Return the lists of a changed file; in a thread, since a large one takes long."""
+    content = file.read_if_changed()
+    return None if content is None else RevocationListSet(parse_revocation_lists(content))
+
+
+def _outside_its_time(item: RevocationList, issuer: CertificateFacts, now: datetime) -> str | None:
+    if now > _end(item):
+        return f"the revocation list of {issuer.subject} is stale"
+    if now < item.issued:
+        return f"the revocation list of {issuer.subject} is not valid yet"
+    return None
 
 
 def _end(item: RevocationList) -> datetime:

@@ -1,0 +1,86 @@
+"""Whether a certificate was revoked, by OCSP where the realm asks for it.
+
+A responder is asked once until its response ends. Only a certificate with a trusted path leads to a
+request: nobody else chooses the address. Spec: RFC 6960; attacks A12
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from gateway.crypto.certificates import load_certificate
+from gateway.crypto.revocation.ocsp_response import OcspQuestion, UnusableResponse
+from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.limits.caches import SizedCache
+from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.realm import OcspPolicy, Realm, certificate_revocation_of
+
+LONGEST_USE: Final = timedelta(hours=1)
+"""Of a response that ends later: a revocation is noticed after this time at the latest."""
+OUTAGE_PAUSE: Final = timedelta(seconds=10)
+"""How long a responder is not asked again for the certificate after it failed."""
+_MOST_BYTES: Final = 4 * 1024 * 1024
+_UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
+_Key = tuple[bytes, bytes, str]
+"""Digests of the certificate and of its issuer; the URL that the realm configures."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What is known from `since` until `until`; `revoked` is None after a failure."""
+
+    revoked: bool | None
+    since: datetime
+    until: datetime
+
+
+class OcspRevocations:
+    """Revocations by OCSP; belongs to one event loop."""
+
+    def __init__(self, post: Callable[[str, bytes], Awaitable[bytes]]) -> None:
+        """Take `post`, which sends a request and raises DocumentUnavailable."""
+        self._post = post
+        self._known: SizedCache[_Key, _Result] = SizedCache(_MOST_BYTES)
+        self._asking: SingleFlight[_Key, _Result] = SingleFlight()
+
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+        settings = certificate_revocation_of(realm)
+        if settings.ocsp is OcspPolicy.OFF or len(path.certificates) == 1:
+            return None
+        leaf, issuer = path.certificates[:2]
+        if not isinstance(leaf, PresentedCertificate) or not isinstance(issuer, ParsedCertificate):
+            return _UNKNOWN if settings.ocsp is OcspPolicy.HARD else None
+        key = (leaf.digest, issuer.digest, settings.ocsp_url)
+        known = self._known.get(key)
+        if known is None or not known.since <= now < known.until:
+            known = await self._asking.run(key, lambda: self._ask(key, leaf, issuer, realm, now))
+        if known.revoked:
+            return f"{leaf.subject} was revoked"
+        return _UNKNOWN if known.revoked is None and settings.ocsp is OcspPolicy.HARD else None
+
+    async def _ask(
+        self,
+        key: _Key,
+        leaf: PresentedCertificate,
+        issuer: ParsedCertificate,
+        realm: Realm,
+        now: datetime,
+    ) -> _Result:
+        question = OcspQuestion(load_certificate(leaf.der), issuer.certificate)
+        try:
+            url = key[2] or question.responder()
+            status = question.verify(await self._post(url, question.encoded()), now)
+            result = _Result(status.revoked, now, min(status.end, now + LONGEST_USE))
+        except (DocumentUnavailable, UnusableResponse) as error:
+            # Not for the caller, who would learn which addresses exist.
+            structlog.get_logger().warning(
+                "ocsp says nothing", realm=realm.name, subject=str(leaf.subject), reason=str(error)
+            )
+            result = _Result(None, now, now + OUTAGE_PAUSE)
+        self._known.put(key, result)
+        return result

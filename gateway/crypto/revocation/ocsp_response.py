@@ -1,0 +1,169 @@
+"""Requests and responses of OCSP for one certificate of one issuer.
+
+Spec: RFC 6960 §3.2, §4.1, §4.2; RFC 5019 §2.1 (SHA-1 names the certificate, no nonce); attacks A12
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.x509 import ocsp
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+
+from gateway.crypto.x509.requirements import HASHES
+from gateway.domain.clock import CLOCK_LEEWAY
+
+LARGEST_RESPONSE: Final = 64 * 1024
+"""Bytes; a response with the certificate of its responder has about two thousand."""
+_WITHOUT_END: Final = timedelta(hours=1)
+"""How long a response without `nextUpdate` counts."""
+_REVOKED: Final = ocsp.OCSPCertStatus.REVOKED
+_GOOD: Final = ocsp.OCSPCertStatus.GOOD
+_PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+
+
+class UnusableResponse(Exception):
+    """The response says nothing about the certificate; `str()` is the reason, for logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcspStatus:
+    """What a verified response says until `end`."""
+
+    revoked: bool
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OcspQuestion:
+    """Whether `issuer`, which is trusted, has revoked `certificate`."""
+
+    certificate: x509.Certificate
+    issuer: x509.Certificate
+
+    def request(self) -> ocsp.OCSPRequest:
+        """Return the request. SHA-1 only names the issuer; responders expect it."""
+        builder = ocsp.OCSPRequestBuilder()
+        sha1 = hashes.SHA1()  # noqa: S303 - a name, and no signature
+        return builder.add_certificate(self.certificate, self.issuer, sha1).build()
+
+    def encoded(self) -> bytes:
+        """Return the request in DER."""
+        return self.request().public_bytes(serialization.Encoding.DER)
+
+    def responder(self) -> str:
+        """Return the first web address of a responder that the certificate names.
+
+        Raises UnusableResponse.
+        """
+        try:
+            access = self.certificate.extensions.get_extension_for_class(
+                x509.AuthorityInformationAccess
+            ).value
+        except x509.ExtensionNotFound as error:
+            raise UnusableResponse("the certificate names no responder") from error
+        urls = (
+            one.access_location.value
+            for one in access
+            if one.access_method == AuthorityInformationAccessOID.OCSP
+            and isinstance(one.access_location, x509.UniformResourceIdentifier)
+        )
+        for url in urls:
+            if url.startswith(("http://", "https://")):
+                return str(url)
+        raise UnusableResponse("the certificate names no responder")
+
+    def verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+        """Return what a response says; raises UnusableResponse."""
+        try:
+            return self._verify(encoded, now)
+        except (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension) as error:
+            raise UnusableResponse(f"it is malformed: {error}") from error
+        except InvalidSignature as error:
+            raise UnusableResponse("its signature is wrong") from error
+
+    def _verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+        response = ocsp.load_der_ocsp_response(encoded)
+        if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
+            raise UnusableResponse(f"the responder says {response.response_status.name}")
+        _verify_signature(self._signer(response, now), response)
+        asked = self.request()
+        for one in response.responses:
+            if _names_same(one, asked):
+                return _status(one, now)
+        raise UnusableResponse("it is about another certificate")
+
+    def _signer(self, response: ocsp.OCSPResponse, now: datetime) -> _PublicKey:
+        """Return the key of the issuer, or of a responder that the issuer has authorized."""
+        if _is_responder(self.issuer, response):
+            return _known(self.issuer)
+        for one in response.certificates:
+            if _is_responder(one, response):
+                self._require_authorized(one, now)
+                return _known(one)
+        raise UnusableResponse("its responder is neither the issuer nor authorized by it")
+
+    def _require_authorized(self, responder: x509.Certificate, now: datetime) -> None:
+        """Spec: RFC 6960 §4.2.2.2."""
+        responder.verify_directly_issued_by(self.issuer)
+        try:
+            usages = responder.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        except x509.ExtensionNotFound:
+            usages = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+        if ExtendedKeyUsageOID.OCSP_SIGNING not in usages:
+            raise UnusableResponse("its responder may not sign responses")
+        if not responder.not_valid_before_utc <= now <= responder.not_valid_after_utc:
+            raise UnusableResponse("the certificate of its responder is not valid now")
+        if not isinstance(responder.signature_hash_algorithm, (*HASHES, type(None))):
+            raise UnusableResponse("the certificate of its responder has a weak signature")
+
+
+def _status(one: ocsp.OCSPSingleResponse, now: datetime) -> OcspStatus:
+    end = one.next_update_utc or one.this_update_utc + _WITHOUT_END
+    if one.this_update_utc > now + CLOCK_LEEWAY:
+        raise UnusableResponse("it is not valid yet")
+    if end < now:
+        raise UnusableResponse("it has expired")
+    if one.certificate_status not in {_GOOD, _REVOKED}:
+        raise UnusableResponse("the responder does not know the certificate")
+    return OcspStatus(one.certificate_status is _REVOKED, end)
+
+
+def _names_same(one: ocsp.OCSPSingleResponse, asked: ocsp.OCSPRequest) -> bool:
+    return (
+        one.serial_number == asked.serial_number
+        and one.hash_algorithm.name == asked.hash_algorithm.name
+        and one.issuer_name_hash == asked.issuer_name_hash
+        and one.issuer_key_hash == asked.issuer_key_hash
+    )
+
+
+def _is_responder(certificate: x509.Certificate, response: ocsp.OCSPResponse) -> bool:
+    if response.responder_name is not None:
+        return response.responder_name == certificate.subject
+    identifier = x509.SubjectKeyIdentifier.from_public_key(certificate.public_key())
+    return response.responder_key_hash == identifier.digest
+
+
+def _known(certificate: x509.Certificate) -> _PublicKey:
+    key = certificate.public_key()
+    if not isinstance(key, _PublicKey):
+        raise UnusableResponse("its key is of a kind that is not accepted")
+    return key
+
+
+def _verify_signature(key: _PublicKey, response: ocsp.OCSPResponse) -> None:
+    algorithm, signed = response.signature_hash_algorithm, response.tbs_response_bytes
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        key.verify(response.signature, signed)
+        return
+    if not isinstance(algorithm, HASHES):
+        raise UnusableResponse("its signature is weak")
+    if isinstance(key, rsa.RSAPublicKey):
+        key.verify(response.signature, signed, padding.PKCS1v15(), algorithm)
+    else:
+        key.verify(response.signature, signed, ec.ECDSA(algorithm))

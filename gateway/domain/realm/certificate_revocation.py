@@ -1,0 +1,71 @@
+"""How a realm checks the revocation of certificates. Own attributes of a realm.
+
+docs/operations.md describes the rules; attacks: A10, A12
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from gateway.domain.realm.realm import Realm
+
+REVOCATION_POLICY: Final = "realmgate.certificates.crl.policy"
+OCSP: Final = "realmgate.certificates.ocsp"
+OCSP_URL: Final = "realmgate.certificates.ocsp.url"
+_SOFT: Final = "soft"
+_HARD: Final = "hard"
+_URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-~]{0,2000})?")
+
+
+class OcspPolicy(StrEnum):
+    """Whether a responder is asked, and what counts where it gives no valid response."""
+
+    OFF = "off"
+    SOFT = "soft"
+    """The certificate is accepted then."""
+    HARD = "hard"
+    """It is refused then."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRevocationSettings:
+    """How a realm judges certificates whose revocation is not known."""
+
+    requires_lists: bool = True
+    """Whether a certificate is refused where a list is missing or stale."""
+    ocsp: OcspPolicy = OcspPolicy.OFF
+    ocsp_url: str = ""
+    """The responder of all certificates; empty: the one that a certificate names."""
+
+
+_STANDARD: Final = CertificateRevocationSettings()
+
+
+def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
+    """Return what the attributes of the realm say.
+
+    An unusable value is refused where it is written; here it counts as the strictest one.
+    """
+    attributes = realm.attributes
+    ocsp = attributes.get(OCSP, "")
+    if not ocsp and REVOCATION_POLICY not in attributes:
+        return _STANDARD
+    policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
+    requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
+    return CertificateRevocationSettings(requires_lists, policy, attributes.get(OCSP_URL, ""))
+
+
+def is_revocation_policy(text: str) -> bool:
+    """Tell whether the text is `hard`, `soft` or empty."""
+    return text in {_HARD, _SOFT, ""}
+
+
+def is_ocsp_policy(text: str) -> bool:
+    """Tell whether the text names a policy, or is empty."""
+    return not text or text in list(OcspPolicy)
+
+
+def is_ocsp_url(text: str) -> bool:
+    """Tell whether the text is the URL of a responder, or empty."""
+    return not text or _URL.fullmatch(text) is not None

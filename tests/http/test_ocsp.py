@@ -1,0 +1,342 @@
+"""OCSP: what a responder may say, who may say it, and what counts when it says nothing.
+
+attacks A12: a responder that is down, slow or unsigned neither stops the gateway nor lets it trust.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import ocsp
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+from structlog.testing import capture_logs
+
+from gateway.bootstrap.services import ocsp_revocations
+from gateway.crypto.revocation.ocsp import LONGEST_USE, OUTAGE_PAUSE, OcspRevocations
+from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.reader import X509CertificateParser
+from gateway.domain.certificates import CertificationPath
+from gateway.domain.realm import OCSP, OCSP_URL, Realm
+from gateway.settings import load_settings
+
+NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+HARD = Realm(id="r", name="r", attributes={OCSP: "hard"})
+SOFT = Realm(id="r", name="r", attributes={OCSP: "soft"})
+UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
+_SLOW: Final = 6.0
+_SHA1: Final = hashes.SHA1()  # noqa: S303 - a name, and no signature
+_SHA256: Final = hashes.SHA256()
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+
+@dataclass(frozen=True)
+class _Signer:
+    """A certificate and its key."""
+
+    key: Any
+    certificate: x509.Certificate
+
+    @classmethod
+    def authority(cls, key: Any) -> "_Signer":
+        return cls(key, _certificate("authority", key, "authority", key, 1, ca=True))
+
+    def issue(
+        self, name: str, serial: int, *more: x509.ExtensionType, end: datetime = NOW + DAY
+    ) -> "_Signer":
+        key = ec.generate_private_key(ec.SECP256R1())
+        issued = _certificate(name, key, "authority", self.key, serial, *more, end=end)
+        return _Signer(key, issued)
+
+
+def _certificate(
+    name: str,
+    key: Any,
+    issuer: str,
+    issuer_key: Any,
+    serial: int,
+    *more: Any,
+    ca: bool = False,
+    end: datetime = NOW + DAY,
+) -> x509.Certificate:
+    validity = NOW - DAY, end
+    builder = x509.CertificateBuilder(
+        _name(issuer), _name(name), key.public_key(), serial, *validity
+    ).add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+    for extension in more:
+        builder = builder.add_extension(extension, critical=False)
+    plain = isinstance(issuer_key, ed25519.Ed25519PrivateKey)
+    return builder.sign(issuer_key, None if plain else _SHA256)
+
+
+@dataclass
+class Responder:
+    """A responder on the loopback interface; `respond` makes the body, or raises its status."""
+
+    url: str = ""
+    respond: Callable[[bytes], bytes] = bytes
+    asked: list[str] = field(default_factory=list)
+
+
+class _Status(Exception):
+    """The status of an answer without a response."""
+
+
+@contextmanager
+def _responding() -> Iterator[Responder]:
+    responder = Responder()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = self.rfile.read(int(self.headers["Content-Length"]))
+            responder.asked.append(self.path)
+            try:
+                status, body = 200, responder.respond(request)
+            except _Status as failure:
+                status, body = int(str(failure)), b""
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    responder.url = f"http://127.0.0.1:{server.server_port}/ocsp"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield responder
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@dataclass
+class Setup:
+    """A device of an authority whose responder the test controls."""
+
+    authority: _Signer
+    device: _Signer
+    responder: Responder
+    revocations: OcspRevocations
+
+    @property
+    def path(self) -> CertificationPath:
+        leaf = X509CertificateParser().parse(self.device.certificate.public_bytes(Encoding.DER))
+        issuer = parse_certificate(self.authority.certificate.public_bytes(Encoding.DER))
+        return CertificationPath.of(leaf, issuer)
+
+    async def refusal(self, realm: Realm = HARD, now: datetime = NOW) -> str | None:
+        return await self.revocations.refusal(self.path, realm, now)
+
+    def says(
+        self,
+        status: ocsp.OCSPCertStatus = ocsp.OCSPCertStatus.GOOD,
+        *,
+        about: _Signer | None = None,
+        signer: _Signer | None = None,
+        encoding: ocsp.OCSPResponderEncoding = ocsp.OCSPResponderEncoding.HASH,
+        delegated: bool = False,
+        begin: datetime = NOW - HOUR,
+        end: datetime | None = NOW + 6 * HOUR,
+    ) -> None:
+        """Let the responder say this."""
+        signer = signer or self.authority
+        is_revoked = status is ocsp.OCSPCertStatus.REVOKED
+        builder = (
+            ocsp.OCSPResponseBuilder()
+            .add_response(
+                cert=(about or self.device).certificate,
+                issuer=self.authority.certificate,
+                algorithm=_SHA1,
+                cert_status=status,
+                this_update=begin,
+                next_update=end,
+                revocation_time=begin if is_revoked else None,
+                revocation_reason=None,
+            )
+            .responder_id(encoding, signer.certificate)
+        )
+        if delegated:
+            builder = builder.certificates([signer.certificate])
+        plain = isinstance(signer.key, ed25519.Ed25519PrivateKey)
+        body = builder.sign(signer.key, None if plain else _SHA256).public_bytes(Encoding.DER)
+        self.responder.respond = lambda _: body
+
+
+def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, networks: str) -> OcspRevocations:
+    monkeypatch.setenv("REALMGATE_STATE_DIR", str(folder))
+    monkeypatch.setenv("REALMGATE_FETCH_NETWORKS", networks)
+    return ocsp_revocations(load_settings())
+
+
+@pytest.fixture
+def setup(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Setup]:
+    with _responding() as responder:
+        authority = _Signer.authority(ec.generate_private_key(ec.SECP256R1()))
+        yield Setup(
+            authority,
+            _device(authority, responder.url),
+            responder,
+            _settings(monkeypatch, tmp_path, "127.0.0.0/8"),
+        )
+
+
+def _device(authority: _Signer, url: str) -> _Signer:
+    location = x509.UniformResourceIdentifier(url)
+    access = x509.AccessDescription(AuthorityInformationAccessOID.OCSP, location)
+    return authority.issue("device", 77, x509.AuthorityInformationAccess([access]))
+
+
+async def _both(setup: Setup) -> tuple[str | None, str | None]:
+    """Return the refusals under `hard` and `soft`, of responses that were not cached."""
+    found = []
+    for realm in (HARD, SOFT):
+        setup.device = _device(setup.authority, setup.responder.url)
+        found.append(await setup.refusal(realm))
+    return found[0], found[1]
+
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_certificate_is_good_or_revoked_as_its_issuer_says(setup: Setup) -> None:
+    for key in (
+        ec.generate_private_key(ec.SECP384R1()),
+        rsa.generate_private_key(65537, 2048),
+        ed25519.Ed25519PrivateKey.generate(),
+    ):
+        setup.authority = _Signer.authority(key)
+        for status, expected in (
+            (ocsp.OCSPCertStatus.GOOD, None),
+            (ocsp.OCSPCertStatus.REVOKED, "CN=device was revoked"),
+        ):
+            setup.device = _device(setup.authority, setup.responder.url)
+            setup.says(status)
+            assert [await setup.refusal(realm) for realm in (HARD, SOFT)] == [expected] * 2
+
+
+async def test_a_responder_that_the_issuer_has_authorized_speaks_for_it(setup: Setup) -> None:
+    """Spec: RFC 6960 §4.2.2.2."""
+    signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
+    client = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+    stranger = _Signer.authority(ec.generate_private_key(ec.SECP256R1()))
+    for responder, expected in (
+        (setup.authority.issue("responder", 8, signing), None),
+        (setup.authority.issue("responder", 8, client), UNKNOWN),
+        (setup.authority.issue("responder", 8), UNKNOWN),
+        (setup.authority.issue("responder", 8, signing, end=NOW - HOUR), UNKNOWN),
+        (stranger.issue("responder", 8, signing), UNKNOWN),
+    ):
+        setup.device = _device(setup.authority, setup.responder.url)
+        setup.says(signer=responder, delegated=True)
+        assert await setup.refusal() == expected
+        setup.device = _device(setup.authority, setup.responder.url)
+        setup.says(signer=responder)
+        assert await setup.refusal() == UNKNOWN
+
+
+def _fails(status: str) -> Callable[[bytes], bytes]:
+    def respond(_: bytes) -> bytes:
+        raise _Status(status)
+
+    return respond
+
+
+async def test_a_response_that_says_nothing_is_refused_or_accepted_with_a_warning(
+    setup: Setup,
+) -> None:
+    stranger = _Signer.authority(ec.generate_private_key(ec.SECP256R1()))
+    other = setup.authority.issue("other", 78)
+    busy = ocsp.OCSPResponseBuilder.build_unsuccessful(ocsp.OCSPResponseStatus.TRY_LATER)
+    cases: dict[str, Callable[[], object]] = {
+        "does not know": lambda: setup.says(ocsp.OCSPCertStatus.UNKNOWN),
+        "signature is wrong": lambda: setup.says(
+            signer=stranger, encoding=ocsp.OCSPResponderEncoding.NAME
+        ),
+        "neither the issuer": lambda: setup.says(signer=stranger),
+        "another certificate": lambda: setup.says(about=other),
+        "has expired": lambda: setup.says(end=NOW - timedelta(seconds=1)),
+        "not valid yet": lambda: setup.says(begin=NOW + timedelta(minutes=1)),
+        "TRY_LATER": lambda: setattr(
+            setup.responder, "respond", lambda _: busy.public_bytes(Encoding.DER)
+        ),
+        "malformed": lambda: setattr(setup.responder, "respond", lambda _: b"unsigned"),
+        "answered with 404": lambda: setattr(setup.responder, "respond", _fails("404")),
+        "larger than": lambda: setattr(setup.responder, "respond", lambda _: b"x" * 100_000),
+    }
+    for reason, prepare in cases.items():
+        prepare()
+        with capture_logs() as lines:
+            assert await _both(setup) == (UNKNOWN, None), reason
+        assert [reason in line["reason"] for line in lines] == [True, True], (reason, lines)
+
+
+async def test_a_slow_or_stopped_responder_costs_two_seconds_once(setup: Setup) -> None:
+    """Soft fail accepts the certificate, hard fail refuses it. attacks: A12."""
+
+    def wait(_: bytes) -> bytes:
+        time.sleep(_SLOW)
+        return b""
+
+    setup.responder.respond = wait
+    begun = time.monotonic()
+    found = await asyncio.gather(*(setup.refusal(realm) for realm in (HARD, SOFT, HARD)))
+    assert found == [UNKNOWN, None, UNKNOWN]
+    assert time.monotonic() - begun < _SLOW - 1
+    assert len(setup.responder.asked) == 1
+    assert await setup.refusal(now=NOW + OUTAGE_PAUSE - timedelta(seconds=1)) == UNKNOWN
+    assert len(setup.responder.asked) == 1
+    setup.says()
+    assert await setup.refusal(now=NOW + OUTAGE_PAUSE) is None
+
+    stopped = replace(HARD, attributes={OCSP: "hard", OCSP_URL: "http://127.0.0.1:1/"})
+    assert await setup.refusal(stopped) == UNKNOWN
+
+
+async def test_a_response_counts_until_it_ends_and_for_an_hour_at_most(setup: Setup) -> None:
+    setup.says(end=NOW + timedelta(minutes=10))
+    assert await setup.refusal() is None
+    setup.says(ocsp.OCSPCertStatus.REVOKED)
+    assert await setup.refusal(now=NOW + timedelta(minutes=9)) is None
+    assert len(setup.responder.asked) == 1
+    assert "was revoked" in (await setup.refusal(now=NOW + timedelta(minutes=10)) or "")
+    setup.says()
+    later = NOW + timedelta(minutes=10) + LONGEST_USE
+    assert await setup.refusal(now=later - timedelta(seconds=1)) is not None
+    assert await setup.refusal(now=later) is None
+
+
+async def test_only_a_trusted_path_of_a_realm_that_asks_for_it_leads_to_a_request(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A private address has to be allowed by the operator; the realm may name the responder."""
+    setup.says()
+    assert await setup.refusal(Realm(id="r", name="r")) is None
+    alone = CertificationPath.of(setup.path.certificates[0])
+    assert await setup.revocations.refusal(alone, HARD, NOW) is None
+    assert setup.responder.asked == []
+    named = replace(HARD, attributes={OCSP: "hard", OCSP_URL: f"{setup.responder.url}/realm"})
+    assert await setup.refusal(named) is None
+    assert setup.responder.asked == ["/ocsp/realm"]
+    setup.revocations = _settings(monkeypatch, tmp_path, "")
+    assert await setup.refusal() == UNKNOWN
+    assert len(setup.responder.asked) == 1
