@@ -158,7 +158,7 @@ def server(directory: Path, names: tuple[str, ...], days: int | None) -> None:
         click.echo(f"Server certificate issued, it expires {expiry:%Y-%m-%d %H:%M} UTC")
 
 
-@certs.command()
+@certs.command(short_help="Revoke a certificate of the PKI.")
 @click.argument("certificate", metavar="NAME|FILE")
 @directory_option
 def revoke(certificate: str, directory: Path) -> None:

@@ -15,7 +15,7 @@ client_option = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="List, lock and unlock devices of a client.")
 def device() -> None:
     """List, lock and unlock devices of a client with a certificate template."""
 

@@ -19,12 +19,14 @@ def _lookup_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of all lookups, which docs/certificates-behind-proxies.md lists."""
     for flag in reversed(FLAGS):
         shown = flag.lookup is None
-        text = f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}."
+        text = f"An option of the lookup {flag.lookup}."
+        if shown:
+            text = f"How the proxy sends the client certificate: {', '.join(LOOKUPS)}."
         command = click.option(
             *flag.spellings,
             flag.variables[0],
             metavar="NAME",
-            help=text if shown else None,
+            help=text,
             hidden=not shown,
         )(command)
     return command
