@@ -164,6 +164,8 @@ REGISTRIES = {
             ),
             "secret-rotation": "tests/spec/test_client_secret_rotation.py"
             "::test_a_policy_reaches_the_clients_that_its_condition_names",
+            "dpop-bind-enforcer": f"{_FAPI}"
+            "::test_every_token_is_bound_to_the_key_of_a_proof_where_the_profile_wants_dpop",
             "secure-client-authentication-assertion": f"{_FAPI}"
             "::test_an_assertion_names_the_issuer_alone",
             "secure-par-content": f"{_FAPI}::test_no_parameter_comes_through_the_browser_alone",

@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.support.administered_server import AdministeredServer
 from tests.support.administration import PASSWORD
 from tests.support.client_policies import policy
+from tests.support.dpop import ProofKey
 from tests.support.sign_in_browser import CALLBACK, Page, SignInBrowser
 from tests.support.wire import claims_of, user
 
@@ -60,16 +61,22 @@ class Fapi:
         assert answer.is_success, answer.text
 
     def post(
-        self, path: str, certificate: str | None = "device-1", **form: str
+        self,
+        path: str,
+        certificate: str | None = "device-1",
+        key: ProofKey | None = None,
+        **form: str,
     ) -> tuple[int, dict[str, Any]]:
-        """Send a form with a new assertion, and with a certificate or without one."""
+        """Send a form with a new assertion, with a certificate and a DPoP proof or without."""
+        url = f"{self.issuer}/protocol/openid-connect/{path}"
+        headers = {"DPoP": key.proof("POST", url)} if key else {}
         sent = {
             "client_id": "app",
             "client_assertion_type": ASSERTION,
             "client_assertion": self.assertion(),
         } | form
         with httpx2.Client(verify=self._context(certificate)) as http:
-            response = http.post(f"{self.issuer}/protocol/openid-connect/{path}", data=sent)
+            response = http.post(url, data=sent, headers=headers)
         return response.status_code, response.json() if response.content else {}
 
     def assertion(self, algorithm: str = "PS256", **changed: Any) -> str:
@@ -126,7 +133,7 @@ class Fapi:
         return page.answer["code"]
 
     def redeem(
-        self, certificate: str | None = "device-1", **form: str
+        self, certificate: str | None = "device-1", key: ProofKey | None = None, **form: str
     ) -> tuple[int, dict[str, Any]]:
         asked = {
             "grant_type": "authorization_code",
@@ -134,7 +141,7 @@ class Fapi:
             "redirect_uri": CALLBACK,
             "code_verifier": VERIFIER,
         } | form
-        return self.post("token", certificate, **asked)
+        return self.post("token", certificate, key, **asked)
 
     def _context(self, certificate: str | None) -> ssl.SSLContext:
         assert self.server.certificates is not None
@@ -319,6 +326,29 @@ def test_unbound_tokens_are_accepted_nowhere_once_the_profile_is_in_force(fapi: 
     assert "x5t#S256" in claims_of(answer["access_token"])["cnf"], "a policy binds them itself"
     fapi.enforce()
     fapi.server.ask("PUT", f"{path}/{found['id']}", {"attributes": found["attributes"]})
+
+
+def test_every_token_is_bound_to_the_key_of_a_proof_where_the_profile_wants_dpop(
+    fapi: Fapi,
+) -> None:
+    """RFC 9449 §5. A client that was registered before needs no setting of its own."""
+    _, before = fapi.redeem()
+    fapi.enforce("fapi-2-dpop-security-profile")
+    executor, key = "dpop-bind-enforcer", ProofKey.new("ES256")
+    status, answer = fapi.redeem()
+    assert (status, answer["error"]) == (400, "invalid_request"), executor
+    status, tokens = fapi.redeem(key=key)
+    assert status == 200, tokens
+    assert claims_of(tokens["access_token"])["cnf"]["jkt"] == key.thumbprint
+    renewal = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    assert fapi.post("token", **renewal)[0] == 400
+    status, renewed = fapi.post("token", key=key, **renewal)
+    assert status == 200, renewed
+    assert claims_of(renewed["access_token"])["cnf"]["jkt"] == key.thumbprint
+    status, answer = fapi.post("revoke", token=before["access_token"])
+    text = "DPoP proof and token binding verification failed"
+    assert (status, answer["error_description"]) == (401, text)
+    assert fapi.post("revoke", token=renewed["access_token"])[0] == 200
 
 
 def test_the_profiles_of_oauth_2_1_and_of_fapi_1_baseline_can_be_enforced(fapi: Fapi) -> None:

@@ -298,9 +298,9 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
     disabled = [policy(name, enabled=False) for name in refused]
     realm.done("PUT", profiles, {"profiles": [*together, {"name": "later", "executors": []}]})
     realm.done("PUT", policies, {"policies": [*fine, *disabled, policy("later")]})
-    later = {"name": "later", "executors": [{"executor": "dpop-bind-enforcer"}]}
+    later = {"name": "later", "executors": [{"executor": "auth-flow-enforcer"}]}
     told = realm.refusal("PUT", profiles, {"profiles": [*together, later]})
-    assert "tokens would not be bound" in told
+    assert "the flow would not be chosen" in told
 
 
 @pytest.mark.parametrize("enabled", [True, False])

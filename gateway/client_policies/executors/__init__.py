@@ -5,6 +5,7 @@ from typing import Final
 
 from gateway.client_policies.executors.confidential_client import ConfidentialClient
 from gateway.client_policies.executors.consent_required import ConsentRequired
+from gateway.client_policies.executors.dpop_bind_enforcer import DpopBindEnforcer
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.executors.full_scope_disabled import FullScopeDisabled
 from gateway.client_policies.executors.holder_of_key_enforcer import HolderOfKeyEnforcer
@@ -48,6 +49,7 @@ EXECUTORS: Final[Mapping[str, type[Executor]]] = {
     for executor in (
         ConfidentialClient,
         ConsentRequired,
+        DpopBindEnforcer,
         FullScopeDisabled,
         HolderOfKeyEnforcer,
         PkceEnforcer,

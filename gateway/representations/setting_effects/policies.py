@@ -23,7 +23,6 @@ _EXECUTOR: Final = Place.EXECUTOR
 
 _NOT_APPLIED: Final[Mapping[str, str]] = {
     "auth-flow-enforcer": "the flow would not be chosen",
-    "dpop-bind-enforcer": "tokens would not be bound",
     "secure-response-type": "ID tokens are no detached signatures yet",
 }
 """Executors that do not act in this version, and what would be missing."""
@@ -33,7 +32,7 @@ _UNKNOWN: Final = "an executor that this version does not know would not judge"
 _OF_ROTATION: Final = "secret-rotation"
 _OF_FAPI: Final = (
     "secure-par-content secure-request-object secure-client-authentication-assertion"
-    " secure-signature-algorithm-signed-jwt pkce-enforcer confidential-client"
+    " secure-signature-algorithm-signed-jwt pkce-enforcer confidential-client dpop-bind-enforcer"
 )
 _OF_REQUESTS: Final = (
     "holder-of-key-enforcer reject-request reject-implicit-grant reject-ropc-grant secure-session"
