@@ -65,6 +65,7 @@ class Fapi:
         path: str,
         certificate: str | None = "device-1",
         key: ProofKey | None = None,
+        /,
         **form: str,
     ) -> tuple[int, dict[str, Any]]:
         """Send a form with a new assertion, with a certificate and a DPoP proof or without."""
