@@ -343,7 +343,7 @@ def test_every_token_is_bound_to_the_key_of_a_proof_where_the_profile_wants_dpop
     assert claims_of(tokens["access_token"])["cnf"]["jkt"] == key.thumbprint
     renewal = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     assert fapi.post("token", **renewal)[0] == 400
-    status, renewed = fapi.post("token", key=key, **renewal)
+    status, renewed = fapi.post("token", "device-1", key, **renewal)
     assert status == 200, renewed
     assert claims_of(renewed["access_token"])["cnf"]["jkt"] == key.thumbprint
     status, answer = fapi.post("revoke", token=before["access_token"])
