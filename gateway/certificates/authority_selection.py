@@ -56,6 +56,9 @@ class RegisteredAuthoritySelection:
             self._prepared.put(key, known)
         return known.authorities
 
+    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
+        return client in (await self._store.registered(realm.id)).clients_with_anchors
+
     async def _prepare(
         self, registered: RegisteredAuthorities, owner: str | None, *, wants_gateway: bool | None
     ) -> _Prepared:

@@ -50,6 +50,13 @@ class CertificateTrust(Protocol):
         """
         ...
 
+    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
+        """Return whether other anchors than the realm's count for the client with that internal id.
+
+        Raises StoreUnavailable.
+        """
+        ...
+
 
 class AnchoredTrust:
     """Evaluates certificates by the authorities of the realm and, where given, revocation."""
@@ -85,6 +92,9 @@ class AnchoredTrust:
         if path.origin is AnchorOrigin.SETTINGS and evidence.verdict is not ProxyVerdict.VERIFIED:
             return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
         return ClientCertificate(evidence, TrustLevel.TRUSTED, path=path)
+
+    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
+        return await self._selection.has_own_anchors(realm, client)
 
     def _result(
         self,

@@ -60,6 +60,9 @@ class AuthoritySelection(Protocol):
         Raises StoreUnavailable.
         """
 
+    async def has_own_anchors(self, realm: "Realm", client: str) -> bool:
+        """Return whether the client with that internal id has anchors; raises StoreUnavailable."""
+
 
 class AuthorityStore(Protocol):
     """The registered authorities as they are committed now."""
