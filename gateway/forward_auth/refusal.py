@@ -9,7 +9,7 @@ class CredentialRefused(Exception):
     def __init__(
         self, reason: Reason, explanation: str, *, proof: ProofChallenge | None = None
     ) -> None:
-        """Take `proof`, what the caller is told where a DPoP proof is missing or wrong."""
+        """Take `proof`, the text for the caller where a DPoP proof is missing or wrong."""
         super().__init__(explanation)
         self.reason = reason
         self.proof = proof

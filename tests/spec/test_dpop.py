@@ -319,7 +319,7 @@ def test_a_bound_token_is_useless_without_its_key(
 
 
 def test_a_token_that_is_not_bound_is_refused_under_the_scheme(spec: Stack, key: ProofKey) -> None:
-    """RFC 9449 §7.2: nobody must take a bearer token for a bound one."""
+    """RFC 9449 §7.2: a bearer token must not pass for a bound one."""
     url = _url(spec, "userinfo")
     token = _ask(spec, _password(), None).json()["access_token"]
     assert _get(spec, url, token, None, "Bearer").status_code == 200

@@ -95,7 +95,7 @@ def _proof_key(header: dict[str, Any]) -> _ProofKey:
 
 
 def _quoted(value: object) -> str:
-    """Return a short word of a header; anything else as `?`, which nobody can smuggle text in."""
+    """Return a short word of a header; anything else as `?`, so that no text is smuggled in."""
     if value is None:
         return "null"
     plain = isinstance(value, str) and value.isascii() and value.replace("+", "").isalnum()

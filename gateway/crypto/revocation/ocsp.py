@@ -1,7 +1,7 @@
 """Whether a certificate was revoked, by OCSP where the realm asks for it.
 
 A responder is asked once until its response ends. Only a certificate with a trusted path leads to a
-request: nobody else chooses the address. Spec: RFC 6960; attacks A12
+request: no caller chooses the address. Spec: RFC 6960; attacks A12
 """
 
 from collections.abc import Awaitable, Callable

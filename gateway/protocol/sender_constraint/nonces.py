@@ -1,4 +1,4 @@
-"""Nonces of DPoP proofs: signed by the realm, kept by nobody, accepted by every gateway.
+"""Nonces of DPoP proofs: signed by the realm, stored nowhere, accepted by every gateway.
 
 A nonce says when the gateway gave it out, so a proof with one was made after that. It may be used
 again until it expires: that a proof is used once is the rule of its `jti`. Spec: RFC 9449 §8, §9

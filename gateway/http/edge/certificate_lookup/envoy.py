@@ -2,7 +2,7 @@
 
 `Chain` holds the leaf and its chain, `Cert` the leaf alone, both URL-encoded PEM. Keycloak reads
 `Chain` alone. Exactly one element is accepted: with `APPEND_FORWARD` or `FORWARD_ONLY` another one
-could be the client's own, so Envoy must be told `SANITIZE_SET`. Envoy reports no verdict.
+could be the client's own, so Envoy needs `SANITIZE_SET`. Envoy reports no verdict.
 
 Keycloak: 11.1, provider `envoy`. Spec:
 https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert
