@@ -32,6 +32,10 @@ class DenyList:
                 self._by_digest[_digest(named)] = until
 
     @property
+    def is_empty(self) -> bool:
+        return not self._by_digest and not self._by_serial
+
+    @property
     def size(self) -> int:
         """About the bytes that the list takes in memory."""
         return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_serial))

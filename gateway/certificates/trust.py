@@ -81,7 +81,7 @@ class AnchoredTrust:
             return ClientCertificate(evidence, TrustLevel.REFUSED, result.refusal)
         path = result.path
         held = CertificationPath.of(evidence.leaf) if path is None else path
-        refusal = _time_refusal(held, now)
+        refusal = None if held.holds_at(now) else _time_refusal(held, now)
         if refusal is None and self._revocations is not None:
             refusal = await self._revocations.refusal(held, realm, now)
         if refusal is not None:
@@ -128,9 +128,8 @@ def _weigh(key: _Key, result: PathResult) -> int:
     return size_of((key[0], result.refusal, result.path.certificates[0]))
 
 
-def _time_refusal(path: CertificationPath, now: datetime) -> str | None:
-    if path.holds_at(now):
-        return None
+def _time_refusal(path: CertificationPath, now: datetime) -> str:
+    """Return why a path does not hold at `now`."""
     late = next((item for item in path.certificates if item.not_after < now), None)
     if late is not None:
         return _dated(late, path, f"expired at {late.not_after}")

@@ -15,7 +15,7 @@ from gateway.protocol.devices import Devices
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, Grant
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_client_request, realm_policies
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
 from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
@@ -80,7 +80,7 @@ def _accepted_by_policies(
     request: ProtocolRequest, caller: AuthenticatedClient, grant: Grant
 ) -> AuthenticatedClient:
     """Return the caller as tokens are to be issued to it; raises OAuthError."""
-    if grant.policy_event is None:
+    if grant.policy_event is None or not realm_policies(request.realm):
         return caller
     scopes = tuple((request.parameters.raw("scope") or "").split(" "))
     entry = check_client_request(

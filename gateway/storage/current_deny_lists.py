@@ -49,6 +49,8 @@ class CurrentDenyLists:
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         for name, entries in await self._of(realm):
+            if entries.is_empty:
+                continue
             for certificate in path.certificates:
                 if entries.denies(certificate, now):
                     is_leaf = certificate is path.certificates[0]

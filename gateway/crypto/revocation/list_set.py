@@ -25,6 +25,8 @@ class RevocationListSet:
             self._by_issuer[item.issuer].append(item)
         self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
         """By the digest of an authority, newest first."""
+        self._usable: dict[bytes, RevocationList | None] = {}
+        """What was found among them: asked for with each use of a certificate."""
 
     @property
     def verified(self) -> frozenset[RevocationList]:
@@ -33,8 +35,11 @@ class RevocationListSet:
 
     def find(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list that the authority has signed."""
-        signed = self._signed(authority)
-        return next((item for item in signed if item.unusable is None), None)
+        digest = authority.digest
+        if digest not in self._usable:
+            signed = self._signed(authority)
+            self._usable[digest] = next((item for item in signed if item.unusable is None), None)
+        return self._usable[digest]
 
     def reason(self, authority: ParsedCertificate) -> str | None:
         """Return why a list of the authority cannot be used; None where there is none."""
@@ -48,5 +53,6 @@ class RevocationListSet:
             known = tuple(sorted(signed, key=lambda item: item.issued, reverse=True))
             if len(self._signed_by) >= _MOST_VERIFIED:
                 self._signed_by.clear()
+                self._usable.clear()
             self._signed_by[authority.digest] = known
         return known

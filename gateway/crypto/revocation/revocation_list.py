@@ -35,6 +35,8 @@ _SHORTEST_ENTRY: Final = 20
 _SLICE: Final = 256
 """Entries between two moments in which another thread may run."""
 _REMEMBERED: Final = 1_000
+_MOST_ASKED: Final = 1_000
+"""Serial numbers whose answers are kept, 100 bytes each."""
 _CUT_SHORT: Final = "a revocation list is cut short"
 _DATES: Final = frozenset({b"\x17\x0d", b"\x18\x0f"})
 """Tag and length of UTCTime and GeneralizedTime. Spec: RFC 5280 §5.1.2.6"""
@@ -57,6 +59,16 @@ class RevocationList:
     _header: x509.CertificateRevocationList = field(repr=False)
     _signed: bytes = field(repr=False)
     """The digest of the signed bytes; all of them for Ed25519."""
+    _asked: dict[int, bool] = field(default_factory=dict, repr=False)
+
+    def revokes(self, serial: int) -> bool:
+        """Tell whether the list names the serial number; the last answers are kept."""
+        known = self._asked.get(serial)
+        if known is None:
+            if len(self._asked) >= _MOST_ASKED:
+                self._asked.clear()
+            known = self._asked[serial] = serial in self.serials
+        return known
 
     def is_signed_by(self, authority: ParsedCertificate) -> bool:
         """Tell whether the authority has that name, signed the list, and may sign lists."""

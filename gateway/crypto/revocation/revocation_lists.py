@@ -121,7 +121,7 @@ class RevocationLists:
         unknown = self._missing(issuer) if found is None else _outside_its_time(found, issuer, now)
         if unknown is not None and certificate_revocation_of(realm).requires_lists:
             return unknown
-        if found is not None and certificate.serial in found.serials:
+        if found is not None and found.revokes(certificate.serial):
             return f"{certificate.subject} was revoked"
         if unknown is not None:
             self._warn(unknown, realm, now)
@@ -130,9 +130,10 @@ class RevocationLists:
     def _find(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list of the authority."""
         of_file = self._lists.find(authority)
+        if self._downloads is None:
+            return of_file
         found = [] if of_file is None else [of_file]
-        if self._downloads is not None:
-            found.extend(self._downloads.find(authority))
+        found.extend(self._downloads.find(authority))
         return max(found, key=lambda item: item.issued, default=None)
 
     def _missing(self, issuer: CertificateFacts) -> str | None:

@@ -26,12 +26,17 @@ class CertificateTrustSettings:
     """Policy identifiers; a path must be valid for one of them. None given: for any or none."""
 
 
+_STANDARD: Final = CertificateTrustSettings()
+
+
 def certificate_trust_of(realm: Realm) -> CertificateTrustSettings:
     """Return what the attributes of the realm say; an unusable value trusts no certificate.
 
     Such a value is refused where it is written.
     """
     attributes = realm.attributes
+    if GATEWAY_AUTHORITIES not in attributes and CERTIFICATE_POLICIES not in attributes:
+        return _STANDARD
     return _settings(
         attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(CERTIFICATE_POLICIES, "")
     )
