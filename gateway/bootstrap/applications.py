@@ -14,12 +14,14 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
 from gateway.admin.access import AccountControl
+from gateway.admin.expiry import ExpiryListing
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
 from gateway.bootstrap.clients import client_use_cases
+from gateway.bootstrap.expiry.listing import expiry_listing
 from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
 from gateway.bootstrap.forward_auth.decisions import service_tokens
 from gateway.bootstrap.health import health_checks, read_gauges
@@ -34,6 +36,7 @@ from gateway.bootstrap.protocol import (
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
 from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
+from gateway.certificates import ObservedTrust
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.realm_texts import RealmTexts
@@ -104,7 +107,8 @@ def build_applications(
     )
     at_sites = site_answers(services, context, site_pages(designs, texts))
     appearance = _Appearance(designs, texts)
-    routes, operations = _routes(services, context, metrics, appearance, at_sites)
+    expiry = expiry_listing(settings, services, certificates)
+    routes, operations = _routes(services, context, metrics, appearance, at_sites, expiry=expiry)
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -149,7 +153,10 @@ def _realm_context(
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
-        certificates=certificates.trust(services.authorities),
+        certificates=ObservedTrust(
+            certificates.trust(services.authorities), services.seen_certificates
+        ),
+        seen_certificates=services.seen_certificates,
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
@@ -163,6 +170,8 @@ def _routes(
     metrics: Metrics,
     appearance: _Appearance,
     at_sites: SiteAnswers,
+    *,
+    expiry: ExpiryListing,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
@@ -186,6 +195,7 @@ def _routes(
         tokens,
         administered,
         context=context,
+        expiry=expiry,
         listeners=services.listeners.names,
         login_themes=designs.themes,
     )

@@ -23,6 +23,7 @@ from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
+from gateway.supervisor.seen_certificates import write_seen_certificates
 from gateway.supervisor.server import Serving, serve
 
 _DRAIN: Final = timedelta(milliseconds=500)
@@ -66,6 +67,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
                     services.clock,
                 )
             ),
+            group.create_task(write_seen_certificates(services.seen_certificates)),
             group.create_task(return_free_memory()),
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),

@@ -8,3 +8,4 @@ from gateway.crypto.keys.dpop_proofs import ProofSignatureVerifier
 from gateway.crypto.keys.encryption_keys import load_or_create_keys, parse_keys
 from gateway.crypto.keys.private import load_own_private_key
 from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.keys.stored_certificates import StoredCertificateReader
