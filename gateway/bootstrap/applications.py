@@ -1,9 +1,9 @@
 """The two applications of a worker: the public one behind the proxy, and management."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -21,6 +21,7 @@ from gateway.bootstrap.account_console import account_handlers, account_use_case
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
 from gateway.bootstrap.clients import client_use_cases
+from gateway.bootstrap.expiry.gauges import ExpiryGauges
 from gateway.bootstrap.expiry.listing import expiry_listing
 from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
 from gateway.bootstrap.forward_auth.decisions import service_tokens
@@ -123,8 +124,8 @@ def build_applications(
     management = build_management_application(
         lifecycle,
         health_checks(services, certificates),
-        partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
-        partial(describe_admin_api, operations),
+        _metrics(metrics_directory, services, certificates, ExpiryGauges(expiry, services.clock)),
+        _openapi(operations),
     )
     notices = NoticeDelivery(
         services.database,
@@ -135,6 +136,25 @@ def build_applications(
         encryption=services.client_encryption,
     )
     return Applications(ClosesWhileDraining(public, lifecycle), management, operations, notices)
+
+
+def _metrics(
+    directory: Path, services: Services, certificates: ClientCertificates, expiry: ExpiryGauges
+) -> Callable[[], Awaitable[bytes]]:
+    async def metrics() -> bytes:
+        await expiry.renew()
+        return exposition(
+            directory, lambda: chain(read_gauges(services, certificates), expiry.read())
+        )
+
+    return metrics
+
+
+def _openapi(operations: Iterable[Operation]) -> Callable[[], Awaitable[bytes]]:
+    async def openapi() -> bytes:
+        return describe_admin_api(operations)
+
+    return openapi
 
 
 def describe_admin_api(operations: Iterable[Operation]) -> bytes:
