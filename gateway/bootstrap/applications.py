@@ -14,7 +14,7 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
 from gateway.admin.access import AccountControl
-from gateway.admin.expiry import ExpiryListing
+from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
@@ -76,12 +76,13 @@ from gateway.storage.realm_texts import RealmTextCache
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """What one worker serves, the table of the admin API, and what sends logout notices."""
+    """What one worker serves, the table of the admin API, and what sends notices and mails."""
 
     public: ASGIApp
     management: ASGIApp
     operations: tuple[Operation, ...]
     notices: NoticeDelivery
+    expiry_mails: ExpiryMails
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,13 @@ def build_applications(
         context.issuer,
         encryption=services.client_encryption,
     )
-    return Applications(ClosesWhileDraining(public, lifecycle), management, operations, notices)
+    return Applications(
+        ClosesWhileDraining(public, lifecycle),
+        management,
+        operations,
+        notices,
+        ExpiryMails(services.database, expiry, services.clock),
+    )
 
 
 def _metrics(

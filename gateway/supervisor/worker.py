@@ -21,6 +21,7 @@ from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
+from gateway.supervisor.expiry_mails import queue_expiry_mails
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
 from gateway.supervisor.seen_certificates import write_seen_certificates
@@ -73,6 +74,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.follower.follow()),
             *_watching(services, group),
             group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
+            group.create_task(queue_expiry_mails(apps.expiry_mails)),
             group.create_task(run_deliveries(mail_delivery(services), MAILS)),
             group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
         ]

@@ -47,12 +47,16 @@ def use_certificate(realm: AdministeredRealm, leaf: Node) -> int:
     return realm.administration.http.post(
         f"/realms/{realm.name}/protocol/openid-connect/token",
         data={"grant_type": "client_credentials", "client_id": "till"},
-        headers={
-            "X-Forwarded-Proto": "https",
-            "ssl-client-cert": quote(leaf.pem, safe=""),
-            "ssl-client-verify": "FAILED:unable to verify the first certificate",
-        },
+        headers=_certificate_headers(leaf),
     ).status_code
+
+
+def _certificate_headers(leaf: Node) -> dict[str, str]:
+    return {
+        "X-Forwarded-Proto": "https",
+        "ssl-client-cert": quote(leaf.pem, safe=""),
+        "ssl-client-verify": "FAILED:unable to verify the first certificate",
+    }
 
 
 def found(realm: AdministeredRealm, query: str = "") -> list[tuple[str, str, str]]:
@@ -83,6 +87,19 @@ def test_what_a_realm_has_and_what_was_presented_to_it_is_listed_by_time(
     assert entry["notAfter"] == LEAF.certificate.not_valid_after_utc.isoformat()
 
 
+def test_a_refused_request_says_nothing_of_who_uses_a_certificate(
+    realm: AdministeredRealm,
+) -> None:
+    stray = issue("stray", ROOT, key=KEYS[2], days=(-300, 60))
+    page = realm.administration.http.get(
+        f"/realms/{realm.name}/protocol/openid-connect/auth?client_id=ghost&response_type=code",
+        headers=_certificate_headers(stray),
+    )
+    assert page.status_code == BAD
+    presented = ("client-certificate", "CN=stray", "not known")
+    until(lambda: presented in found(realm, "?days=90"), "the certificate is not listed")
+
+
 def test_days_ahead_are_bounded_and_the_list_is_for_those_who_view_the_realm(
     realm: AdministeredRealm,
 ) -> None:
@@ -99,12 +116,13 @@ def test_the_command_lists_what_is_due_and_exits_with_1(realm: AdministeredRealm
 
     of_realm = ("--realm", realm.name)
     lines = run(*of_realm, "--within", "2w", code=1).splitlines()
-    assert [line.split("CN=")[1].split("  ")[0] for line in lines] == ["in a set", "registered"]
+    names = ["in a set", "registered"]
+    assert [line.split("CN=")[1].split("  ")[0] for line in lines] == names
     assert "client by-set" in lines[0]
     assert "in 4 days" in lines[0]
     assert run(*of_realm, "--within", "12h", code=0) == ""
     listed = json.loads(run(*of_realm, "--within", "2w", "--output", "json", code=1))
-    assert [each["subject"] for each in listed] == ["CN=in a set", "CN=registered"]
+    assert [each["subject"] for each in listed] == [f"CN={name}" for name in names]
     assert "CN=short" in run(*of_realm, "--within", "12h", "--all", code=0)
     assert "authority" in run("--all", code=1)
     for wrong in ("30", "-1d", "9999w"):
