@@ -183,11 +183,12 @@ def _realm_context(
         certificates=ObservedTrust(
             certificates.trust(services.authorities), services.seen_certificates
         ),
-        seen_certificates=services.seen_certificates,
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
-        events=EventRecording(services.events, services.listeners, metrics),
+        events=EventRecording(
+            services.events, services.listeners, metrics, services.seen_certificates
+        ),
     )
 
 

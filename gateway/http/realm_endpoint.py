@@ -11,7 +11,7 @@ from urllib.parse import quote
 from starlette.types import Receive, Scope
 from structlog.typing import FilteringBoundLogger
 
-from gateway.certificates import CertificateTrust, SeenCertificates
+from gateway.certificates import CertificateTrust
 from gateway.domain.clock import Clock
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.ports.directory import Directory, RealmEntry
@@ -43,7 +43,6 @@ class RealmContext:
     mtls_public_url: str | None
     events: EventRecording
     certificates: CertificateTrust
-    seen_certificates: SeenCertificates
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -93,14 +92,6 @@ class RealmContext:
             proof=sent_proof(facts, self.addresses),
             page=page,
         )
-
-    def note_certificate(self, request: ProtocolRequest) -> None:
-        """Note which client and user the certificate of a successful request was used by."""
-        certificate, event = request.certificate, request.event
-        if certificate is not None and event.error is None:
-            self.seen_certificates.note_use(
-                request.realm.realm.id, certificate.leaf, event.client_id, event.user_id
-            )
 
 
 def realm_url(base: str, realm_name: str) -> str:
@@ -166,7 +157,6 @@ class RealmEndpoint(GuardedEndpoint):
             self._context.events.refused(request, refusal)
             raise
         self._context.events.answered(request)
-        self._context.note_certificate(request)
         if request.proof.text is not None and requires_proof_nonce(entry.realm):
             nonce = nonce_header(current_nonce(entry, request.now))
             return Reply(reply.status, (*reply.headers, nonce), reply.body)

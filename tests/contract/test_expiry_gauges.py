@@ -90,9 +90,19 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
     await gauges.renew()
     assert read(gauges)["client-certificate", "demo"] == seconds - AGE.total_seconds()
     stores_away.is_away = False
+    await gauges.renew()
+    assert read(gauges)["client-certificate", "demo", "7d"] == 1
     clock.advance(AGE)
     await gauges.renew()
     assert read(gauges)["client-certificate", "demo", "7d"] == 2
+
+
+async def test_what_the_settings_name_is_listed_for_all_realms_and_for_master(
+    database: SqlDatabase,
+) -> None:
+    listing = ExpiryListing(database, StoredCertificateReader(), lambda: [SERVER], SetClock(NOW))
+    for realm, found in ((None, [SERVER]), ("master", [SERVER]), ("demo", [])):
+        assert list(await listing.list(realm, 30 * DAY)) == found
 
 
 async def test_realms_beyond_a_bound_are_one(

@@ -139,9 +139,11 @@ class _Outage:
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
         self.is_away = True
+        self.writes = 0
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Stores]:
+        self.writes += 1
         if self.is_away:
             raise StoreUnavailable("sql")
         async with self._database.write() as stores:
@@ -162,3 +164,14 @@ async def test_sightings_of_an_outage_are_written_after_it(database: SqlDatabase
     outage.is_away = False
     await seen.write()
     assert [each.client for each in await listed(database)] == ["till"]
+
+
+async def test_a_certificate_that_was_written_today_causes_no_write(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    counted = _Outage(database)
+    counted.is_away = False
+    seen = SeenCertificates(counted)
+    for instant in (NOW, NOW + timedelta(hours=11), NOW + timedelta(hours=12)):
+        seen.note("demo-id", leaf(), instant)
+        await seen.write()
+    assert counted.writes == 2

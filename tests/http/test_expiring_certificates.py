@@ -12,7 +12,7 @@ from tests.support.administered_realm import AdministeredRealm, administered_rea
 from tests.support.administration import Administration
 from tests.support.chains import CA, KEYS, Node, issue
 from tests.support.gateway_process import until
-from tests.support.wire import client, device
+from tests.support.wire import SECRET, client, device
 
 BAD, FORBIDDEN, OK = 400, 403, 200
 EXPIRING = "certificates/expiring"
@@ -73,7 +73,7 @@ def test_what_a_realm_has_and_what_was_presented_to_it_is_listed_by_time(
     ]
     root = ("authority", "CN=expiry root", "realm of-expiry")
     assert found(realm) == [*stored, root]
-    stranger = issue("till", issue("expiry root", None, CA, key=KEYS[2]), key=KEYS[1])
+    stranger = issue("stranger", issue("expiry root", None, CA, key=KEYS[2]), key=KEYS[1])
     assert (use_certificate(realm, stranger), use_certificate(realm, LEAF)) == (401, OK)
     presented = ("client-certificate", "CN=till", "client till")
     until(lambda: found(realm) == [*stored, presented, root], "the certificate is not listed")
@@ -81,6 +81,7 @@ def test_what_a_realm_has_and_what_was_presented_to_it_is_listed_by_time(
     assert found(realm, "?first=1&max=2") == [stored[1], presented]
     everything = found(realm, "?all=true")
     assert ("registered-certificate", "CN=later", "client by-set") in everything
+    assert "CN=stranger" not in {subject for _, subject, _ in everything}
     assert "realm-key" in {kind for kind, _, _ in everything}
     entry = realm.get(f"{EXPIRING}?days=22", by="viewer")[2]
     assert entry["renewal"] == "at its issuer, CN=expiry root"
@@ -91,11 +92,12 @@ def test_a_refused_request_says_nothing_of_who_uses_a_certificate(
     realm: AdministeredRealm,
 ) -> None:
     stray = issue("stray", ROOT, key=KEYS[2], days=(-300, 60))
-    page = realm.administration.http.get(
-        f"/realms/{realm.name}/protocol/openid-connect/auth?client_id=ghost&response_type=code",
+    answer = realm.administration.http.post(
+        f"/realms/{realm.name}/protocol/openid-connect/token/introspect",
+        data={"client_id": "by-certificate", "client_secret": SECRET, "token": "no token"},
         headers=_certificate_headers(stray),
     )
-    assert page.status_code == BAD
+    assert answer.json() == {"active": False}
     presented = ("client-certificate", "CN=stray", "not known")
     until(lambda: presented in found(realm, "?days=90"), "the certificate is not listed")
 

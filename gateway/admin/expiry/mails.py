@@ -35,9 +35,6 @@ class ExpiryMails:
 
     async def _queue(self, realm: Realm, settings: ExpiryMailSettings) -> None:
         now = self._clock.now()
-        async with self._database.read() as stores:
-            if await _was_mailed_today(stores, realm, now):
-                return
         listed = await self._listing.list(realm.name, timedelta(days=settings.days[-1]))
         stages = {
             each.id: stage
