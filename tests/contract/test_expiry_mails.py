@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.certificates import SeenCertificates
-from gateway.crypto.keys import StoredCertificateReader
+from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, QueuedMail
 from gateway.domain.realm import Localization

@@ -50,7 +50,7 @@ def test_recipients_get_a_mail_as_many_days_ahead_as_the_realm_says(
     timed.keep_house()
     (mail,) = mailed.mails(OPS)
     assert mail["subject"] == "[Acme <b>North</b>] Certificates expire soon: 1"
-    line = "registered certificate CN=till (client till). Renew: "
+    line = "(13 d): registered certificate CN=till (client till). Renew: "
     assert line in " ".join(_text(mail, "plain").split())
     assert line in " ".join(_text(mail, "html").split())
     assert len(mailed.mails(IT)) == 1

@@ -9,8 +9,8 @@ import structlog
 from gateway.admin.expiry import ExpiryListing, of_certificate
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.keys import StoredCertificateReader
 from gateway.crypto.revocation.revocation_lists import RevocationLists
+from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.expiry import Expiration, ExpiryKind
 from gateway.settings import Settings, variable

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gateway.crypto.keys.client_key_sets import keys_of
+from gateway.crypto.keys import keys_of
 from gateway.crypto.pem import CERTIFICATE_LABELS, unwrap
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.domain.certificates import CertificateFacts
