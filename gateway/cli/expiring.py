@@ -49,13 +49,12 @@ class _Window(click.ParamType[timedelta]):
 def expiring(
     ctx: click.Context, within: timedelta, realm: str | None, *, everything: bool, output: str
 ) -> None:
-    r"""List what expires soon, what expires first coming first.
+    """List what expires soon, what expires first coming first.
 
     Certificates of clients and users that were presented, registered certificates, authorities,
     revocation lists, keys of realms and the certificate of the proxy. What lives for less than
     three times the time ahead is due in the last third of its life.
 
-    \b
     Exit status: 0 nothing is due, 1 something is.
     """
 
