@@ -8,6 +8,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import RealmCaches
 from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
 from gateway.admin.clients import ClientUseCases
+from gateway.admin.expiry import ExpiryListing
 from gateway.admin.registration import RegistrationTokens
 from gateway.admin.users import UserActionMails
 from gateway.bootstrap.accounts import (
@@ -28,7 +29,7 @@ from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
 from gateway.bootstrap.services import Services
-from gateway.http.admin.certificates import authority_operations
+from gateway.http.admin.certificates import authority_operations, expiry_operations
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
@@ -55,6 +56,7 @@ def admin_operations(
     clients: ClientUseCases,
     *,
     context: RealmContext,
+    expiry: ExpiryListing,
     listeners: Collection[str],
     login_themes: Collection[str],
 ) -> tuple[Operation, ...]:
@@ -85,6 +87,7 @@ def admin_operations(
         *component_operations(every_component, key_metadata(services)),
         *flow_operations(flows),
         *authority_operations(authority_administration(services)),
+        *expiry_operations(expiry),
         *forward_auth_operations(forward_auth_use_cases(services)),
         *denied_certificate_operations(deny_list_use_cases(services)),
         *event_operations(event_use_cases(services)),

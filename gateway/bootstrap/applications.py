@@ -1,9 +1,9 @@
 """The two applications of a worker: the public one behind the proxy, and management."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -14,12 +14,15 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway import __version__
 from gateway.admin.access import AccountControl
+from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
 from gateway.bootstrap.clients import client_use_cases
+from gateway.bootstrap.expiry.gauges import ExpiryGauges
+from gateway.bootstrap.expiry.listing import expiry_listing
 from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
 from gateway.bootstrap.forward_auth.decisions import service_tokens
 from gateway.bootstrap.health import health_checks, read_gauges
@@ -34,6 +37,7 @@ from gateway.bootstrap.protocol import (
 from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
 from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
+from gateway.certificates import ObservedTrust
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.realm_texts import RealmTexts
@@ -72,12 +76,13 @@ from gateway.storage.realm_texts import RealmTextCache
 
 @dataclass(frozen=True, slots=True)
 class Applications:
-    """What one worker serves, the table of the admin API, and what sends logout notices."""
+    """What one worker serves, the table of the admin API, and what sends notices and mails."""
 
     public: ASGIApp
     management: ASGIApp
     operations: tuple[Operation, ...]
     notices: NoticeDelivery
+    expiry_mails: ExpiryMails
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,8 @@ def build_applications(
     )
     at_sites = site_answers(services, context, site_pages(designs, texts))
     appearance = _Appearance(designs, texts)
-    routes, operations = _routes(services, context, metrics, appearance, at_sites)
+    expiry = expiry_listing(settings, services, certificates)
+    routes, operations = _routes(services, context, metrics, appearance, at_sites, expiry=expiry)
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -119,8 +125,8 @@ def build_applications(
     management = build_management_application(
         lifecycle,
         health_checks(services, certificates),
-        partial(exposition, metrics_directory, partial(read_gauges, services, certificates)),
-        partial(describe_admin_api, operations),
+        _metrics(metrics_directory, services, certificates, ExpiryGauges(expiry, services.clock)),
+        _openapi(operations),
     )
     notices = NoticeDelivery(
         services.database,
@@ -130,7 +136,32 @@ def build_applications(
         context.issuer,
         encryption=services.client_encryption,
     )
-    return Applications(ClosesWhileDraining(public, lifecycle), management, operations, notices)
+    return Applications(
+        ClosesWhileDraining(public, lifecycle),
+        management,
+        operations,
+        notices,
+        ExpiryMails(services.database, expiry, services.clock),
+    )
+
+
+def _metrics(
+    directory: Path, services: Services, certificates: ClientCertificates, expiry: ExpiryGauges
+) -> Callable[[], Awaitable[bytes]]:
+    async def metrics() -> bytes:
+        await expiry.renew()
+        return exposition(
+            directory, lambda: chain(read_gauges(services, certificates), expiry.read())
+        )
+
+    return metrics
+
+
+def _openapi(operations: Iterable[Operation]) -> Callable[[], Awaitable[bytes]]:
+    async def openapi() -> bytes:
+        return describe_admin_api(operations)
+
+    return openapi
 
 
 def describe_admin_api(operations: Iterable[Operation]) -> bytes:
@@ -149,11 +180,15 @@ def _realm_context(
     return RealmContext(
         directory=services.directory,
         clock=services.clock,
-        certificates=certificates.trust(services.authorities),
+        certificates=ObservedTrust(
+            certificates.trust(services.authorities), services.seen_certificates
+        ),
         log=log,
         public_url=settings.public_url,
         mtls_public_url=settings.mtls_public_url,
-        events=EventRecording(services.events, services.listeners, metrics),
+        events=EventRecording(
+            services.events, services.listeners, metrics, services.seen_certificates
+        ),
     )
 
 
@@ -163,6 +198,8 @@ def _routes(
     metrics: Metrics,
     appearance: _Appearance,
     at_sites: SiteAnswers,
+    *,
+    expiry: ExpiryListing,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
@@ -186,6 +223,7 @@ def _routes(
         tokens,
         administered,
         context=context,
+        expiry=expiry,
         listeners=services.listeners.names,
         login_themes=designs.themes,
     )

@@ -155,7 +155,7 @@ def read_gauges(services: Services, certificates: ClientCertificates) -> Iterato
             "realmgate_client_authority_seconds_left",
             "Time until an authority of client certificates expires.",
             (authority.not_after - now).total_seconds(),
-            ("subject", str(authority.subject)),
+            (("subject", str(authority.subject)),),
         )
     if certificates.revocation is not None:
         status = certificates.revocation.status(now)

@@ -18,6 +18,7 @@ from gateway.bootstrap.encryption_keys import (
 )
 from gateway.bootstrap.listeners import event_listeners
 from gateway.bootstrap.mail import mail_sender
+from gateway.certificates import SeenCertificates
 from gateway.crypto.keys import (
     CertificatesOfKeySets,
     ProofSignatureVerifier,
@@ -146,6 +147,7 @@ class Services:
     """None where the settings name none."""
     sites: CurrentSites
     authorities: AuthorityStore
+    seen_certificates: SeenCertificates
 
 
 def preload(settings: Settings) -> None:
@@ -286,6 +288,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             listeners=listeners,
             mail=mail_sender(settings, texts, ClientCredentialsTokens(http_client, clock)),
             rules_file=file,
+            seen_certificates=SeenCertificates(database),
             sites=CurrentSites(
                 database,
                 clock,

@@ -9,4 +9,5 @@ from gateway.certificates.authority_selection import RegisteredAuthoritySelectio
 from gateway.certificates.combined_revocations import CombinedRevocations
 from gateway.certificates.deny_list import DenyList
 from gateway.certificates.registered_names import NotRegistered, require_registered
+from gateway.certificates.seen_certificates import ObservedTrust, SeenCertificates
 from gateway.certificates.trust import AnchoredTrust, CertificateTrust

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.admin.authorities import AuthorityAdministration
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.denied_certificates import DenyListAdministration
+    from gateway.admin.expiry import ExpiryListing
     from gateway.admin.forward_auth import SiteAdministration
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.keys import RealmKeys
@@ -91,6 +92,14 @@ class LocalOperator:
         from gateway.bootstrap.client_certificates import deny_list_use_cases
 
         return deny_list_use_cases(self.services)
+
+    @property
+    def expiry(self) -> "ExpiryListing":
+        from gateway.bootstrap.client_certificates import read_client_certificates
+        from gateway.bootstrap.expiry.listing import expiry_listing
+
+        settings = installed_settings()
+        return expiry_listing(settings, self.services, read_client_certificates(settings))
 
     @property
     def groups(self) -> "GroupUseCases":

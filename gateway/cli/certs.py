@@ -18,6 +18,7 @@ from gateway.cli.administration import output_option
 from gateway.cli.certificate_authorities import authority
 from gateway.cli.denied_certificates import deny
 from gateway.cli.device import device
+from gateway.cli.expiring import expiring
 from gateway.crypto.x509 import pki_revocation
 from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import (
@@ -66,6 +67,7 @@ def certs() -> None:
 certs.add_command(authority)
 certs.add_command(deny)
 certs.add_command(device)
+certs.add_command(expiring)
 
 
 @certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")

@@ -27,7 +27,7 @@ def mail() -> None:
 async def list_(operator: RealmOperator, *, first: int, maximum: int, output: str) -> None:
     """List the mails of a realm that wait or were given up, oldest first."""
     waiting = await operator.mails.list(operator.acting, first, maximum)
-    found = [delivery_document(each, kind=each.kind, userId=each.user_id) for each in waiting]
+    found = [delivery_document(each, kind=each.kind, userId=each.user_id or "") for each in waiting]
     if output == "json":
         echo_document(found)
         return

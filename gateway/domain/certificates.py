@@ -4,6 +4,7 @@ The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decide
 (`ClientCertificate`). Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
 """
 
+import base64
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,6 +28,11 @@ class CertificateFacts:
     not_before: datetime
     not_after: datetime
     digest: bytes
+
+    @property
+    def x5t_s256(self) -> str:
+        """The digest as base64url without padding. Spec: RFC 8705 §3.1."""
+        return base64.urlsafe_b64encode(self.digest).rstrip(b"=").decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

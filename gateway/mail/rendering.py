@@ -13,7 +13,7 @@ from typing import Final
 
 from jinja2 import Template
 
-from gateway.domain.mail import ABOUT_EVENTS, Mail
+from gateway.domain.mail import ABOUT_EVENTS, Mail, MailKind
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.texts import (
     Catalog,
@@ -23,6 +23,7 @@ from gateway.domain.texts import (
     parse_messages,
     texts_for,
 )
+from gateway.mail.expiring import expiring_arguments
 from gateway.mail.themes import load_mail_themes
 
 _PACKAGE: Final = files("gateway.mail")
@@ -87,6 +88,8 @@ class MailRenderer:
 
 def _arguments(mail: Mail, texts: Texts) -> tuple[str, ...]:
     """Return the arguments of the texts; the first one of a mail with a link is its lifespan."""
+    if mail.kind is MailKind.CERTIFICATES_EXPIRE:
+        return expiring_arguments(mail, texts)
     if not mail.link or not mail.arguments:
         return mail.arguments
     seconds, *others = mail.arguments

@@ -94,7 +94,8 @@ class Gauge:
     name: str
     documentation: str
     value: float
-    label: tuple[str, str] | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    """Names and values; the names are the same in all gauges of one name."""
 
 
 class _Gauges(Collector):
@@ -104,12 +105,11 @@ class _Gauges(Collector):
     def collect(self) -> Iterable[GaugeMetricFamily]:
         families: dict[str, GaugeMetricFamily] = {}
         for gauge in self._read():
-            name, value = gauge.label or ("", "")
+            names = [name for name, _ in gauge.labels]
             family = families.setdefault(
-                gauge.name,
-                GaugeMetricFamily(gauge.name, gauge.documentation, labels=[name] if name else ()),
+                gauge.name, GaugeMetricFamily(gauge.name, gauge.documentation, labels=names)
             )
-            family.add_metric([value] if name else (), gauge.value)
+            family.add_metric([value for _, value in gauge.labels], gauge.value)
         return families.values()
 
 

@@ -108,6 +108,8 @@ class Settings:
     """PEM revocation lists of these authorities; these or URLs are required with the bundle."""
     client_crl_urls: WebUrls = ()
     """URLs of revocation lists of these authorities, by http or https, in DER or PEM."""
+    server_certificate_file: ExistingFile | None = None
+    """PEM certificate of the proxy, only to report when it expires."""
     guard_file: ExistingFile | None = None
     """TOML file with sites that forward authentication protects, beside those of realms."""
     fetch_networks: Networks = ()

@@ -9,6 +9,7 @@ import structlog
 from gateway.admin.events import remove_expired_events
 from gateway.domain.clock import CLOCK_LEEWAY, Clock
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.expiry import KEPT_AFTER_EXPIRY
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
@@ -44,6 +45,8 @@ async def _delete_expired(
         await stores.refresh_tokens.purge(now)
         await stores.offline_sessions.purge(now)
         await stores.denied_certificates.purge(now)
+        await stores.seen_certificates.purge(now - KEPT_AFTER_EXPIRY)
+        await stores.expiry_notices.purge(now - KEPT_AFTER_EXPIRY)
         await stores.change_log.purge()
         await stores.mails.purge(now)
         await stores.webhooks.purge(now)

@@ -21,8 +21,10 @@ from gateway.domain.errors import RealmgateError
 from gateway.http.management.lifecycle import Lifecycle
 from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
+from gateway.supervisor.expiry_mails import queue_expiry_mails
 from gateway.supervisor.housekeeping import run_housekeeping
 from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
+from gateway.supervisor.seen_certificates import write_seen_certificates
 from gateway.supervisor.server import Serving, serve
 
 _DRAIN: Final = timedelta(milliseconds=500)
@@ -66,11 +68,13 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
                     services.clock,
                 )
             ),
+            group.create_task(write_seen_certificates(services.seen_certificates)),
             group.create_task(return_free_memory()),
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
             *_watching(services, group),
             group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
+            group.create_task(queue_expiry_mails(apps.expiry_mails)),
             group.create_task(run_deliveries(mail_delivery(services), MAILS)),
             group.create_task(run_deliveries(webhook_deliveries(services), WEBHOOKS)),
         ]

@@ -183,6 +183,7 @@ def test_revocation_lists_show_their_age_and_when_they_expire(
     tmp_path: Path, seed: Path, pki: Path
 ) -> None:
     files: dict[str, Any] = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    files["server_certificate_file"] = pki / "server.crt"
     with start_gateway(tmp_path, seed=seed, **files) as gateway:
         _, found = checks(gateway)
         data = found["revocation-lists"]["data"]
@@ -190,6 +191,13 @@ def test_revocation_lists_show_their_age_and_when_they_expire(
         assert data["age_seconds"] < timedelta(days=1).total_seconds()
         assert counted(gateway, "realmgate_revocation_list_seconds_left") > 0
         assert counted(gateway, "realmgate_client_authority_seconds_left") > 0
+        for kind in ("authority", "revocation-list", "server-certificate"):
+            labels = f'{{kind="{kind}",realm=""'
+            assert counted(gateway, f"realmgate_expiry_seconds_left{labels}}}") > 0
+            due = counted(gateway, f'realmgate_expiring{labels},within="7d"}}')
+            assert due == 0
+        key = '{kind="realm-key",realm="master"}'
+        assert counted(gateway, f"realmgate_expiry_seconds_left{key}") > 0
 
 
 def test_a_revocation_list_that_cannot_be_read_is_reported_and_the_gateway_stays_ready(

@@ -8,7 +8,7 @@ from gateway.observability.metrics import Gauge, exposition
 
 
 def _left(subject: str, seconds: float) -> Gauge:
-    return Gauge("realmgate_left", "Time left.", seconds, ("subject", subject))
+    return Gauge("realmgate_left", "Time left.", seconds, (("subject", subject),))
 
 
 def test_gauges_of_one_name_are_described_once_and_each_is_told(tmp_path: Path) -> None:

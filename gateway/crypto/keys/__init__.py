@@ -2,6 +2,7 @@
 
 from gateway.crypto.keys.client_certificates import CertificatesOfKeySets
 from gateway.crypto.keys.client_encryption import RegisteredClientEncrypters
+from gateway.crypto.keys.client_key_sets import keys_of
 from gateway.crypto.keys.client_keys import CryptographyClientKeys
 from gateway.crypto.keys.client_signatures import RegisteredClientSignatures
 from gateway.crypto.keys.dpop_proofs import ProofSignatureVerifier

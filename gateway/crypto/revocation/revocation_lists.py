@@ -9,6 +9,7 @@ Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -108,6 +109,14 @@ class RevocationLists:
             next_update=next_update,
             problem=problem,
         )
+
+    def validity(self) -> Iterator[tuple[ParsedCertificate, datetime, datetime]]:
+        """Yield each authority that has a list, when it was issued and when it expires."""
+        self._bundle.renew()
+        for authority in self._bundle:
+            found = self._find(authority)
+            if found is not None:
+                yield authority, found.issued, _end(found)
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
         """Return what the authority has revoked; None without a usable list."""

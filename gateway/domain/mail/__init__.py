@@ -1,5 +1,15 @@
 """Mail to users: what is sent, by which server, and the queue where it waits."""
 
+from gateway.domain.mail.expiry_mails import (
+    EXPIRY_MAIL_DAYS,
+    EXPIRY_MAIL_RECIPIENTS,
+    MOST_RECIPIENTS,
+    ExpiryMailSettings,
+    are_days,
+    are_recipients,
+    expiry_mail,
+    expiry_mails_of,
+)
 from gateway.domain.mail.message import (
     ABOUT_EVENTS,
     EVENT_MAILS,

@@ -40,6 +40,7 @@ class MailKind(StrEnum):
     REGISTRATION_ATTEMPT = "registrationAttempt"
     PASSWORD_RESET = "passwordReset"  # noqa: S105 - the first part of keys of texts
     EMAIL_CHANGED = "emailChanged"
+    CERTIFICATES_EXPIRE = "certificatesExpire"
     EVENT_LOGIN_ERROR = "eventLoginError"
     EVENT_UPDATE_PASSWORD = "eventUpdatePassword"  # noqa: S105 - the first part of a key
     EVENT_REMOVE_TOTP = "eventRemoveTotp"
@@ -72,7 +73,9 @@ CAUSED_BY_STRANGERS: Final = frozenset(
     }
 )
 """Mails about what a stranger can do with the name or the address of a user."""
-NOTIFICATIONS: Final = ABOUT_EVENTS | CAUSED_BY_STRANGERS | {MailKind.EMAIL_CHANGED}
+NOTIFICATIONS: Final = (
+    ABOUT_EVENTS | CAUSED_BY_STRANGERS | {MailKind.EMAIL_CHANGED, MailKind.CERTIFICATES_EXPIRE}
+)
 """Mails that no user has asked for."""
 MAILED_BY_DEFAULT: Final = frozenset(
     name for name in EVENT_MAILS if not name.startswith("USER_DISABLED_BY_")

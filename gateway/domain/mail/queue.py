@@ -29,6 +29,8 @@ MOST_NOTIFICATIONS_OF_USER: Final = 5
 """Notifications of one sort to one user in a period: a guesser of passwords causes some."""
 MOST_NOTIFICATIONS_WAITING: Final = 20_000
 """Notifications of one sort and realm that may wait."""
+_MOST_ABOUT_EXPIRY: Final = 100
+"""Mails about what expires that a realm queues in a period, or that wait."""
 _SCHEDULE: Final = RetrySchedule(
     first_delay=timedelta(seconds=15),
     longest_delay=timedelta(minutes=15),
@@ -51,10 +53,15 @@ class MailLimit:
 
 _RESETS: Final = frozenset({MailKind.PASSWORD_RESET})
 """Mails that a user, or a caller who knows the user name, asks for."""
+_ABOUT_EXPIRY: Final = frozenset({MailKind.CERTIFICATES_EXPIRE})
+"""At most one a day to each recipient of a realm."""
 _LIMITS: Final = (
+    MailLimit(_ABOUT_EXPIRY, _MOST_ABOUT_EXPIRY, _MOST_ABOUT_EXPIRY),
     MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
     MailLimit(
-        NOTIFICATIONS - CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING
+        NOTIFICATIONS - CAUSED_BY_STRANGERS - _ABOUT_EXPIRY,
+        MOST_NOTIFICATIONS_OF_USER,
+        MOST_NOTIFICATIONS_WAITING,
     ),
     MailLimit(_RESETS, MOST_OF_USER, MOST_WAITING),
     MailLimit(frozenset(MailKind) - NOTIFICATIONS - _RESETS, MOST_OF_USER, MOST_WAITING),
@@ -71,7 +78,8 @@ class QueuedMail:
     """A mail in the queue."""
 
     mail: Mail
-    user_id: str
+    user_id: str | None
+    """None for a mail that goes to no user of the realm."""
     attempts: int = 0
     """How often a gateway has begun to send it."""
     is_dry_run: bool = False
@@ -91,7 +99,7 @@ class MailStatus:
     """A mail that waits, or was given up, as an operator sees it: without its link."""
 
     id: str
-    user_id: str
+    user_id: str | None
     kind: str
     created_at: datetime
     attempts: int

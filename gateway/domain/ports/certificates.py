@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from gateway.domain.authorities import Authority, AuthorityDescription, RegisteredAuthorities
 from gateway.domain.certificates import (
     AnchorOrigin,
+    CertificateFacts,
     CertificationPath,
     PathResult,
     PresentedCertificate,
@@ -98,6 +99,16 @@ class AuthorityParser(Protocol):
 
     def describe_authority(self, der: bytes) -> AuthorityDescription:
         """Return what a registered certificate says; raises MalformedCertificate."""
+
+
+class CertificateReader(Protocol):
+    """Reads certificates as realms and clients have stored them."""
+
+    def read(self, content: str) -> tuple[CertificateFacts, ...]:
+        """Return what each certificate says; one that cannot be read is left out.
+
+        `content` is PEM, base64 of DER, or a JWKS, of whose keys the first of each `x5c` counts.
+        """
 
 
 class DeniedCertificates(Protocol):

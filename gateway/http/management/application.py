@@ -3,7 +3,7 @@
 Keycloak: management interface; /health/live, /health/ready, /health/started, /metrics.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ _METHODS: Final = ("GET", "HEAD")
 def build_management_application(
     lifecycle: Lifecycle,
     checks: Sequence[Check],
-    metrics: Callable[[], bytes],
-    openapi: Callable[[], bytes],
+    metrics: Callable[[], Awaitable[bytes]],
+    openapi: Callable[[], Awaitable[bytes]],
 ) -> ASGIApp:
     """Return the application of the management listener."""
     texts = {"/metrics": (_METRICS, metrics), "/openapi.json": (_JSON, openapi)}
@@ -54,7 +54,7 @@ def build_management_application(
                     reply = _health(_UP if lifecycle.started else _DOWN, up=lifecycle.started)
                 case path if path in texts:
                     content_type, text = texts[path]
-                    reply = _reply(HTTPStatus.OK, content_type, text())
+                    reply = _reply(HTTPStatus.OK, content_type, await text())
                 case _:
                     reply = _reply(HTTPStatus.NOT_FOUND, _JSON, b'{"error":"HTTP 404"}')
         await send_reply(reply, send)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Final
 
+from gateway.certificates import SeenCertificates
 from gateway.domain.events import SAVED_BY_DEFAULT, EventType, UserEvent, name_of
 from gateway.domain.limits.caches import cached
 from gateway.domain.ports.events import EventListeners, EventLog
@@ -30,12 +31,20 @@ _MOMENT: Final = timedelta(microseconds=1)
 class EventRecording:
     """Stores the events of realms that ask for it, and passes them to event listeners."""
 
-    def __init__(self, log: EventLog, listeners: EventListeners, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        listeners: EventListeners,
+        metrics: Metrics,
+        seen_certificates: SeenCertificates,
+    ) -> None:
         self._log = log
         self._listeners = listeners
         self._metrics = metrics
+        self._seen_certificates = seen_certificates
 
     def answered(self, request: ProtocolRequest) -> None:
+        self._note_certificate(request)
         if request.event.kind is not None or request.event.changes:
             self._record(request, request.event.error)
 
@@ -59,6 +68,15 @@ class EventRecording:
                 error=change.error,
                 apart=before,
                 of_session=False,
+            )
+
+    def _note_certificate(self, request: ProtocolRequest) -> None:
+        """Note who has used the certificate of a request that succeeded."""
+        certificate, event = request.certificate, request.event
+        if certificate is not None and event.error is None:
+            realm_id = request.realm.realm.id
+            self._seen_certificates.note_use(
+                realm_id, certificate.leaf, event.client_id, event.user_id
             )
 
     def _record(self, request: ProtocolRequest, error: str | None) -> None:

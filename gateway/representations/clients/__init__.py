@@ -2,6 +2,7 @@
 
 from gateway.representations.clients.attributes import ClientAttributes, is_left_out
 from gateway.representations.clients.certificates import (
+    CERTIFICATE_ATTRIBUTES,
     JWT_CREDENTIAL,
     STANDARD_BITS,
     STANDARD_YEARS,

@@ -21,6 +21,8 @@ _CERTIFICATE: Final = ".certificate"
 _PUBLIC_KEY: Final = ".public.key"
 _KID: Final = ".kid"
 _KEY_SET: Final = "jwks.string"
+CERTIFICATE_ATTRIBUTES: Final = (f"{JWT_CREDENTIAL}{_CERTIFICATE}", _KEY_SET)
+"""Attributes that hold certificates of a client."""
 _USES_KEY_SET: Final = "use.jwks.string"
 STANDARD_BITS: Final = 4096
 STANDARD_YEARS: Final = 3

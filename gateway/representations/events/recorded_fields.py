@@ -190,6 +190,7 @@ _REALM: Final = _fields(
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
         " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
+        " realmgate.certificates.expiry.mail.days"
         " realmgate.certificates.crl.policy realmgate.certificates.ocsp"
         " shortVerificationUri userProfileEnabled"
     ),

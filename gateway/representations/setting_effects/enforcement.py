@@ -13,6 +13,13 @@ from typing import Any, Final
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
+from gateway.domain.mail import (
+    EXPIRY_MAIL_DAYS,
+    EXPIRY_MAIL_RECIPIENTS,
+    MOST_RECIPIENTS,
+    are_days,
+    are_recipients,
+)
 from gateway.domain.realm import (
     CERTIFICATE_POLICIES,
     DPOP_NONCE,
@@ -43,9 +50,14 @@ from gateway.representations.setting_effects.rows import Effect, SettingRow
 _POLICIES: Final = "clientPolicies"
 _PROFILES: Final = "clientProfiles"
 
-_CERTIFICATE_TRUST: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
+_CERTIFICATE_SETTINGS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
     GATEWAY_AUTHORITIES: (is_gateway_authorities, "true, false or nothing"),
     CERTIFICATE_POLICIES: (are_policies, "at most 50 object identifiers, separated by spaces"),
+    EXPIRY_MAIL_DAYS: (are_days, "at most 10 numbers from 1 to 365 with commas between them"),
+    EXPIRY_MAIL_RECIPIENTS: (
+        are_recipients,
+        f"at most {MOST_RECIPIENTS} mail addresses with commas between them",
+    ),
 }
 """What decides whether a value can be read, and what is allowed."""
 
@@ -126,7 +138,8 @@ def ineffective_of_realm(
         *_unsigned_webhook(realm, before, path),
         *_failures_per_address(realm, before, path),
         *_proof_nonces(realm, before, path),
-        *_certificate_trust(realm, had, path),
+        *_certificate_settings(realm, had, path),
+        *_mails_without_server(realm, before, path),
     ]
 
 
@@ -171,15 +184,29 @@ def _proof_nonces(realm: Realm, before: Realm | None, path: str) -> Iterator[Ine
     yield IneffectiveSetting(at, describe(text), '"true", "false" or nothing', reason)
 
 
-def _certificate_trust(
+def _certificate_settings(
     realm: Realm, before: Mapping[str, str], path: str
 ) -> Iterator[IneffectiveSetting]:
-    """Yield attributes of the trust in certificates that cannot be read: none would be trusted."""
-    for name, (is_usable, allowed) in _CERTIFICATE_TRUST.items():
+    """Yield attributes about certificates that cannot be read."""
+    for name, (is_usable, allowed) in _CERTIFICATE_SETTINGS.items():
         text = realm.attributes.get(name, "")
         if not is_usable(text) and before.get(name) != text:
             at = join(join(path, "attributes"), name)
             yield IneffectiveSetting(at, describe(text), allowed, "it cannot be read")
+
+
+def _mails_without_server(
+    realm: Realm, before: Realm | None, path: str
+) -> Iterator[IneffectiveSetting]:
+    """Yield recipients of mails about expiry where the realm has no mail server."""
+    text = realm.attributes.get(EXPIRY_MAIL_RECIPIENTS, "")
+    if not text or realm.smtp.host is not None:
+        return
+    had = before is not None and before.smtp.host is None
+    if not had or before is None or before.attributes.get(EXPIRY_MAIL_RECIPIENTS) != text:
+        at = join(join(path, "attributes"), EXPIRY_MAIL_RECIPIENTS)
+        allowed = "nothing, or a realm with smtpServer.host"
+        yield IneffectiveSetting(at, describe(text), allowed, "the realm has no mail server")
 
 
 def _limits(realm: Realm) -> tuple[str, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.representations.setting_effects import (
+    realm_certificates,
     realm_lifetimes,
     realm_sign_ins,
     realm_web_authn,
@@ -44,5 +45,7 @@ REALM_SETTINGS: Final = {
     }.items()
 }
 """Fields of realms, by what they are about."""
-REALM_ATTRIBUTES: Final = tuple(RealmSetting(*row) for row in realm_sign_ins.ATTRIBUTES)
+REALM_ATTRIBUTES: Final = tuple(
+    RealmSetting(*row) for row in (*realm_sign_ins.ATTRIBUTES, *realm_certificates.ATTRIBUTES)
+)
 """Attributes of realms that are no fields."""

@@ -21,6 +21,11 @@ from gateway.storage.sql.consents import SqlConsents
 from gateway.storage.sql.denied_certificates import SqlDeniedCertificates
 from gateway.storage.sql.documents import SqlDocuments
 from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
+from gateway.storage.sql.expiry import (
+    SqlCertificateInventory,
+    SqlExpiryNotices,
+    SqlSeenCertificates,
+)
 from gateway.storage.sql.forward_auth import SqlSites
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
 from gateway.storage.sql.keys import SqlKeys
@@ -119,6 +124,9 @@ class SqlDatabase:
             sites=SqlSites(transaction),
             authorities=SqlAuthorities(transaction),
             denied_certificates=SqlDeniedCertificates(transaction),
+            certificate_inventory=SqlCertificateInventory(transaction),
+            seen_certificates=SqlSeenCertificates(transaction),
+            expiry_notices=SqlExpiryNotices(transaction),
             documents=SqlDocuments(transaction),
             admin_events=SqlAdminEvents(transaction),
             user_events=SqlUserEvents(transaction),

@@ -1,6 +1,6 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
-Others are in the tables.py of forward_auth, authorities and denied_certificates.
+Others are in the tables.py of forward_auth, authorities, denied_certificates and expiry.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
@@ -301,7 +301,7 @@ mails = Table(
     metadata,
     _realm_id(),
     Column("id", Name, primary_key=True),
-    Column("user_id", Name, nullable=False),
+    Column("user_id", Name),
     Column("kind", Name, nullable=False),
     Column("content", Text, nullable=False, comment="sealed; empty once it is over"),
     Column("created_at", Instant, nullable=False),

@@ -17,6 +17,11 @@ from gateway.domain.ports.storage.consents import ConsentRepository
 from gateway.domain.ports.storage.denied_certificates import DeniedCertificateRepository
 from gateway.domain.ports.storage.documents import DocumentKind, RealmDocuments
 from gateway.domain.ports.storage.events import AdminEventRepository, UserEventRepository
+from gateway.domain.ports.storage.expiry import (
+    CertificateInventory,
+    ExpiryNotices,
+    SeenCertificateRepository,
+)
 from gateway.domain.ports.storage.group_catalogue import GroupCatalogue, GroupRepository
 from gateway.domain.ports.storage.logout_notices import LogoutNoticeQueue
 from gateway.domain.ports.storage.mails import MailQueue
@@ -65,6 +70,9 @@ class Stores:
     sites: SiteRepository
     authorities: AuthorityRepository
     denied_certificates: DeniedCertificateRepository
+    certificate_inventory: CertificateInventory
+    seen_certificates: SeenCertificateRepository
+    expiry_notices: ExpiryNotices
     change_log: ChangeLog
 
 

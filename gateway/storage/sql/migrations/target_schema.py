@@ -11,6 +11,7 @@ from sqlalchemy import Column, Index
 from gateway.storage.sql import (  # noqa: F401 - their tables belong to the metadata
     authorities,
     denied_certificates,
+    expiry,
     forward_auth,
 )
 from gateway.storage.sql.schema import (

@@ -1,0 +1,97 @@
+"""Which client certificates were presented and trusted, so that their end can be reported.
+
+A sighting waits in memory and is written in the background, at most one a day of a certificate: no
+request waits for it, and none is refused because it cannot be written.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+from gateway.certificates.trust import CertificateTrust
+from gateway.domain.certificates import (
+    CertificateEvidence,
+    ClientCertificate,
+    PresentedCertificate,
+)
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.expiry import Sighting
+from gateway.domain.limits.caches import SizedCache
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+
+MOST_WAITING: Final = 2_000
+"""Sightings of a worker that wait; others are noted when they are seen again."""
+_BATCH: Final = 500
+_REMEMBERED_BYTES: Final = 2 * 1024 * 1024
+"""Memory of a worker for certificates of today: about 5,000."""
+_DAY: Final = timedelta(days=1)
+_Key = tuple[str, bytes]
+"""Id of the realm, digest of the certificate."""
+
+
+class SeenCertificates:
+    """The sightings of one worker. Belongs to one event loop."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._noted: SizedCache[_Key, datetime] = SizedCache(_REMEMBERED_BYTES)
+        """When the day of the last sighting ends."""
+        self._waiting: dict[_Key, Sighting] = {}
+
+    def note(self, realm_id: str, leaf: PresentedCertificate, now: datetime) -> None:
+        """Note that the certificate was trusted in the realm."""
+        key = (realm_id, leaf.digest)
+        end = self._noted.get(key)
+        if (end is not None and now < end) or len(self._waiting) >= MOST_WAITING:
+            return
+        day = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+        self._noted.put(key, day + _DAY)
+        self._waiting[key] = Sighting(realm_id, leaf, day)
+
+    def note_use(
+        self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
+    ) -> None:
+        """Note which client and user have used a certificate whose sighting still waits."""
+        waiting = self._waiting.get((realm_id, leaf.digest))
+        if waiting is not None:
+            self._waiting[realm_id, leaf.digest] = replace(
+                waiting, client=client or waiting.client, user_id=user_id or waiting.user_id
+            )
+
+    async def write(self) -> None:
+        """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
+        while self._waiting:
+            batch = dict(list(self._waiting.items())[:_BATCH])
+            for key in batch:
+                del self._waiting[key]
+            try:
+                async with self._database.write() as stores:
+                    await stores.seen_certificates.record(tuple(batch.values()))
+            except StoreUnavailable:
+                self._waiting = batch | self._waiting
+                raise
+
+
+class ObservedTrust:
+    """CertificateTrust that notes each certificate which it trusts."""
+
+    def __init__(self, trust: CertificateTrust, seen: SeenCertificates) -> None:
+        self._trust = trust
+        self._seen = seen
+
+    async def evaluate(
+        self,
+        evidence: CertificateEvidence,
+        realm: Realm,
+        now: datetime,
+        *,
+        client: str | None = None,
+    ) -> ClientCertificate:
+        found = await self._trust.evaluate(evidence, realm, now, client=client)
+        if found.identifies:
+            self._seen.note(realm.id, evidence.leaf, now)
+        return found
+
+    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
+        return await self._trust.has_own_anchors(realm, client)

@@ -1,0 +1,3 @@
+"""What expires, as JSON."""
+
+from gateway.representations.expiry.expirations import EXPIRATION, render_expiration

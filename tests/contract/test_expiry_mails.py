@@ -1,0 +1,106 @@
+"""Mails about what expires: once for each number of days ahead, however many gateways there are."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from gateway.admin.expiry import ExpiryListing, ExpiryMails
+from gateway.certificates import SeenCertificates
+from gateway.crypto.x509.stored_certificates import StoredCertificateReader
+from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, QueuedMail
+from gateway.domain.realm import Localization
+from gateway.mail import MailRenderer
+from gateway.storage.sql.database import SqlDatabase
+from tests.contract.test_seen_certificates import leaf
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, realm
+
+DAY = timedelta(days=1)
+
+
+class _Gateways:
+    """Two gateways over one database, and their clock."""
+
+    def __init__(self, first: SqlDatabase, second: SqlDatabase) -> None:
+        self.first, self.clock = first, SetClock(NOW)
+        self._mails = [self._of(database) for database in (first, second)]
+
+    def _of(self, database: SqlDatabase) -> ExpiryMails:
+        listing = ExpiryListing(database, StoredCertificateReader(), lambda: (), self.clock)
+        return ExpiryMails(database, listing, self.clock)
+
+    async def store_realm(self, recipients: str, localization: Localization | None = None) -> None:
+        attributes = {EXPIRY_MAIL_RECIPIENTS: recipients}
+        async with self.first.write() as stores:
+            await stores.realms.add(
+                realm(attributes=attributes, localization=localization or Localization())
+            )
+
+    async def see(self, *leaves: PresentedCertificate) -> None:
+        seen = SeenCertificates(self.first)
+        for each in leaves:
+            seen.note("demo-id", each, self.clock.now())
+        await seen.write()
+
+    async def queued(self, days: int = 0) -> list[QueuedMail]:
+        """Let days pass and both gateways work at once; return the mails that they queued."""
+        self.clock.advance(days * DAY)
+        await asyncio.gather(*(mails.queue() for mails in self._mails))
+        now = self.clock.now()
+        async with self.first.write() as stores:
+            claimed = await stores.mails.claim(now, timedelta(minutes=1), 100)
+            for each in claimed:
+                await stores.mails.sent(each, now)
+        return sorted(claimed, key=lambda each: each.mail.recipient)
+
+
+def _subjects(mails: Sequence[QueuedMail]) -> list[str]:
+    (mail,) = mails
+    return [line.partition("CN=")[2].partition('"')[0] for line in mail.mail.arguments[1:]]
+
+
+async def test_two_gateways_report_each_thing_once_for_each_number_of_days(
+    database: SqlDatabase, other_gateway: SqlDatabase
+) -> None:
+    gateways = _Gateways(database, other_gateway)
+    await gateways.store_realm("ops@example.org")
+    short = replace(leaf("short", 4, 2), not_before=NOW + DAY)
+    await gateways.see(leaf("a", 1, 20), leaf("b", 2, 31), leaf("gone", 3, 0), short)
+    assert _subjects(await gateways.queued()) == ["a"]
+    # The same day: what is new waits until the next one.
+    await gateways.see(leaf("c", 5, 25))
+    assert await gateways.queued() == []
+    assert _subjects(await gateways.queued(days=1)) == ["c", "b"]
+    assert await gateways.queued(days=1) == []
+    assert _subjects(await gateways.queued(days=11)) == ["a"]
+    assert _subjects(await gateways.queued(days=6)) == ["a", "c"]
+
+
+async def test_each_recipient_gets_a_mail_in_the_language_of_the_realm(
+    database: SqlDatabase, other_gateway: SqlDatabase
+) -> None:
+    gateways = _Gateways(database, other_gateway)
+    german = Localization(enabled=True, supported_locales=("de",), default_locale="de")
+    await gateways.store_realm("b@example.org, a@example.org", localization=german)
+    many = [leaf(f"till-{number}", number, 20) for number in range(1, 53)]
+    await gateways.see(*many)
+    mails = await gateways.queued()
+    assert [each.mail.recipient for each in mails] == ["a@example.org", "b@example.org"]
+    assert {each.user_id for each in mails} == {None}
+    rendered = await MailRenderer(_NoTexts()).render(mails[0].mail)
+    assert rendered.subject == "[demo] Zertifikate laufen bald ab: 52"
+    lines = [line for line in rendered.text.splitlines() if "Client-Zertifikat CN=" in line]
+    assert len(lines) == 50
+    assert "Und 2 weitere." in rendered.text
+    first = "2026-12-10 12:30:15 UTC (20 d): Client-Zertifikat CN=till-1 (not known). Erneuern: "
+    assert lines[0].startswith(first)
+    arabic = await MailRenderer(_NoTexts()).render(replace(mails[0].mail, locale="ar"))
+    assert "\u2066CN=till-1\u2069" in arabic.text
+
+
+class _NoTexts:
+    async def find(self, realm_id: str, locales: Sequence[str]) -> dict[str, dict[str, str]]:
+        del realm_id, locales
+        return {}

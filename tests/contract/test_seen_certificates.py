@@ -1,0 +1,177 @@
+"""Certificates that were presented: one write a day, a bound for each realm, and what is due."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gateway.certificates import SeenCertificates
+from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.expiry import KEPT_AFTER_EXPIRY, SeenCertificate
+from gateway.domain.ports.storage import Stores
+from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.expiry import seen_certificates as on_sql
+from tests.support.stored_values import NOW, store_realms, user
+
+DAY = timedelta(days=1)
+TODAY = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def leaf(name: str = "device", number: int = 1, left: int = 20) -> PresentedCertificate:
+    """Return a certificate of a year with `left` days to live."""
+    digest = number.to_bytes(32)
+    return PresentedCertificate(
+        issuer=parse_distinguished_name("CN=Devices,O=Acme"),
+        subject=parse_distinguished_name(f"CN={name}"),
+        serial=number,
+        not_before=NOW + (left - 365) * DAY,
+        not_after=NOW + left * DAY,
+        digest=digest,
+        thumbprint=f"thumbprint-{number}",
+        der=b"",
+    )
+
+
+async def listed(
+    database: SqlDatabase, days: int | None = 30, realm: str | None = "demo", now: datetime = NOW
+) -> list[SeenCertificate]:
+    async with database.read() as stores:
+        within = None if days is None else days * DAY
+        return list(await stores.seen_certificates.list(realm, now, within, 100))
+
+
+async def ids(
+    database: SqlDatabase, days: int | None = 30, realm: str | None = "demo"
+) -> list[str]:
+    return [each.id.removeprefix("thumbprint-") for each in await listed(database, days, realm)]
+
+
+async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(
+    database: SqlDatabase,
+) -> None:
+    await store_realms(database, "demo")
+    async with database.write() as stores:
+        await stores.users.add(user())
+    seen = SeenCertificates(database)
+    seen.note("demo-id", leaf(), NOW)
+    seen.note_use("demo-id", leaf(), "till", None)
+    seen.note_use("demo-id", leaf(), None, "alice-uuid")
+    await seen.write()
+    (first,) = await listed(database)
+    assert (first.realm, first.subject, first.issuer) == ("demo", "CN=device", "CN=Devices,O=Acme")
+    assert (first.client, first.username, first.last_seen_at) == ("till", "alice", TODAY)
+
+    # The same day: nothing waits, whichever client uses it.
+    seen.note("demo-id", leaf(), NOW + timedelta(hours=11))
+    seen.note_use("demo-id", leaf(), "other", None)
+    await seen.write()
+    assert await listed(database) == [first]
+    other_worker = SeenCertificates(database)
+    other_worker.note("demo-id", leaf(), NOW)
+    other_worker.note_use("demo-id", leaf(), "other", None)
+    await other_worker.write()
+    assert await listed(database) == [first]
+
+    seen.note("demo-id", leaf(), NOW + DAY)
+    await seen.write()
+    assert await listed(database) == [replace(first, last_seen_at=TODAY + DAY)]
+
+
+async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
+    database: SqlDatabase,
+) -> None:
+    await store_realms(database, "demo", "other")
+    seen = SeenCertificates(database)
+    short = replace(leaf("short", 4, 2), not_before=NOW - DAY)
+    for each in (leaf("late", 1, 29), leaf("soon", 2, 3), leaf("far", 3, 40), short):
+        seen.note("demo-id", each, NOW)
+    seen.note("other-id", leaf("late", 1, 29), NOW)
+    await seen.write()
+    assert await ids(database) == ["2", "1"]
+    assert await ids(database, 7) == ["2"]
+    assert await ids(database, None) == ["4", "2", "1", "3"]
+    assert await ids(database, realm=None) == ["2", "1", "1"]
+    seen.note("demo-id", leaf("soon", 5, 200), NOW)
+    await seen.write()
+    assert await ids(database) == ["1"]
+    async with database.read() as stores:
+        found = await stores.seen_certificates.summarize(NOW)
+    assert {each.realm: (each.first, each.counts) for each in found} == {
+        "demo": (NOW + 2 * DAY, (0, 0, 1)),
+        "other": (NOW + 29 * DAY, (0, 0, 1)),
+    }
+
+
+async def test_a_realm_keeps_the_certificates_that_were_seen_last(
+    database: SqlDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_sql, "MOST_SEEN", 2)
+    await store_realms(database, "demo", "other")
+    seen = SeenCertificates(database)
+    seen.note("other-id", leaf("a", 1), NOW)
+    for number, name in enumerate("abc", start=1):
+        seen.note("demo-id", leaf(name, number), NOW + number * DAY)
+        await seen.write()
+    assert await ids(database) == ["2", "3"]
+    assert await ids(database, realm="other") == ["1"]
+
+
+async def test_certificates_that_expired_a_while_ago_are_forgotten(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    seen = SeenCertificates(database)
+    seen.note("demo-id", leaf("old", 1, -8), NOW)
+    seen.note("demo-id", leaf("late", 2, -6), NOW)
+    seen.note("gone-id", leaf("nowhere", 3, 1), NOW)
+    await seen.write()
+    async with database.write() as stores:
+        await stores.seen_certificates.purge(NOW - KEPT_AFTER_EXPIRY)
+    assert await ids(database) == ["2"]
+
+
+class _Outage:
+    """A database that cannot be written to while `is_away`."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+        self.is_away = True
+        self.writes = 0
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Stores]:
+        self.writes += 1
+        if self.is_away:
+            raise StoreUnavailable("sql")
+        async with self._database.write() as stores:
+            yield stores
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+async def test_sightings_of_an_outage_are_written_after_it(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    outage = _Outage(database)
+    seen = SeenCertificates(outage)
+    seen.note("demo-id", leaf(), NOW)
+    with pytest.raises(StoreUnavailable):
+        await seen.write()
+    seen.note_use("demo-id", leaf(), "till", None)
+    outage.is_away = False
+    await seen.write()
+    assert [each.client for each in await listed(database)] == ["till"]
+
+
+async def test_a_certificate_that_was_written_today_causes_no_write(database: SqlDatabase) -> None:
+    await store_realms(database, "demo")
+    counted = _Outage(database)
+    counted.is_away = False
+    seen = SeenCertificates(counted)
+    for instant in (NOW, NOW + timedelta(hours=11), NOW + timedelta(hours=12)):
+        seen.note("demo-id", leaf(), instant)
+        await seen.write()
+    assert counted.writes == 2
