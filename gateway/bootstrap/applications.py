@@ -69,7 +69,6 @@ from gateway.outgoing import HttpNoticeSender
 from gateway.protocol.events import EventRecording
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.logout import NoticeDelivery
-from gateway.protocol.tokens import AccessTokens
 from gateway.settings import Settings
 from gateway.storage.realm_texts import RealmTextCache
 
@@ -205,9 +204,7 @@ def _routes(
     database, designs = services.database, appearance.designs
     grants = grant_services(services, metrics, context.public_url)
     guarded_devices = devices(services)
-    access_tokens = AccessTokens(
-        services.directory, database, grants.sessions, services.deny_lists, guarded_devices
-    )
+    access_tokens = grants.access_tokens
     clients = client_authenticator(services, context.certificates)
     tokens = RegistrationTokens(services.directory, context.issuer)
     administered = client_use_cases(services)
@@ -234,7 +231,7 @@ def _routes(
         PathObjects(database),
     )
     checks = check_services(services)
-    endpoints = protocol_endpoints(grants, clients, access_tokens, checks, guarded_devices)
+    endpoints = protocol_endpoints(grants, clients, checks, guarded_devices)
     pages = own_pages(designs, appearance.texts, context.public_url)
     accounts = account_use_cases(services, access_tokens, grants.sessions)
     sign_ins = sign_in_handlers(services, grants, checks, pages)

@@ -34,6 +34,9 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
     guard = BruteForceGuard(services.login_failures, metrics)
     codes = OneTimePasswordCheck(services.one_time_passwords, database)
     sessions = Sessions(services.online_sessions, database)
+    access_tokens = AccessTokens(
+        directory, database, sessions, services.deny_lists, devices(services)
+    )
     return GrantServices(
         directory=directory,
         database=database,
@@ -60,6 +63,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
         consents=Consents(database),
         encryption=services.client_encryption,
         constraint=services.constraint,
+        access_tokens=access_tokens,
     )
 
 
@@ -96,11 +100,11 @@ def check_services(services: Services) -> CheckServices:
 def protocol_endpoints(
     grants: GrantServices,
     clients: ClientAuthenticator,
-    access_tokens: AccessTokens,
     checks: CheckServices,
     devices: Devices,
 ) -> ProtocolEndpoints:
     """Return the endpoints of a realm that take parameters."""
+    access_tokens = grants.access_tokens
     return ProtocolEndpoints(
         token=TokenEndpoint(grants, clients, devices),
         introspection=IntrospectionEndpoint(

@@ -11,7 +11,7 @@ from gateway.domain.ports.storage import Database
 from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents
-from gateway.protocol.tokens import RefreshTokens
+from gateway.protocol.tokens import AccessTokens, RefreshTokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +28,4 @@ class GrantServices:
     consents: Consents
     encryption: ClientEncrypters
     constraint: SenderConstraint
+    access_tokens: AccessTokens

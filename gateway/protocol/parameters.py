@@ -14,6 +14,8 @@ class Parameters:
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     repeated_names: frozenset[str] = frozenset()
+    further: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """Of the names that came more than once, the values after the first."""
 
     @property
     def repeated(self) -> bool:
@@ -24,14 +26,14 @@ class Parameters:
     def of(cls, pairs: Iterable[tuple[str, str]], also_sent: Iterable[str] = ()) -> "Parameters":
         """Collect decoded pairs; `also_sent` are names seen elsewhere, such as in the query."""
         values: dict[str, str] = {}
-        repeated: set[str] = set()
+        further: dict[str, tuple[str, ...]] = {}
         for name, value in pairs:
             if name in values:
-                repeated.add(name)
+                further[name] = (*further.get(name, ()), value)
             else:
                 values[name] = value
-        repeated.update(name for name in also_sent if name in values)
-        return cls(values, frozenset(repeated))
+        repeated = {*further, *(name for name in also_sent if name in values)}
+        return cls(values, frozenset(repeated), further)
 
     def get(self, name: str) -> str | None:
         """Return the value, or None when it is absent or empty."""
@@ -40,3 +42,8 @@ class Parameters:
     def raw(self, name: str) -> str | None:
         """Return the value as sent, empty included."""
         return self.values.get(name)
+
+    def all(self, name: str) -> tuple[str, ...]:
+        """Return every value as sent, in order."""
+        first = self.values.get(name)
+        return () if first is None else (first, *self.further.get(name, ()))

@@ -97,12 +97,7 @@ class SessionTokens:
         `nonce` is that of the authorization request. `encrypter` was looked up before the code was
         used up.
         """
-        part = SessionPart(
-            joined.session,
-            joined.client_session,
-            refresh_id=str(uuid.uuid4()),
-            family=str(uuid.uuid4()) if _rotates(request) else None,
-        )
+        part = self.part_of(request, joined)
         context = resolve_claims(client, user, granted, session=joined.session)
         issue = Issue(
             context,
@@ -113,13 +108,23 @@ class SessionTokens:
             id_token_encrypter=encrypter,
         )
         tokens = issue_tokens(request, issue)
-        await self._begin_family(request, client.client, part)
+        await self.begin_family(request, client.client, part)
         _note_session(request, user.user, part)
         return tokens
 
-    async def _begin_family(
+    def part_of(self, request: ProtocolRequest, joined: Joined) -> SessionPart:
+        """Return the part of a client that has just joined, with the id of its refresh token."""
+        return SessionPart(
+            joined.session,
+            joined.client_session,
+            refresh_id=str(uuid.uuid4()),
+            family=str(uuid.uuid4()) if _rotates(request) else None,
+        )
+
+    async def begin_family(
         self, request: ProtocolRequest, client: Client, part: SessionPart
     ) -> None:
+        """Store the family of the refresh token, where they rotate; raises StoreUnavailable."""
         if part.family is None:
             return
         realm = request.realm.realm

@@ -14,7 +14,7 @@ from gateway.protocol.client_authentication import AuthenticatedClient, ClientAu
 from gateway.protocol.devices import Devices
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.grants import GRANTS, Grant
+from gateway.protocol.grants import GRANTS, REPEATABLE, Grant
 from gateway.protocol.policy_checks import check_client_request, realm_policies
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
@@ -43,7 +43,8 @@ class TokenEndpoint:
             request.page.withhold()
             raise
         caller = await self._clients.authenticate(request)
-        if request.parameters.repeated:
+        repeatable = REPEATABLE.get(request.parameters.raw("grant_type") or "", frozenset())
+        if not request.parameters.repeated_names <= repeatable:
             raise duplicated_parameter()
         tokens = await self._granted(grant, request, caller)
         request.event.details[Detail.TOKEN_ID] = tokens.token_id

@@ -35,7 +35,6 @@ class UnsupportedGrant:
 
 UNSUPPORTED_GRANTS: Final[Mapping[str, UnsupportedGrant]] = {
     f"{_EXTENSION}:jwt-bearer": UnsupportedGrant(EventType.JWT_AUTHORIZATION_GRANT),
-    f"{_EXTENSION}:token-exchange": UnsupportedGrant(EventType.TOKEN_EXCHANGE),
     f"{_EXTENSION}:uma-ticket": UnsupportedGrant(EventType.PERMISSION_TOKEN),
     "urn:openid:params:grant-type:ciba": UnsupportedGrant(EventType.AUTHREQID_TO_TOKEN),
 }

@@ -191,6 +191,8 @@ REGISTRIES = {
             "::test_the_response_has_every_member_in_keycloaks_order",
             "refresh_token": "tests/http/test_refresh_grant.py"
             "::test_a_refresh_gives_new_tokens_of_the_same_session",
+            "urn:ietf:params:oauth:grant-type:token-exchange": "tests/spec/test_token_exchange.py"
+            "::test_a_service_gets_a_token_of_its_own_for_the_same_user",
         },
     ),
     "client authentication": Registry(

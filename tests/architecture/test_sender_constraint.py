@@ -7,17 +7,24 @@ from typing import Final
 import pytest
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_READERS: Final = frozenset({"AccessTokens", "read_refresh_token", "verify_refresh_token"})
+_READERS: Final = frozenset(
+    {"AccessTokens", "ActiveToken", "read_refresh_token", "verify_refresh_token"}
+)
 """What makes claims of a token that somebody has sent."""
-_RULE: Final = frozenset({"require", "require_of_parameter"})
-_MAKERS: Final = ("gateway/bootstrap/", "gateway/protocol/tokens/")
-"""They build and define the readers, and accept nothing."""
+_RULE: Final = frozenset({"require", "require_of_parameter", "require_of_exchanged"})
+_MAKERS: Final = (
+    "gateway/bootstrap/",
+    "gateway/protocol/grant_services.py",
+    "gateway/protocol/tokens/",
+)
+"""They build, pass on and define the readers, and accept nothing."""
 _ACCEPTORS: Final = frozenset(
     {
         "gateway/accounts/access.py",
         "gateway/forward_auth/credentials/bearer_token.py",
         "gateway/http/admin/authentication.py",
         "gateway/protocol/grants/refresh_token.py",
+        "gateway/protocol/grants/token_exchange.py",
         "gateway/protocol/introspection.py",
         "gateway/protocol/logout/refresh_token_logout.py",
         "gateway/protocol/registration/registration_requests.py",

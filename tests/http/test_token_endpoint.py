@@ -15,7 +15,7 @@ UNPROVED = (401, "unauthorized_client", "Invalid client or Invalid client creden
 PUBLIC = (401, "unauthorized_client", "Public client not allowed to retrieve service account")
 NO_ACCOUNT = (401, "unauthorized_client", "Client not enabled to retrieve service account")
 UNBOUND = (400, "invalid_request", "Client Certification missing for MTLS HoK Token Binding")
-EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+CIBA = "urn:openid:params:grant-type:ciba"
 UNSIGNED = (400, "invalid_client", "Parameter client_assertion_type is missing")
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 OTHER_TYPE = (
@@ -34,14 +34,14 @@ REFUSALS: dict[str, tuple[str, Answer]] = {
     "unknown grant_type and client": ("grant_type=x&client_id=nobody", UNSUPPORTED),
     "a grant of Keycloak, no client": ("grant_type=authorization_code", UNKNOWN),
     "a grant of Keycloak, wrong secret": (
-        f"grant_type={EXCHANGE}&client_id=svc&client_secret=x",
+        f"grant_type={CIBA}&client_id=svc&client_secret=x",
         UNPROVED,
     ),
     "a grant of Keycloak, something twice": (
-        f"grant_type={EXCHANGE}&client_id=svc&{S}&a=1&a=1",
+        f"grant_type={CIBA}&client_id=svc&{S}&a=1&a=1",
         REPEATED,
     ),
-    "a grant of Keycloak": (f"grant_type={EXCHANGE}&client_id=svc&{S}", UNSUPPORTED),
+    "a grant of Keycloak": (f"grant_type={CIBA}&client_id=svc&{S}", UNSUPPORTED),
     "a client that signs, its secret": (f"{G}&client_id=signs&{S}", UNSIGNED),
     "a client that signs, nothing": (f"{G}&client_id=signs", UNSIGNED),
     "a client that signs, an assertion": (

@@ -18,6 +18,7 @@ _GRANTS: Final[Mapping[EventKind, str]] = {
     EventKind.RESOURCE_OWNER_PASSWORD_CREDENTIALS_REQUEST: "password",
     EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST: "client_credentials",
     EventKind.DEVICE_TOKEN_REQUEST: "urn:ietf:params:oauth:grant-type:device_code",
+    EventKind.TOKEN_EXCHANGE_REQUEST: "urn:ietf:params:oauth:grant-type:token-exchange",
 }
 _CODE: Final = "authorization_code"
 _IMPLICIT: Final = "implicit"

@@ -169,5 +169,9 @@ class ClientTokens:
     """`use.refresh.tokens`: whether a session's tokens come with a refresh token."""
     refresh_tokens_of_service_account: bool = False
     """`client_credentials.use_refresh_token`: such tokens have a session and a refresh token."""
+    exchange: bool = False
+    """`standard.token.exchange.enabled`: the client may exchange access tokens that it received."""
+    exchange_refreshes: bool = False
+    """`standard.token.exchange.enableRefreshRequestedTokenType`: also for a refresh token."""
     lower_case_type: bool = False
     """`token.response.type.bearer.lower-case`: the response says `bearer`, not `Bearer`."""

@@ -13,6 +13,7 @@ from gateway.protocol.grants import (
     device_code,
     password,
     refresh_token,
+    token_exchange,
 )
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
@@ -44,5 +45,10 @@ GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
     device_code.GRANT_TYPE: device_code.DeviceCodeGrant,
     password.GRANT_TYPE: password.Password,
     refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
+    token_exchange.GRANT_TYPE: token_exchange.TokenExchange,
 }
 """grant_type -> grant, made with what it needs."""
+REPEATABLE: Final[dict[str, frozenset[str]]] = {
+    token_exchange.GRANT_TYPE: token_exchange.REPEATABLE,
+}
+"""grant_type -> parameters that may be sent more than once; of others none may."""

@@ -15,7 +15,7 @@ from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
-from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.sender_constraint import SenderConstraint, binding_of
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,
@@ -83,7 +83,15 @@ class RefreshToken:
         part = SessionPart(joined.session, joined.client_session, refresh_id, family)
         context = resolve_claims(entry, active.user, granted, session=joined.session)
         kept = kept.permitted_to(active.user.roles)
-        issue = Issue(context, _GRANT_SHORTCUT, part, kept, id_token_encrypter=encrypter)
+        issue = Issue(
+            context if token.audiences is None else context.within(token.audiences),
+            _GRANT_SHORTCUT,
+            part,
+            kept,
+            id_token_encrypter=encrypter,
+            audiences=token.audiences,
+            binding=binding_of(token.claims),
+        )
         tokens = issue_tokens(request, issue)
         _note(request, token, session, tokens, refresh_id)
         return tokens

@@ -6,7 +6,7 @@ of the scopes it was granted. Keycloak: 2.1, scope mappings
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -33,6 +33,13 @@ class ClaimsContext:
 
     def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
         return map_claims(self.plans, self.subject, purpose)
+
+    def within(self, audiences: frozenset[str]) -> "ClaimsContext":
+        """Return the context without the roles of other clients than those."""
+        roles = self.subject.roles
+        kept = tuple((client, names) for client, names in roles.clients if client in audiences)
+        subject = replace(self.subject, roles=replace(roles, clients=kept))
+        return replace(self, subject=subject)
 
 
 def resolve_claims(

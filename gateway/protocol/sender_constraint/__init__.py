@@ -2,7 +2,9 @@
 
 from gateway.protocol.sender_constraint.certificate_binding import bound_certificate, presents
 from gateway.protocol.sender_constraint.constraint import (
+    KEY,
     SenderConstraint,
+    binding_of,
     confirmation_claim,
     is_bound_to_key,
     refresh_confirmation,
@@ -13,9 +15,11 @@ from gateway.protocol.sender_constraint.nonces import current_nonce
 from gateway.protocol.sender_constraint.proof_checks import ProofChecks
 
 __all__ = (
+    "KEY",
     "ProofChecks",
     "SenderConstraint",
     "TokenCredential",
+    "binding_of",
     "bound_certificate",
     "confirmation_claim",
     "current_nonce",

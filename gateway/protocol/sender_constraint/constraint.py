@@ -103,6 +103,18 @@ class SenderConstraint:
         if proved is not None:
             _require_key(key, proved)
 
+    def require_of_exchanged(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
+        """Require the binding of a token that the request exchanges: nothing stands in for it.
+
+        Raises OAuthError, ProofRefused among it.
+        """
+        key = _required_key(claims, request.certificate)
+        if key is None:
+            return
+        if request.proof_key is None:
+            raise ProofRefused(INVALID_PROOF, MISSING)
+        _require_key(key, request.proof_key)
+
     async def _proved_key(self, request: ProtocolRequest, access_token: str | None = None) -> str:
         try:
             return await self._proofs.check(request.realm, request.proof, request.now, access_token)
@@ -129,6 +141,12 @@ def confirmation_claim(
     elif client.tokens.dpop_bound:
         raise refused("invalid_request", MISSING, EventError.INVALID_DPOP_PROOF)
     return found or None
+
+
+def binding_of(claims: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return what a verified token is bound to, as `cnf` of a token that takes its place."""
+    found = claims.get("cnf")
+    return {str(name): str(bound) for name, bound in found.items()} if found else {}
 
 
 def refresh_confirmation(

@@ -2,6 +2,7 @@
 
 from gateway.protocol.tokens.access_token_checks import AccessTokens, ActiveToken, OtherKindOfToken
 from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
+from gateway.protocol.tokens.context import EXCHANGED
 from gateway.protocol.tokens.encryption import (
     encrypt_authorization_response,
     encrypt_id_token,
@@ -15,6 +16,7 @@ from gateway.protocol.tokens.issuing import (
     SessionPart,
     TokenResponse,
     access_claims,
+    access_token_lifespan,
     id_claims,
     issue_tokens,
 )

@@ -24,7 +24,7 @@ from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.tokens.context import SessionKind, TokenContext, parse_token_id
+from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
 
 
 class OtherKindOfToken(InvalidToken):
@@ -88,7 +88,7 @@ class AccessTokens:
         if entry is None or not entry.client.enabled:
             raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
         context, session = await self._context(request, claims, entry)
-        user = await self._user(request, claims, entry, session)
+        user = await self._user(request, claims, entry, session, context)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
@@ -159,9 +159,13 @@ class AccessTokens:
             offline=context.session is SessionKind.OFFLINE,
             now=request.now,
         )
-        if session is None or entry.client.id not in session.clients:
+        # Of an exchanged token, only the client of the first one takes part in the session.
+        takes_part = session is not None and entry.client.id in session.clients
+        if session is None or not (takes_part or context.grant == EXCHANGED):
             raise InvalidToken("its session is over", EventError.USER_SESSION_NOT_FOUND)
-        begun = max(session.started_at, session.clients[entry.client.id].started_at)
+        begun = session.started_at
+        if takes_part:
+            begun = max(begun, session.clients[entry.client.id].started_at)
         if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
             raise InvalidToken("issued before its session began", EventError.USER_SESSION_NOT_FOUND)
         return session
@@ -172,7 +176,10 @@ class AccessTokens:
         claims: Mapping[str, Any],
         entry: ClientEntry,
         session: UserSession | None,
+        context: TokenContext,
     ) -> UserEntry:
+        if session is None and context.grant == EXCHANGED:
+            return await self._account_of_other(request, claims)
         if session is None:
             account = _service_account(entry, claims)
             request.event.user_id = account.id
@@ -185,6 +192,21 @@ class AccessTokens:
         if not is_subject(subject, entry.client, session.user_id):
             raise InvalidToken("its session is another user's")
         return user
+
+    async def _account_of_other(
+        self, request: ProtocolRequest, claims: Mapping[str, Any]
+    ) -> UserEntry:
+        """Return the service account of another client, whose token was exchanged."""
+        realm_id = request.realm.realm.id
+        user = await self._directory.user(realm_id, str(claims.get("sub")))
+        owner = None if user is None else user.user.service_account_client
+        entry = None if owner is None else await self._directory.client_with_id(realm_id, owner)
+        if user is None or entry is None or not (user.user.enabled and entry.client.enabled):
+            raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
+        if _instant(claims, "iat") < entry.client.not_before:
+            raise InvalidToken("issued before the notBefore of the client of its user")
+        request.event.user_id = user.user.id
+        return UserEntry(_service_account(entry, claims), entry.roles)
 
 
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:

@@ -8,6 +8,8 @@ from typing import Final
 
 from gateway.domain.errors import InvalidToken
 
+EXCHANGED: Final = "te"
+"""The two letters of the grant that exchanges tokens."""
 _REGULAR: Final = "rt"
 _LIGHTWEIGHT: Final = "lt"
 _TOKEN_ID: Final = re.compile(r"(on|of|tr)(rt|lt)([a-z]{2}):.+", re.ASCII | re.DOTALL)

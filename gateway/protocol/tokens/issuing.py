@@ -47,6 +47,8 @@ from gateway.protocol.tokens.signing import sign_access_token, sign_for_client, 
 
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
+ONLY_FOR: Final = "aud_only"
+"""In a refresh token: the clients that its access tokens are for, where an exchange named them."""
 _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
     *("access_token", "expires_in", "refresh_expires_in", "refresh_token", "token_type"),
     *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
@@ -87,6 +89,14 @@ class Issue:
     """There is a refresh token whatever the client's `use.refresh.tokens` says."""
     id_token_encrypter: Encrypter | None = field(default=None, repr=False)
     """Of a client that wants encrypted ID tokens: it gets none without."""
+    refreshable: bool = True
+    """Whether there may be a refresh token."""
+    with_id_token: bool | None = None
+    """Whether there is an ID token; None: where the scopes ask for one."""
+    audiences: frozenset[str] | None = None
+    """The access token is for none but these; None: for all that mappers and roles give."""
+    binding: Mapping[str, str] = field(default_factory=dict)
+    """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
 
@@ -117,6 +127,8 @@ class TokenResponse:
     refresh_expires_in: int = 0
     id_token: str | None = field(default=None, repr=False)
     session_state: str | None = None
+    issued_token_type: str | None = None
+    """Of a token exchange. Spec: RFC 8693 §2.2.1"""
     mapped: MappedClaims = field(default_factory=MappedClaims, repr=False)
     """What mappers add."""
 
@@ -134,6 +146,7 @@ class TokenResponse:
             "not-before-policy": self.not_before,
             "session_state": self.session_state,
             "scope": self.scope,
+            "issued_token_type": self.issued_token_type,
         }
         return present(members)
 
@@ -145,7 +158,8 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     algorithm for which the realm or the client has no key.
     """
     client = issue.subject.client
-    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
+    asked = confirmation_claim(client, request.certificate, request.proof_key)
+    confirmation = {**issue.binding, **(asked or {})} or None
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
     access_token = sign_access_token(request, client, access.document)
@@ -203,7 +217,7 @@ def access_claims(
         issued_at=int(request.now.timestamp()),
         token_id=new_token_id(_session_kind(part), issue.grant, lightweight=lightweight),
         issuer=request.issuer,
-        audiences=mapped.audiences,
+        audiences=_audiences(issue, mapped),
         subject=subject.identifier if part is None or mapped.includes_subject else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,
@@ -215,6 +229,12 @@ def access_claims(
     members = claims.members()
     members |= device_claims(request, client)
     return AccessToken(claims, mapped.document(members))
+
+
+def _audiences(issue: Issue, mapped: MappedClaims) -> tuple[str, ...]:
+    if issue.audiences is None:
+        return mapped.audiences
+    return tuple(name for name in mapped.audiences if name in issue.audiences)
 
 
 def _token_type(tokens: ClientTokens, confirmation: Mapping[str, str] | None) -> str:
@@ -235,7 +255,9 @@ def _refresh_token(
 ) -> tuple[str | None, int]:
     """Return the token and its lifespan in seconds, which is 0 without an end."""
     part, client = issue.part, issue.subject.client
-    if part is None or not (client.tokens.refresh_tokens or issue.always_refreshable):
+    if part is None or not issue.refreshable:
+        return None, 0
+    if not (client.tokens.refresh_tokens or issue.always_refreshable):
         return None, 0
     limits = request.realm.realm.session_limits
     expires_at = None
@@ -259,6 +281,7 @@ def _refresh_token(
         "aud_x": audience_claim(access.audiences),
         "reuse_id": part.family,
         "cnf": refresh_confirmation(client, access.confirmation),
+        ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
     }
     token = request.realm.key_ring.sign_for_ourselves(present(claims), request.now)
     return token, 0 if expires_at is None else expires_at - access.issued_at
@@ -268,7 +291,8 @@ def _id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted, also where a refresh leaves it out."""
-    if not (issue.kept or issue.context.granted).openid:
+    by_scope = (issue.kept or issue.context.granted).openid
+    if not (by_scope if issue.with_id_token is None else issue.with_id_token):
         return None
     return sign_id_token(request, issue, access, access_token)
 

@@ -21,7 +21,7 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
 from gateway.protocol.sessions import Sessions, is_part_over
-from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
+from gateway.protocol.tokens.issuing import OFFLINE, ONLY_FOR, REFRESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,12 @@ class PresentedToken:
         """Return the family it rotates in; None where it was issued without one."""
         family = self.claims.get("reuse_id")
         return family if isinstance(family, str) else None
+
+    @property
+    def audiences(self) -> frozenset[str] | None:
+        """Return the clients that its access tokens are for; None where that is not limited."""
+        found = self.claims.get(ONLY_FOR)
+        return None if found is None else frozenset(map(str, found))
 
     @property
     def id(self) -> str:

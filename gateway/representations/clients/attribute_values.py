@@ -27,6 +27,7 @@ _KEY_MANAGEMENT: Final = {str(algorithm): algorithm for algorithm in KeyManageme
 _CONTENT_ENCRYPTION: Final = {str(algorithm): algorithm for algorithm in ContentEncryption}
 _OF_REALM_KEYS: Final = tuple(algorithm for algorithm in KeyManagement if algorithm.uses_rsa)
 _WHY_NOT_RSA1_5: Final = "RSA1_5 reveals content to Bleichenbacher's attack (RFC 8725 §3.2)"
+_SAME_SESSION: Final = "SAME_SESSION"
 _SEPARATOR: Final = "##"
 _EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
 _LATEST: Final = datetime.max.replace(tzinfo=UTC)
@@ -101,6 +102,14 @@ def _flag_problem(text: str) -> str | None:
     return None if text in {"true", "false"} else '"true" or "false"'
 
 
+def _refreshes_exchanges(text: str) -> bool:
+    return text == _SAME_SESSION
+
+
+def _exchange_refresh_problem(text: str) -> str | None:
+    return None if text in {"", "NO", _SAME_SESSION} else f'"NO" or "{_SAME_SESSION}"'
+
+
 def _seconds_problem(text: str) -> str | None:
     fine = re.fullmatch("-1|[0-9]{1,10}", text) and int(text) <= MAX_INTEGER
     return None if fine else f"-1, or whole seconds up to {MAX_INTEGER}"
@@ -146,6 +155,7 @@ SWITCH: Final = AttributeValue(_is_true)
 """A flag that accepts any text, and takes all but `true` for false."""
 FLAG: Final = AttributeValue(_is_true, _flag_problem)
 FLAG_UNLESS_FALSE: Final = AttributeValue(_is_not_false, _flag_problem)
+EXCHANGE_REFRESH: Final = AttributeValue(_refreshes_exchanges, _exchange_refresh_problem)
 LIFESPAN: Final = AttributeValue(_lifespan, _seconds_problem)
 LIMIT: Final = AttributeValue(_limit, _seconds_problem)
 INSTANT: Final = AttributeValue(_instant, _instant_problem)

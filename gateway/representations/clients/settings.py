@@ -11,6 +11,7 @@ from gateway.domain.clients import Client
 from gateway.representations.clients.attribute_values import (
     ALGORITHM,
     CONTENT_ENCRYPTION,
+    EXCHANGE_REFRESH,
     FLAG,
     FLAG_UNLESS_FALSE,
     INSTANT,
@@ -120,6 +121,10 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "use.refresh.tokens": _Setting("tokens", "refresh_tokens", FLAG_UNLESS_FALSE),
     "client_credentials.use_refresh_token": _Setting(
         "tokens", "refresh_tokens_of_service_account", FLAG
+    ),
+    "standard.token.exchange.enabled": _Setting("tokens", "exchange", FLAG),
+    "standard.token.exchange.enableRefreshRequestedTokenType": _Setting(
+        "tokens", "exchange_refreshes", EXCHANGE_REFRESH
     ),
     "token.response.type.bearer.lower-case": _Setting("tokens", "lower_case_type", FLAG),
     "client.session.idle.timeout": _Setting("session_limits", "idle", LIMIT),

@@ -111,6 +111,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             _NOTICES: "backchannel.logout.url backchannel.logout.session.required"
             " backchannel.logout.revoke.offline.tokens",
             "tests/spec/test_dpop.py": "dpop.bound.access.tokens",
+            "tests/spec/test_token_exchange.py": "standard.token.exchange.enabled"
+            " standard.token.exchange.enableRefreshRequestedTokenType",
             "tests/http/test_device_grant.py": "oauth2.device.authorization.grant.enabled"
             " oauth2.device.code.lifespan oauth2.device.polling.interval",
             "tests/http/test_sign_in_pages.py": "logoUri policyUri tosUri",
@@ -150,6 +152,10 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "dpop.bound.access.tokens": "Every token request needs a DPoP proof. Without it a proof"
             " that is sent binds the tokens all the same",
+            "standard.token.exchange.enabled": "Only of confidential clients; the binding of the"
+            " exchanged token is proved and kept",
+            "standard.token.exchange.enableRefreshRequestedTokenType": "`SAME_SESSION`: also for a"
+            " refresh token of the same session; `NO` or nothing: not",
             "pkce.code.challenge.method": "Without it a client may leave PKCE out; RFC 9700 §2.1.1"
             " asks for `S256` with public clients",
             "allow.oidc.params.in.redirect.uris": "Unless `true`, a redirect URI that contains a"
@@ -170,8 +176,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
                 "oidc.ciba.grant.enabled"
                 " ciba.backchannel.token.delivery.mode"
                 " ciba.backchannel.client.notification.endpoint"
-                " ciba.backchannel.auth.request.signing.alg standard.token.exchange.enabled"
-                " standard.token.exchange.enableRefreshRequestedTokenType external.token.enabled"
+                " ciba.backchannel.auth.request.signing.alg external.token.enabled"
                 " oauth2.jwt.authorization.grant.enabled oauth2.jwt.authorization.grant.idp"
                 " oauth2.jwt.authorization.grant.audience external.token.idp"
             ),

@@ -1,0 +1,335 @@
+"""token-exchange: a client exchanges the access token that it received for one of its own.
+
+What Keycloak calls standard token exchange: access tokens of the realm alone, and the same user. A
+binding of the exchanged token is proved and kept, and an audience only narrows. The new token ends
+with the session of the exchanged one.
+Spec: RFC 8693; Keycloak: 1.9 (26.7)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Final
+
+from gateway.client_policies import EventKind
+from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.sessions import ClientSession, UserSession
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.subject_identifiers import subject_identifier
+from gateway.protocol.client_authentication import AuthenticatedClient
+from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
+from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import ClaimsContext, GrantedScopes, grant_scopes, resolve_claims
+from gateway.protocol.sender_constraint import KEY, binding_of
+from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.sessions import Participation
+from gateway.protocol.tokens import (
+    EXCHANGED,
+    ActiveToken,
+    Issue,
+    SessionPart,
+    TokenResponse,
+    access_token_lifespan,
+    issue_tokens,
+)
+
+GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
+REPEATABLE: Final = frozenset({"audience", "resource"})
+"""Parameters that may be sent more than once. Spec: RFC 8693 §2.1"""
+_TYPE: Final = "urn:ietf:params:oauth:token-type:"
+_ACCESS: Final = f"{_TYPE}access_token"
+_ID: Final = f"{_TYPE}id_token"
+_REFRESH: Final = f"{_TYPE}refresh_token"
+_NOT_APPLICABLE: Final = "N_A"
+"""`token_type` of a token that is no access token. Spec: RFC 8693 §2.2.1"""
+_MOST_AUDIENCES: Final = 20
+_UNSUPPORTED: Final = ("requested_subject", "requested_issuer", "subject_issuer", "actor_token")
+_FOREIGN: Final = (
+    "Sender-constrained token exchange rejected as the token was not issued for the requesting"
+    " client"
+)
+_NO_SESSION: Final = (
+    "Refresh token not valid as requested_token_type because creating a new session is needed"
+)
+_KEY_BOUND: Final = (
+    "Refresh token not valid as requested_token_type because the token is bound to a DPoP key"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """A request that may have a token; `audiences` is empty where it names none."""
+
+    subject: ActiveToken
+    requested: str
+    granted: GrantedScopes
+    audiences: frozenset[str]
+    binding: Mapping[str, str]
+    """Of the exchanged token, proved by the request."""
+
+
+class TokenExchange:
+    """Issues a token of the caller for the user of an access token that it received."""
+
+    event = EventType.TOKEN_EXCHANGE
+    policy_event = EventKind.TOKEN_EXCHANGE_REQUEST
+
+    def __init__(self, services: GrantServices) -> None:
+        self._access_tokens = services.access_tokens
+        self._directory = services.directory
+        self._sessions = services.sessions
+        self._consents = services.consents
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
+        self._constraint = services.constraint
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        client = caller.entry.client
+        request.event.details[Detail.AUTH_METHOD] = "token_exchange"
+        exchange = await self._accepted(request, client)
+        user, granted = exchange.subject.user, exchange.granted
+        part = _part(exchange, client)
+        context = resolve_claims(
+            caller.entry, user, granted, session=None if part is None else part.session
+        )
+        audiences = _narrowed(context, exchange.audiences)
+        if not await self._consents.holds(client, user, granted):
+            text = f"Missing consents for Token Exchange in client {client.client_id}"
+            raise refused("invalid_scope", text, EventError.CONSENT_DENIED)
+        wants_id, wants_refresh = exchange.requested == _ID, exchange.requested == _REFRESH
+        encrypter = await self._tokens.encrypter(client) if granted.openid or wants_id else None
+        if wants_refresh:
+            part = await self._join(request, client, exchange)
+            context = resolve_claims(caller.entry, user, granted, session=part.session)
+        issue = Issue(
+            context.within(exchange.audiences) if exchange.audiences else context,
+            EXCHANGED,
+            part,
+            id_token_encrypter=encrypter,
+            lifespan=_lifespan(request, exchange.subject, client),
+            refreshable=wants_refresh,
+            with_id_token=wants_id or None,
+            audiences=exchange.audiences or None,
+            binding=exchange.binding,
+        )
+        tokens = issue_tokens(request, issue)
+        if wants_refresh and part is not None:
+            await self._tokens.begin_family(request, client, part)
+        if audiences:
+            request.event.details[Detail.AUDIENCE] = " ".join(audiences)
+        return _typed(tokens, exchange.requested)
+
+    async def _accepted(self, request: ProtocolRequest, client: Client) -> _Exchange:
+        """Return what may be exchanged; raises OAuthError in the order of Keycloak's checks."""
+        token = _subject_token(request, client)
+        subject, binding = await self._subject(request, client, token)
+        requested = _requested_type(request, client)
+        audiences = await self._audiences(request, client)
+        _require_audience(subject, client)
+        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
+        if granted.offline:
+            raise _invalid("Scope offline_access not allowed for token exchange")
+        return _Exchange(subject, requested, granted, audiences, binding)
+
+    async def _subject(
+        self, request: ProtocolRequest, client: Client, token: str
+    ) -> tuple[ActiveToken, Mapping[str, str]]:
+        """Return the exchanged token and its binding, which the request has proved."""
+        asked = request.parameters.raw("requested_token_type")
+        if asked is not None:
+            request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
+        try:
+            subject = await self._access_tokens.active(request, token)
+        except InvalidToken as error:
+            raise _invalid_token(str(error)) from error
+        binding = binding_of(subject.claims)
+        if binding:
+            if subject.client.client.id != client.id:
+                raise _invalid(_FOREIGN)
+            self._require_proved(request, subject)
+        event, user = request.event, subject.user.user
+        event.user_id = user.id
+        event.details[Detail.USERNAME] = user.username
+        event.details[Detail.SUBJECT_TOKEN_CLIENT_ID] = subject.client.client.client_id
+        if subject.session is not None:
+            event.session_id = subject.session.id
+        return subject, binding
+
+    def _require_proved(self, request: ProtocolRequest, subject: ActiveToken) -> None:
+        try:
+            self._constraint.require_of_exchanged(request, subject.claims)
+        except ProofRefused as error:
+            raise refused(
+                "invalid_request", error.description or "", EventError.INVALID_DPOP_PROOF
+            ) from error
+        except OAuthError as error:
+            raise OAuthError("invalid_request", error.description, event=error.event) from error
+
+    async def _audiences(self, request: ProtocolRequest, client: Client) -> frozenset[str]:
+        """Return the clients that the token is to be for; raises OAuthError for unknown ones."""
+        names = request.parameters.all("audience")
+        if len(names) > _MOST_AUDIENCES:
+            raise _invalid(f"At most {_MOST_AUDIENCES} audiences")
+        if client.public_client:
+            text = "Public client is not allowed to exchange token"
+            raise refused("invalid_client", text, EventError.INVALID_CLIENT)
+        found = [(name, await self._directory.client(client.realm_id, name)) for name in names]
+        for name, entry in found:
+            if entry is None:
+                request.event.details[Detail.AUDIENCE] = name
+                raise _refused_audience("Audience not found", EventError.CLIENT_NOT_FOUND)
+        for name, entry in found:
+            if entry is not None and not entry.client.enabled:
+                request.event.details[Detail.AUDIENCE] = name
+                raise _refused_audience("Client disabled", EventError.CLIENT_DISABLED)
+        return frozenset(names)
+
+    async def _join(
+        self, request: ProtocolRequest, client: Client, exchange: _Exchange
+    ) -> SessionPart:
+        """Let the caller take part in the session of the exchanged token: it gets its own end."""
+        session = exchange.subject.session
+        if session is None or session.offline:
+            raise _invalid(_NO_SESSION)
+        source = _part_of_token(exchange.subject, client, session)
+        participation = Participation(
+            " ".join(exchange.granted.names), source.acr, source.authenticated_at
+        )
+        joined = await self._sessions.join(
+            request.realm.realm, session, client, participation, request.now
+        )
+        if joined is None:
+            raise _invalid_token("its session is over")
+        return self._tokens.part_of(request, joined)
+
+
+def _subject_token(request: ProtocolRequest, client: Client) -> str:
+    """Return the token to exchange; raises OAuthError for what is not supported."""
+    parameters = request.parameters
+    for name in _UNSUPPORTED:
+        if parameters.raw(name) is not None:
+            raise _invalid(f"Parameter '{name}' is not supported for standard token exchange")
+    if not client.tokens.exchange:
+        raise _invalid("Standard token exchange is not enabled for the requested client")
+    for name in ("subject_token", "subject_token_type"):
+        if parameters.raw(name) is None:
+            raise _invalid(f"Parameter '{name}' required for standard token exchange")
+    if parameters.raw("subject_token_type") != _ACCESS:
+        raise _invalid("Parameter 'subject_token' supports access tokens only")
+    return parameters.raw("subject_token") or ""
+
+
+def _requested_type(request: ProtocolRequest, client: Client) -> str:
+    asked = request.parameters.raw("requested_token_type")
+    requested = _ACCESS if asked is None else asked
+    may_refresh = client.tokens.refresh_tokens and client.tokens.exchange_refreshes
+    if requested not in {_ACCESS, _ID} and not (requested == _REFRESH and may_refresh):
+        raise _invalid("requested_token_type unsupported")
+    request.event.details[Detail.REQUESTED_TOKEN_TYPE] = requested
+    return requested
+
+
+def _require_audience(subject: ActiveToken, client: Client) -> None:
+    """Refuse a client that the exchanged token was neither issued to nor meant for."""
+    found = subject.claims.get("aud")
+    audiences = found if isinstance(found, list) else [found]
+    if subject.client.client.id != client.id and client.client_id not in audiences:
+        text, forbidden = "Client is not within the token audience", HTTPStatus.FORBIDDEN
+        raise refused("access_denied", text, EventError.NOT_ALLOWED, status=forbidden)
+
+
+def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
+    """Return the session of the exchanged token; None where that has none.
+
+    A caller that does not take part in it gets a part for this one token.
+    """
+    subject, session = exchange.subject, exchange.subject.session
+    if session is None:
+        if exchange.requested == _REFRESH:
+            raise _invalid(_NO_SESSION)
+        user_id = subject.user.user.id
+        if subject_identifier(client, user_id) != user_id:
+            # Only `sub` says whose token it is, and a pairwise one names nobody.
+            raise _invalid("A client with pairwise subjects cannot exchange a token without sid")
+        return None
+    if exchange.requested == _REFRESH and session.offline:
+        raise _invalid(_NO_SESSION)
+    if exchange.requested == _REFRESH and _binds_key(exchange) and not client.tokens.dpop_bound:
+        raise _invalid(_KEY_BOUND)
+    part = session.clients.get(client.id)
+    if part is None:
+        part = _part_of_token(subject, client, session)
+        session = replace(session, clients={**session.clients, client.id: part})
+    return SessionPart(session, part, refresh_id="")
+
+
+def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -> ClientSession:
+    """Return the part that the caller has by the exchanged token, with what that says."""
+    acr, signed_in = subject.claims.get("acr"), subject.claims.get("auth_time")
+    return ClientSession(
+        client.id,
+        started_at=session.started_at,
+        refreshed_at=session.refreshed_at,
+        acr=acr if isinstance(acr, str) else None,
+        authenticated_at=(
+            datetime.fromtimestamp(signed_in, UTC) if isinstance(signed_in, int) else None
+        ),
+    )
+
+
+def _lifespan(request: ProtocolRequest, subject: ActiveToken, client: Client) -> timedelta | None:
+    """Return how long the token lives: without a session no longer than the exchanged one.
+
+    Else a chain of exchanges would have no end. None for the lifespan of realm and client.
+    """
+    if subject.session is not None:
+        return None
+    left = datetime.fromtimestamp(subject.claims["exp"], UTC) - request.now
+    return min(left, access_token_lifespan(request.realm.realm, client.tokens))
+
+
+def _binds_key(exchange: _Exchange) -> bool:
+    return KEY in exchange.binding
+
+
+def _narrowed(context: ClaimsContext, wanted: frozenset[str]) -> tuple[str, ...]:
+    """Return the audiences that the token gets; raises OAuthError unless all wanted ones do."""
+    found = context.map_claims(ClaimsFor.ACCESS_TOKEN).audiences
+    missing = wanted.difference(found)
+    if missing:
+        raise _invalid(f"Requested audience not available: {', '.join(sorted(missing))}")
+    return tuple(name for name in found if not wanted or name in wanted)
+
+
+def _typed(tokens: TokenResponse, requested: str) -> TokenResponse:
+    """Return the response with the type of the issued token; an ID token takes the usual place.
+
+    Spec: RFC 8693 §2.2.1
+    """
+    if requested != _ID:
+        return replace(tokens, issued_token_type=requested)
+    return replace(
+        tokens,
+        access_token=tokens.id_token or "",
+        id_token=None,
+        token_type=_NOT_APPLICABLE,
+        issued_token_type=requested,
+    )
+
+
+def _invalid(text: str) -> OAuthError:
+    return refused("invalid_request", text, EventError.INVALID_REQUEST)
+
+
+def _invalid_token(reason: str) -> OAuthError:
+    failure = EventFailure(EventError.INVALID_TOKEN, "subject_token validation failure")
+    return OAuthError("invalid_request", "Invalid token", reason=reason, event=failure)
+
+
+def _refused_audience(text: str, error: str) -> OAuthError:
+    return refused("invalid_client", text, error)
