@@ -20,6 +20,7 @@ WRITERS = {
         f"gateway/client_policies/executors/{name}.py": "what it sets, and names of addresses"
         for name in (
             *("dpop_bind_enforcer", "holder_of_key_enforcer", "pkce_enforcer"),
+            "secure_response_type",
             "secure_signature_algorithm",
             *("secure_client_uris", "secure_client_uris_pattern"),
             "tls_client_auth_ca_subject_dn",

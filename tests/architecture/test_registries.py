@@ -162,6 +162,8 @@ REGISTRIES = {
                 ("confidential-client", "secure-session"),
                 f"{_ASKED}::test_authorization_requests_are_judged_by_what_each_executor_demands",
             ),
+            "secure-response-type": f"{_ASKED}"
+            "::test_an_authorization_response_is_signed_by_an_id_token_or_as_a_jwt",
             "secret-rotation": "tests/spec/test_client_secret_rotation.py"
             "::test_a_policy_reaches_the_clients_that_its_condition_names",
             "dpop-bind-enforcer": f"{_FAPI}"

@@ -58,6 +58,16 @@ def _with_levels() -> dict[str, Any]:
     return {"clientId": "levels", "secret": SECRET, "attributes": levels}
 
 
+def _detached() -> dict[str, Any]:
+    return {
+        "clientId": "detached",
+        "secret": SECRET,
+        "redirectUris": [REDIRECT_URI],
+        "implicitFlowEnabled": True,
+        "attributes": {"id.token.as.detached.signature": "true"},
+    }
+
+
 @pytest.fixture(scope="module")
 def browsers(administration: Administration) -> Iterator[Recorded]:
     """Make a realm whose sessions are remembered for longer."""
@@ -74,7 +84,8 @@ def browsers(administration: Administration) -> Iterator[Recorded]:
         "attributes": {**RECORDED.get("attributes", {}), "acr.loa.map": '{"silver":2}'},
         "clients": [
             *RECORDED["clients"],
-            *(_pairwise("one"), _pairwise("two"), _with_levels(), web_client("web")),
+            *(_pairwise("one"), _pairwise("two"), _with_levels(), _detached()),
+            web_client("web"),
         ],
         "users": [*RECORDED["users"], person("blocked")],
     }
@@ -308,6 +319,25 @@ def test_tokens_of_the_authorization_endpoint_have_their_hashes(browsers: Record
     later = claims_of(_tokens(browsers, done)["id_token"])
     assert (later["sub"], later["nonce"]) == (claims["sub"], "n-1")
     assert "c_hash" not in later
+
+
+def test_an_id_token_that_is_a_detached_signature_has_no_claims_of_the_user(
+    browsers: Recorded,
+) -> None:
+    """FAPI 1.0 Advanced §5.1.1: the ID token of the token endpoint has them."""
+    asked = {"state": "a state", "nonce": "n-1"}
+    done = _sign_in(
+        browsers, response_type="code id_token token", asked=asked, client_id="detached"
+    )
+    claims = claims_of(done.parameters["id_token"])
+    assert set(claims) == {
+        *("iss", "sub", "aud", "azp", "exp", "iat", "jti", "typ", "sid", "nonce"),
+        *("c_hash", "s_hash", "at_hash"),
+    }
+    assert claims["c_hash"] == _half_hash(done.parameters["code"])
+    later = claims_of(_tokens(browsers, done, "detached")["id_token"])
+    assert later["sub"] == claims["sub"]
+    assert later["email"] == "john@example.test"
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,10 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
         "not allowed signature algorithm.",
     ),
     (
+        *("secure-response-type", {}, {}, METADATA),
+        "Invalid client metadata: ID Token as detached signature in disabled",
+    ),
+    (
         *("secure-logout", {}, {"frontchannelLogout": True}, REGISTRATION),
         "Front-channel logout is not allowed for this client",
     ),
@@ -168,6 +172,10 @@ CONFIGURED: Final[tuple[tuple[str, _Settings, _Settings, _Settings], ...]] = (
                 "access.token.signed.response.alg": "ES256",
             }
         },
+    ),
+    (
+        *("secure-response-type", AUTO, {}),
+        {"attributes": {"id.token.as.detached.signature": "true"}},
     ),
     (
         "tls-client-auth-ca-subject-dn",

@@ -18,6 +18,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from gateway.client_policies import list_global_profiles
 from tests.support.administered_server import AdministeredServer
 from tests.support.administration import PASSWORD
 from tests.support.client_policies import policy
@@ -352,6 +353,6 @@ def test_every_token_is_bound_to_the_key_of_a_proof_where_the_profile_wants_dpop
     assert fapi.post("revoke", token=renewed["access_token"])[0] == 200
 
 
-def test_the_profiles_of_oauth_2_1_and_of_fapi_1_baseline_can_be_enforced(fapi: Fapi) -> None:
-    for profile in ("oauth-2-1-for-confidential-client", "fapi-1-baseline", "fapi-ciba"):
-        fapi.enforce(profile)
+def test_each_profile_of_every_realm_can_be_enforced(fapi: Fapi) -> None:
+    for profile in list_global_profiles():
+        fapi.enforce(profile["name"])

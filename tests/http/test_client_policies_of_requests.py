@@ -237,6 +237,36 @@ def test_authorization_requests_are_judged_by_what_each_executor_demands(
             assert _answer(pushed) == (error, text), executor
 
 
+def test_an_authorization_response_is_signed_by_an_id_token_or_as_a_jwt(
+    recorded: Recorded,
+) -> None:
+    """FAPI 1.0 Advanced §5.2.2.1; an access token in the response has to be allowed."""
+    for allow_token, response_type, mode, is_accepted in (
+        (False, "code", None, False),
+        (False, "code", "query", False),
+        (False, "code", "jwt", True),
+        (False, "code id_token", None, True),
+        (False, "code token", None, False),
+        (False, "id_token", None, False),
+        (False, "id_token", "jwt", False),
+        (False, "code id_token token", None, False),
+        (True, "code id_token token", None, True),
+        (True, "code token", "jwt", False),
+        (True, "id_token token", None, False),
+    ):
+        configuration = {"allow-token-response-type": allow_token}
+        with policies_of(recorded.realm, {"secure-response-type": configuration}):
+            form = AUTHORIZATION | {"response_type": response_type, "nonce": "n"}
+            pushed = recorded.post(
+                "ext/par/request", form | ({"response_mode": mode} if mode else {})
+            )
+        case = (allow_token, response_type, mode)
+        if is_accepted:
+            assert pushed.status_code == 201, (case, pushed.text)
+        else:
+            assert _answer(pushed) == ("invalid_request", "invalid response_type"), case
+
+
 def test_a_redirect_uri_that_a_policy_forbids_gets_no_answer(recorded: Recorded) -> None:
     """Attacks C3."""
     with policies_of(recorded.realm, {"secure-redirect-uris-enforcer": {}}):

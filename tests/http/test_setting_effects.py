@@ -97,41 +97,6 @@ def realm(spec: Stack) -> Iterator[Administered]:
     administered.done("DELETE", "", None)
 
 
-def off_values(row: SettingRow) -> tuple[str, ...]:
-    """Return the values that switch a refused setting off."""
-    return getattr(row.refuses, "accepted", ("false",)) or ("",)
-
-
-def test_each_refused_attribute_of_a_client_is_refused_with_its_reason(
-    realm: Administered,
-) -> None:
-    refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
-    for row in refused:
-        attributes = {example(row): row.sample}
-        told = realm.refusal("POST", "clients", {"clientId": "new", "attributes": attributes})
-        assert told.startswith(f"attributes.{example(row)}: "), told
-        assert row.note in told
-    assert realm.get("clients?clientId=new") == []
-    made = realm.client(clientId="changed")
-    before = realm.get(f"clients/{made}")
-    together = {example(row): row.sample for row in refused}
-    told = realm.refusal("PUT", f"clients/{made}", {"attributes": together})
-    assert all(f"attributes.{name}: " in told for name in together)
-    assert realm.get(f"clients/{made}") == before
-
-
-def test_values_that_switch_a_refused_attribute_off_are_stored(realm: Administered) -> None:
-    refused = rows(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
-    off = {example(row): off_values(row)[0] for row in refused}
-    made = realm.client(clientId="off", attributes=off)
-    stored = realm.get(f"clients/{made}")
-    assert {name: text for name, text in off.items() if text}.items() <= stored[
-        "attributes"
-    ].items()
-    realm.done("PUT", f"clients/{made}", stored)
-    assert realm.get(f"clients/{made}") == stored
-
-
 def test_each_stored_attribute_of_a_client_comes_back_unchanged(realm: Administered) -> None:
     sent = samples(Place.CLIENT_ATTRIBUTE, Effect.STORED) | {"not.of.keycloak": "1"}
     dropped = samples(Place.CLIENT_ATTRIBUTE, Effect.NOT_STORED)
@@ -185,9 +150,10 @@ def test_each_refused_setting_of_a_realm_is_refused_with_its_reason(realm: Admin
         assert row.name in realm.refusal("PUT", "", {row.name: row.sample})
         new = {"realm": "never", row.name: row.sample}
         assert row.name in realm.refusal("POST", "/admin/realms", new)
-    client = {"clientId": "c", "attributes": {"id.token.as.detached.signature": "true"}}
-    told = realm.refusal("POST", "/admin/realms", {"realm": "never", "clients": [client]})
-    assert told.startswith("clients[c].attributes.id.token.as.detached.signature: ")
+    attributes = {"always.display.consent": "true"}
+    scope = {"name": "s", "protocol": "openid-connect", "attributes": attributes}
+    told = realm.refusal("POST", "/admin/realms", {"realm": "never", "clientScopes": [scope]})
+    assert told.startswith("clientScopes[s].attributes.always.display.consent: ")
     assert realm.ask("GET", "/admin/realms/never").status_code == httpx2.codes.NOT_FOUND
     assert realm.get() == before
 
@@ -348,9 +314,8 @@ def test_a_client_cannot_register_itself_with_a_setting_without_effect(
         assert "has no effect" in answer["error_description"]
 
 
-def written_file(folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Return a realm document with every refused setting, and the settings' paths."""
-    client = samples(Place.CLIENT_ATTRIBUTE, Effect.REFUSED)
+def written_file(folder: Path) -> list[str]:
+    """Write a realm document with every refused setting; return the settings' paths."""
     scope = samples(Place.SCOPE_ATTRIBUTE, Effect.REFUSED)
     attributes = samples(Place.REALM_ATTRIBUTE, Effect.REFUSED)
     fields = samples(Place.REALM_FIELD, Effect.REFUSED)
@@ -359,12 +324,11 @@ def written_file(folder: Path) -> tuple[dict[str, Any], list[str]]:
         "attributes": attributes,
         **fields,
         "clientScopes": [{"name": "s", "protocol": "openid-connect", "attributes": scope}],
-        "clients": [{"clientId": "filed", "attributes": client}],
+        "clients": [{"clientId": "filed"}],
     }
     (folder / "realm.json").write_text(json.dumps(document))
-    paths = [f"clients[filed].attributes.{name}" for name in client]
-    paths += [f"clientScopes[s].attributes.{name}" for name in scope]
-    return document, [*paths, *(f"attributes.{name}" for name in attributes), *fields]
+    paths = [f"clientScopes[s].attributes.{name}" for name in scope]
+    return [*paths, *(f"attributes.{name}" for name in attributes), *fields]
 
 
 def run(realm: Administered, *arguments: str) -> str:
@@ -377,7 +341,7 @@ def run(realm: Administered, *arguments: str) -> str:
 def test_a_realm_file_is_imported_and_its_settings_without_effect_are_reported(
     realm: Administered, tmp_path: Path
 ) -> None:
-    document, paths = written_file(tmp_path)
+    paths = written_file(tmp_path)
     file = str(tmp_path / "realm.json")
     planned = json.loads(run(realm, "realm", "plan", "--output", "json", file))
     (ineffective,) = [one["ineffective"] for one in planned]
@@ -386,23 +350,8 @@ def test_a_realm_file_is_imported_and_its_settings_without_effect_are_reported(
         assert set(paths) <= set(told), lines
     assert run(realm, "realm", "plan", file).startswith(f"realm {REALM}: in sync")
     (client,) = realm.get("clients?clientId=filed")
-    assert document["clients"][0]["attributes"].items() <= client["attributes"].items()
     realm.done("PUT", f"clients/{client['id']}", client)
     realm.done("PUT", "", realm.get())
-    client["attributes"]["id.token.as.detached.signature"] = "false"
-    realm.done("PUT", f"clients/{client['id']}", client)
-    client["attributes"]["id.token.as.detached.signature"] = "true"
-    assert "detached" in realm.refusal("PUT", f"clients/{client['id']}", client)
-
-
-def test_a_partial_import_reports_settings_without_effect(realm: Administered) -> None:
-    bound = {"clientId": "bound", "attributes": {"id.token.as.detached.signature": "true"}}
-    answer = realm.ask("POST", "partialImport", {"clients": [bound, {"clientId": "plain"}]}).json()
-    assert answer["added"] == 2
-    (told,) = answer["ineffectiveSettings"]
-    assert told.startswith("clients[bound].attributes.id.token.as.detached.signature: ")
-    again = {"ifResourceExists": "SKIP", "clients": [bound]}
-    assert "ineffectiveSettings" not in realm.ask("POST", "partialImport", again).json()
 
 
 def statuses_by_secret(realm: Administered, client_id: str) -> tuple[int, int]:

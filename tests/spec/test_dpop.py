@@ -214,7 +214,8 @@ def test_a_wrong_proof_gets_no_token_and_a_reason(spec: Stack, key: ProofKey) ->
         for name, (proof, _) in _wrong_proofs(spec, key).items()
     }
     wanted = {
-        name: (400, "invalid_request", text) for name, (_, text) in _wrong_proofs(spec, key).items()
+        name: (400, "invalid_dpop_proof", text)
+        for name, (_, text) in _wrong_proofs(spec, key).items()
     }
     assert found == wanted
 
@@ -243,7 +244,7 @@ def test_a_proof_is_accepted_once(spec: Stack, key: ProofKey) -> None:
     """RFC 9449 §11.1; attacks C12."""
     proof = key.proof("POST", _url(spec, "token"))
     assert _ask(spec, _service(), proof).status_code == 200
-    used = (400, "invalid_request", "DPoP proof has already been used")
+    used = (400, "invalid_dpop_proof", "DPoP proof has already been used")
     assert refusal(_ask(spec, _service(), proof)) == used
     form = _service() | {"client_secret": "wrong"}
     unused = key.proof("POST", _url(spec, "token"))

@@ -30,6 +30,7 @@ from gateway.client_policies.executors.secure_redirect_uris_enforcer import (
     SecureRedirectUrisEnforcer,
 )
 from gateway.client_policies.executors.secure_request_object import SecureRequestObject
+from gateway.client_policies.executors.secure_response_type import SecureResponseType
 from gateway.client_policies.executors.secure_session import SecureSession
 from gateway.client_policies.executors.secure_signature_algorithm import (
     SecureSignatureAlgorithm,
@@ -65,6 +66,7 @@ EXECUTORS: Final[Mapping[str, type[Executor]]] = {
         SecureParContent,
         SecureRedirectUrisEnforcer,
         SecureRequestObject,
+        SecureResponseType,
         SecureSession,
         SecureSignatureAlgorithm,
         SecureSignatureAlgorithmSignedJwt,

@@ -114,6 +114,11 @@ class ClientSigning:
     """`authorization.signed.response.alg`: of the response modes that end with `jwt`."""
     rfc9068_header: bool = False
     """`access.token.header.type.rfc9068`: the header's `typ` of access tokens is at+jwt."""
+    id_token_as_detached_signature: bool = False
+    """`id.token.as.detached.signature`: ID tokens of the authorization endpoint lack mapped claims.
+
+    Spec: FAPI 1.0 Advanced §5.1.1
+    """
     introspection_jwt: bool = False
     """`client.introspection.response.allow.jwt.claim.enabled`: it may ask for the member `jwt`."""
 

@@ -55,7 +55,9 @@ class SenderConstraint:
             raise OAuthError(USE_NONCE, str(error), nonce=error.nonce) from error
         except InvalidProof as error:
             text = str(error)
-            raise refused("invalid_request", text, EventError.INVALID_DPOP_PROOF) from error
+            # Keycloak answers `invalid_request` to wrong proofs too. Spec: RFC 9449 §5
+            code = "invalid_request" if request.proof.text is None else INVALID_PROOF
+            raise refused(code, text, EventError.INVALID_DPOP_PROOF) from error
         return replace(request, proof_key=key)
 
     async def require(

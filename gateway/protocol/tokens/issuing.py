@@ -99,6 +99,8 @@ class Issue:
     """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
     """Further hashes of the ID token: `c_hash`, `s_hash`. Spec: OpenID Connect Core §3.3.2.11"""
+    id_token_is_detached_signature: bool = False
+    """The ID token protects the response by its hashes and has no claims of mappers."""
 
     @property
     def subject(self) -> TokenSubject:
@@ -319,7 +321,9 @@ def id_claims(
 ) -> dict[str, Any]:
     """Return the claims of the ID token, unsigned; without a hash for an example."""
     client = issue.subject.client
-    mapped = issue.context.map_claims(ClaimsFor.ID_TOKEN)
+    purpose = ClaimsFor.ID_TOKEN
+    detached = issue.id_token_is_detached_signature
+    mapped = MappedClaims(purpose) if detached else issue.context.map_claims(purpose)
     members: dict[str, Any] = {
         "exp": access.expires_at,
         "iat": access.issued_at,

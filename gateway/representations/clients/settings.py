@@ -135,6 +135,7 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     ),
     "access.token.signed.response.alg": _Setting("signing", "access_token", ALGORITHM),
     "id.token.signed.response.alg": _Setting("signing", "id_token", ALGORITHM),
+    "id.token.as.detached.signature": _Setting("signing", "id_token_as_detached_signature", SWITCH),
     "user.info.response.signature.alg": _Setting("signing", "userinfo", ALGORITHM),
     "access.token.header.type.rfc9068": _Setting("signing", "rfc9068_header", FLAG),
     "client.introspection.response.allow.jwt.claim.enabled": _Setting(

@@ -105,7 +105,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/http/test_admin_scope_mappings.py": (
                 "client.use.lightweight.access.token.enabled"
             ),
-            "tests/http/test_browser_sessions.py": "acr.loa.map",
+            "tests/http/test_browser_sessions.py": "acr.loa.map id.token.as.detached.signature",
             _LOGOUT: "post.logout.redirect.uris frontchannel.logout.url"
             " frontchannel.logout.session.required logout.confirmation.enabled",
             _NOTICES: "backchannel.logout.url backchannel.logout.session.required"
@@ -131,6 +131,8 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         {
             "client.secret.authentication.allowed.method": "`client_secret_basic` or"
             " `client_secret_post`; the other is refused",
+            "id.token.as.detached.signature": "ID tokens of the authorization endpoint have no"
+            " claims of mappers, but the hashes of code, state and access token",
             "id.token.encrypted.response.alg": f"Also of logout tokens. {_WITHOUT_CONTENT}",
             "user.info.encrypted.response.alg": _WITHOUT_CONTENT,
             "authorization.encrypted.response.alg": _WITHOUT_CONTENT,
@@ -161,10 +163,6 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "allow.oidc.params.in.redirect.uris": "Unless `true`, a redirect URI that contains a"
             " parameter of responses is refused",
         },
-    ),
-    refused_flag(
-        *(_ATTRIBUTE, "id.token.as.detached.signature"),
-        "ID tokens are no detached signatures yet, so authorization responses would not be signed",
     ),
     *stored(
         _ATTRIBUTE,

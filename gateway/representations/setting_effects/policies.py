@@ -23,7 +23,6 @@ _EXECUTOR: Final = Place.EXECUTOR
 
 _NOT_APPLIED: Final[Mapping[str, str]] = {
     "auth-flow-enforcer": "the flow would not be chosen",
-    "secure-response-type": "ID tokens are no detached signatures yet",
 }
 """Executors that do not act in this version, and what would be missing."""
 GLOBAL_PROFILES: Final = frozenset(profile["name"] for profile in list_global_profiles())
@@ -36,6 +35,7 @@ _OF_FAPI: Final = (
 )
 _OF_REQUESTS: Final = (
     "holder-of-key-enforcer reject-request reject-implicit-grant reject-ropc-grant secure-session"
+    " secure-response-type"
     " use-lightweight-access-token"
 )
 _OF_CLIENTS: Final = (

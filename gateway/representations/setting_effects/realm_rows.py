@@ -44,8 +44,8 @@ _POLICY: Final[Mapping[str, Any]] = {
         {
             "name": "p",
             "enabled": True,
-            "conditions": [{"condition": "any-client", "configuration": {}}],
-            "profiles": ["fapi-1-advanced"],
+            "conditions": [{"condition": "identity-provider", "configuration": {}}],
+            "profiles": ["fapi-1-baseline"],
         }
     ]
 }
