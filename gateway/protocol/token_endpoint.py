@@ -45,6 +45,9 @@ class TokenEndpoint:
         caller = await self._clients.authenticate(request)
         if request.parameters.repeated:
             raise duplicated_parameter()
+        if caller.certificate is not request.certificate:
+            # By the client's own anchors: quota, lock and claims of its devices follow from it.
+            request = replace(request, certificate=caller.certificate)
         tokens = await self._granted(grant, request, caller)
         request.event.details[Detail.TOKEN_ID] = tokens.token_id
         request.event.details[Detail.SCOPE] = tokens.scope
