@@ -22,9 +22,11 @@ from gateway.domain.realm.authorization import (
 from gateway.domain.realm.certificate_revocation import (
     OCSP,
     OCSP_URL,
+    REVOCATION_LIST_URLS,
     REVOCATION_POLICY,
     CertificateRevocationSettings,
     OcspPolicy,
+    are_revocation_list_urls,
     certificate_revocation_of,
     is_ocsp_policy,
     is_ocsp_url,

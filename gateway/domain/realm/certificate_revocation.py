@@ -11,6 +11,8 @@ from typing import Final
 from gateway.domain.realm.realm import Realm
 
 REVOCATION_POLICY: Final = "realmgate.certificates.crl.policy"
+REVOCATION_LIST_URLS: Final = "realmgate.certificates.crl.urls"
+MOST_LIST_URLS: Final = 20
 OCSP: Final = "realmgate.certificates.ocsp"
 OCSP_URL: Final = "realmgate.certificates.ocsp.url"
 _SOFT: Final = "soft"
@@ -34,6 +36,8 @@ class CertificateRevocationSettings:
 
     requires_lists: bool = True
     """Whether a certificate is refused where a list is missing or stale."""
+    list_urls: tuple[str, ...] = ()
+    """Where revocation lists are, besides those of the settings."""
     ocsp: OcspPolicy = OcspPolicy.OFF
     ocsp_url: str = ""
     """The responder of all certificates; empty: the one that a certificate names."""
@@ -49,16 +53,24 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
     """
     attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
-    if not ocsp and REVOCATION_POLICY not in attributes:
+    urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
+    if not ocsp and not urls and REVOCATION_POLICY not in attributes:
         return _STANDARD
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
     requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
-    return CertificateRevocationSettings(requires_lists, policy, attributes.get(OCSP_URL, ""))
+    return CertificateRevocationSettings(requires_lists, urls, policy, attributes.get(OCSP_URL, ""))
 
 
 def is_revocation_policy(text: str) -> bool:
     """Tell whether the text is `hard`, `soft` or empty."""
     return text in {_HARD, _SOFT, ""}
+
+
+def are_revocation_list_urls(text: str) -> bool:
+    """Tell whether the text is a list of different web addresses, separated by spaces."""
+    urls = text.split()
+    distinct = len(set(urls)) == len(urls) <= MOST_LIST_URLS
+    return distinct and all(map(is_ocsp_url, urls))
 
 
 def is_ocsp_policy(text: str) -> bool:
