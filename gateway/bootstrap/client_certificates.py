@@ -48,9 +48,8 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
 
     Raises InvalidInput where a file cannot be used.
     """
-    return read_client_certificates(
-        settings, (services.deny_lists,), services.revocation_downloads, services.ocsp
-    )
+    sources = services.deny_lists, services.realm_revocation_lists
+    return read_client_certificates(settings, sources, services.revocation_downloads, services.ocsp)
 
 
 def read_client_certificates(

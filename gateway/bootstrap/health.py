@@ -40,7 +40,12 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
     async def revocation() -> Data:
         if certificates.revocation is not None:
             await certificates.revocation.renew()
-        return _revocation(certificates, services.clock.now())
+        now = services.clock.now()
+        data = _revocation(certificates, now)
+        for status in services.realm_revocation_lists.statuses(now):
+            if status.problem is not None:
+                raise CheckFailed(f"realm {status.realm}: {status.problem}")
+        return data
 
     return (
         Check("sql", sql),
@@ -170,6 +175,7 @@ def read_gauges(services: Services, certificates: ClientCertificates) -> Iterato
                 "Time until a revocation list is stale, and its authority's certificates refused.",
                 (status.next_update - now).total_seconds(),
             )
+    yield from _gauges_of_realm_lists(services, now)
     yield Gauge(
         "realmgate_event_journal_bytes",
         "What the files hold in which events wait for SQL.",
@@ -180,3 +186,22 @@ def read_gauges(services: Services, certificates: ClientCertificates) -> Iterato
         "Whether messages of other gateways reach the worker that answers.",
         float(services.invalidation.connected),
     )
+
+
+def _gauges_of_realm_lists(services: Services, now: datetime) -> Iterator[Gauge]:
+    for status in services.realm_revocation_lists.statuses(now):
+        if status.age is None or status.next_update is None:
+            continue
+        label = ("realm", status.realm)
+        yield Gauge(
+            "realmgate_realm_revocation_list_age_seconds",
+            "Age of the oldest revocation list at the URLs of a realm.",
+            status.age.total_seconds(),
+            label,
+        )
+        yield Gauge(
+            "realmgate_realm_revocation_list_seconds_left",
+            "Time until a revocation list at the URLs of a realm is stale.",
+            (status.next_update - now).total_seconds(),
+            label,
+        )

@@ -3,7 +3,7 @@
 Each connects at its first use, so an unavailable store does not delay the start.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,6 +32,7 @@ from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
 from gateway.crypto.revocation.downloads import DownloadedLists
 from gateway.crypto.revocation.ocsp import OcspRevocations
 from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
+from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
@@ -60,6 +61,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.web_authn import WebAuthn
+from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.outgoing import (
     AddressPolicy,
@@ -116,6 +118,7 @@ class Services:
     deny_lists: CurrentDenyLists
     revocation_downloads: DownloadedLists | None
     """None where the settings name no URLs."""
+    realm_revocation_lists: RealmRevocationLists
     ocsp: OcspRevocations
     changes: Changes
     secrets: SecretsAtRest
@@ -186,11 +189,28 @@ def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | 
     """
     if not settings.client_crl_urls:
         return None
+    fetch = _list_downloader(settings, LARGEST_DOCUMENT)
+    return DownloadedLists(settings.client_crl_urls, fetch, clock)
+
+
+def realm_revocation_lists(
+    settings: Settings, clock: Clock, directory: Directory
+) -> RealmRevocationLists:
+    """Return what downloads the revocation lists that realms name."""
+
+    async def find_realm(name: str) -> Realm | None:
+        entry = await directory.realm(name)
+        return None if entry is None else entry.realm
+
+    return RealmRevocationLists(_list_downloader(settings, LARGEST_OF_REALM), clock, find_realm)
+
+
+def _list_downloader(settings: Settings, most_bytes: int) -> Callable[[str], Awaitable[bytes]]:
     client = GuardedHttpClient(
         AddressPolicy(settings.fetch_networks),
         allow_http=True,
         authorities=settings.fetch_ca_file,
-        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=LARGEST_DOCUMENT, at_once=2),
+        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=most_bytes, at_once=2),
     )
 
     async def fetch(url: str) -> bytes:
@@ -199,7 +219,7 @@ def revocation_downloads(settings: Settings, clock: Clock) -> DownloadedLists | 
             raise DocumentUnavailable(f"the server answered with {response.status}")
         return response.body
 
-    return DownloadedLists(settings.client_crl_urls, fetch, clock)
+    return fetch
 
 
 def ocsp_revocations(settings: Settings) -> OcspRevocations:
@@ -251,15 +271,17 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         file = rules_file(settings)
         revocations = FollowedRevocations(database.lookups, follower)
         texts = RealmTextCache(database, clock, invalidation, settings.cache_age)
+        directory = RealmCache(database.lookups, keys, clock, invalidation, limits)
         yield Services(
             clock=clock,
             database=database,
-            directory=RealmCache(database.lookups, keys, clock, invalidation, limits),
+            directory=directory,
             invalidation=invalidation,
             follower=follower,
             revocations=revocations,
             deny_lists=CurrentDenyLists(database, clock, invalidation, revocations),
             revocation_downloads=revocation_downloads(settings, clock),
+            realm_revocation_lists=realm_revocation_lists(settings, clock, directory),
             ocsp=ocsp_revocations(settings),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,

@@ -1,7 +1,7 @@
 """A deny list in memory: finds a certificate by its thumbprint, or by issuer and serial number."""
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -18,14 +18,16 @@ _Until = datetime | None
 class DenyList:
     """The entries of one realm."""
 
-    __slots__ = ("_by_digest", "_by_serial")
+    __slots__ = ("_by_digest", "_by_issued", "_by_serial")
 
     def __init__(self, entries: Iterable[DeniedCertificate] = ()) -> None:
         self._by_digest: dict[bytes, _Until] = {}
+        self._by_issued: dict[bytes, _Until] = {}
         self._by_serial: dict[int, tuple[tuple[DistinguishedName, _Until], ...]] = {}
         for entry in entries:
             named, until = entry.certificate, entry.expires_at
             if isinstance(named, IssuedSerial):
+                self._by_issued[_digest(entry.id)] = until
                 others = self._by_serial.get(named.serial, ())
                 self._by_serial[named.serial] = (*others, (named.issuer, until))
             else:
@@ -49,12 +51,17 @@ class DenyList:
             issuer == certificate.issuer and _counts(until, now) for issuer, until in of_serial
         )
 
-    def denies_thumbprint(self, thumbprint: str, now: datetime) -> bool:
-        """Tell whether an entry names the certificate by that `x5t#S256` and has not expired."""
-        return self._denies_digest(_digest(thumbprint), now)
+    def denies_id(self, identity: str, now: datetime) -> bool:
+        """Tell whether an entry has that id and has not expired."""
+        digest = _digest(identity)
+        return self._denies_digest(digest, now) or _is_in(self._by_issued, digest, now)
 
     def _denies_digest(self, digest: bytes, now: datetime) -> bool:
-        return digest in self._by_digest and _counts(self._by_digest[digest], now)
+        return _is_in(self._by_digest, digest, now)
+
+
+def _is_in(entries: Mapping[bytes, _Until], digest: bytes, now: datetime) -> bool:
+    return digest in entries and _counts(entries[digest], now)
 
 
 def _counts(until: _Until, now: datetime) -> bool:

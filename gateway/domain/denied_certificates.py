@@ -22,6 +22,13 @@ class IssuedSerial:
     issuer: DistinguishedName
     serial: int
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of both, in base64url."""
+        named = f"{self.serial:x} {self.issuer}"
+        hashed = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
+        return base64.urlsafe_b64encode(hashed).rstrip(b"=").decode("ascii")
+
 
 @dataclass(frozen=True, slots=True)
 class DeniedCertificate:
@@ -38,9 +45,5 @@ class DeniedCertificate:
     @property
     def id(self) -> str:
         """The thumbprint, or the digest of issuer and serial: one certificate, one entry."""
-        certificate = self.certificate
-        if isinstance(certificate, str):
-            return certificate
-        named = f"{certificate.serial:x} {certificate.issuer}"
-        digest = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+        named = self.certificate
+        return named if isinstance(named, str) else named.digest

@@ -5,6 +5,7 @@ id. Keycloak: 0.2; Spec: RFC 6749 §5.2, RFC 9110 §10.2.3 (Retry-After)
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 
@@ -99,9 +100,8 @@ def _known(error: Exception, realm: str) -> Reply | None:
         case BearerChallenge() | ProofRefused():
             return _challenged(error, realm)
         case OAuthError():
-            return oauth_error(
-                error.error, error.description, status=error.status, headers=_nonce(error)
-            )
+            headers = (*_nonce(error), *_retry_after(error.retry_after))
+            return oauth_error(error.error, error.description, status=error.status, headers=headers)
         case AdminRefusal():
             return _refused_administration(error)
         case AlreadyExists() | InvalidInput() | UnusableSetting():
@@ -256,11 +256,15 @@ def proof_challenge(realm: str, error: str, description: str) -> str:
 
 
 def _unavailable(error: StoreUnavailable | Overloaded) -> Reply:
-    seconds = max(1, round(error.retry_after.total_seconds()))
-    headers: Headers = ((b"retry-after", str(seconds).encode()),)
     return oauth_error(
         "temporarily_unavailable",
         "The service cannot answer at the moment, try again shortly",
         status=HTTPStatus.SERVICE_UNAVAILABLE,
-        headers=headers,
+        headers=_retry_after(error.retry_after),
     )
+
+
+def _retry_after(delay: timedelta | None) -> Headers:
+    if delay is None:
+        return ()
+    return ((b"retry-after", str(max(1, round(delay.total_seconds()))).encode()),)

@@ -18,7 +18,8 @@ from gateway.domain.events import EventError
 from gateway.domain.limits.rate_limits import RateLimit
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sign_in.device_locks import DeviceLock, DeviceLocks, LockCause
-from gateway.protocol.errors import refused
+from gateway.protocol.errors import EventFailure, OAuthError
+from gateway.protocol.events.lockout_events import device_lock_event
 from gateway.protocol.requests import ProtocolRequest
 
 NO_DEVICE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -73,8 +74,14 @@ class Devices:
         )
         caller = f"{client.id}:{sha256(device.name.encode()).hexdigest()}"
         if not await self._limiter.admit(request.realm.realm.id, caller, limit):
-            text, status = "The device asks for too many tokens", HTTPStatus.TOO_MANY_REQUESTS
-            raise refused("slow_down", text, EventError.SLOW_DOWN, status=status)
+            text, error = "The device asks for too many tokens", EventError.SLOW_DOWN
+            raise OAuthError(
+                "slow_down",
+                text,
+                status=HTTPStatus.TOO_MANY_REQUESTS,
+                event=EventFailure(error, text),
+                retry_after=limit.window,
+            )
 
     async def record_refusal(self, request: ProtocolRequest, client: Client) -> None:
         """Count a refused token request of the device, and lock it where the client says so."""
@@ -87,3 +94,4 @@ class Devices:
         if counted >= rules.failures:
             lock = DeviceLock(name, LockCause.FAILURES, request.now + window)
             await self._locks.lock(realm_id, client.id, lock, request.now)
+            request.event.further.append(device_lock_event(lock, counted))

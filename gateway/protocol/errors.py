@@ -9,6 +9,7 @@ Spec: RFC 6749 §5.2, RFC 6750 §3.1; Keycloak: error-body family A
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -29,7 +30,8 @@ class OAuthError(RealmgateError):
     """A refusal with an OAuth code and a public description.
 
     `reason` is for the operator's log only. A refusal without an `event` is not recorded. `nonce`
-    is the one for the next DPoP proof, where that is the reason.
+    is the one for the next DPoP proof, where that is the reason. After `retry_after` the same
+    request may be repeated.
     """
 
     default_status: ClassVar = HTTPStatus.BAD_REQUEST
@@ -43,6 +45,7 @@ class OAuthError(RealmgateError):
         reason: str | None = None,
         event: EventFailure | None = None,
         nonce: str | None = None,
+        retry_after: timedelta | None = None,
     ) -> None:
         super().__init__(f"{error}: {reason or description}")
         self.error = error
@@ -51,6 +54,7 @@ class OAuthError(RealmgateError):
         self.reason = reason or description
         self.event = event
         self.nonce = nonce
+        self.retry_after = retry_after
 
 
 class ClientAuthenticationFailed(OAuthError):

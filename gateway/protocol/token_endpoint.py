@@ -46,6 +46,9 @@ class TokenEndpoint:
         repeatable = REPEATABLE.get(request.parameters.raw("grant_type") or "", frozenset())
         if not request.parameters.repeated_names <= repeatable:
             raise duplicated_parameter()
+        if caller.certificate is not request.certificate:
+            # By the client's own anchors: quota, lock and claims of its devices follow from it.
+            request = replace(request, certificate=caller.certificate)
         tokens = await self._granted(grant, request, caller)
         request.event.details[Detail.TOKEN_ID] = tokens.token_id
         request.event.details[Detail.SCOPE] = tokens.scope

@@ -58,9 +58,9 @@ class CurrentDenyLists:
                     return f"{who} is on the deny list of the realm {name}"
         return None
 
-    async def denies(self, realm: Realm, thumbprint: str, now: datetime) -> bool:
+    async def denies(self, realm: Realm, identity: str, now: datetime) -> bool:
         lists = await self._of(realm)
-        return any(entries.denies_thumbprint(thumbprint, now) for _, entries in lists)
+        return any(entries.denies_id(identity, now) for _, entries in lists)
 
     async def _of(self, realm: Realm) -> tuple[tuple[str, DenyList], ...]:
         """Return the deny lists that count in the realm; raises StoreUnavailable."""

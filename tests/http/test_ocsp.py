@@ -28,7 +28,7 @@ from gateway.crypto.revocation.ocsp import LONGEST_USE, OUTAGE_PAUSE, OcspRevoca
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificationPath
-from gateway.domain.realm import OCSP, OCSP_URL, Realm
+from gateway.domain.realm import OCSP, OCSP_NONCE, OCSP_SCOPE, OCSP_URL, Realm
 from gateway.settings import load_settings
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -157,6 +157,7 @@ class Setup:
         delegated: bool = False,
         begin: datetime = NOW - HOUR,
         end: datetime | None = NOW + 6 * HOUR,
+        nonce: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """Let the responder say this."""
         signer = signer or self.authority
@@ -178,8 +179,16 @@ class Setup:
         if delegated:
             builder = builder.certificates([signer.certificate])
         plain = isinstance(signer.key, ed25519.Ed25519PrivateKey)
-        body = builder.sign(signer.key, None if plain else _SHA256).public_bytes(Encoding.DER)
-        self.responder.respond = lambda _: body
+
+        def respond(request: bytes) -> bytes:
+            made = builder
+            if nonce is not None:
+                sent = ocsp.load_der_ocsp_request(request).extensions
+                asked = sent.get_extension_for_class(x509.OCSPNonce).value.nonce
+                made = made.add_extension(x509.OCSPNonce(nonce(asked)), critical=False)
+            return made.sign(signer.key, None if plain else _SHA256).public_bytes(Encoding.DER)
+
+        self.responder.respond = respond
 
 
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, networks: str) -> OcspRevocations:
@@ -340,3 +349,42 @@ async def test_only_a_trusted_path_of_a_realm_that_asks_for_it_leads_to_a_reques
     setup.revocations = _settings(monkeypatch, tmp_path, "")
     assert await setup.refusal() == UNKNOWN
     assert len(setup.responder.asked) == 1
+
+
+def _of_another_request(nonce: bytes) -> bytes:
+    return bytes(len(nonce))
+
+
+async def test_a_response_with_another_nonce_is_refused(setup: Setup) -> None:
+    """Spec: RFC 6960 §4.4.1. One without a nonce is refused where the realm requires it."""
+    cases: tuple[tuple[str, Callable[[bytes], bytes] | None, str | None], ...] = (
+        ("sent", bytes, None),
+        ("sent", None, None),
+        ("sent", _of_another_request, UNKNOWN),
+        ("required", bytes, None),
+        ("required", None, UNKNOWN),
+        ("required", _of_another_request, UNKNOWN),
+    )
+    for choice, nonce, expected in cases:
+        realm = Realm(id="r", name="r", attributes={OCSP: "hard", OCSP_NONCE: choice})
+        setup.device = _device(setup.authority, setup.responder.url)
+        setup.says(nonce=nonce)
+        assert await setup.refusal(realm) == expected, (choice, nonce)
+
+
+async def test_the_authorities_of_a_path_are_asked_about_where_the_realm_says_so(
+    setup: Setup,
+) -> None:
+    """Here the leaf stands below an authority that its root has revoked."""
+    location = x509.UniformResourceIdentifier(setup.responder.url)
+    access = x509.AccessDescription(AuthorityInformationAccessOID.OCSP, location)
+    below = setup.authority.issue("below", 9, x509.AuthorityInformationAccess([access]))
+    root, middle = (
+        parse_certificate(each.certificate.public_bytes(Encoding.DER))
+        for each in (setup.authority, below)
+    )
+    path = CertificationPath.of(setup.path.certificates[0], middle, root)
+    setup.says(ocsp.OCSPCertStatus.REVOKED, about=below)
+    for scope, expected in (("chain", "CN=below was revoked"), ("leaf", None)):
+        realm = Realm(id="r", name="r", attributes={OCSP: "soft", OCSP_SCOPE: scope})
+        assert await setup.revocations.refusal(path, realm, NOW) == expected

@@ -173,10 +173,14 @@ def test_a_denied_certificate_is_refused_for_every_use_within_a_second(thief: De
 def test_issuer_and_serial_name_one_certificate_of_a_subject(thief: Device, fleet: Fleet) -> None:
     with fleet.stack.nginx.client(fleet.issue()) as http:
         other = Device(fleet, "", http)
+        token, others = _token(thief), _token(other)
         named, _ = _stated(thief)
         fleet.deny(named)
-        _becomes(lambda: thief.token_answer().is_success, False, time.monotonic())
+        denied_at = time.monotonic()
+        for ask in thief.uses(token).values():
+            _becomes(ask, False, denied_at)
         assert other.token_answer().is_success
+        assert fleet.stack.introspect(others)["active"]
 
 
 def test_the_deny_list_of_master_counts_in_every_realm(thief: Device, fleet: Fleet) -> None:

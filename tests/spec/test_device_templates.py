@@ -11,8 +11,10 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
+from cryptography import x509
 
 from tests.support.certificate_clients import CertificateClients, client
+from tests.support.chains import CA, issue
 from tests.support.gateway_process import until
 from tests.support.spec_stack import Stack, protocol
 from tests.support.wire import BOUND, audience, claims_of
@@ -28,6 +30,7 @@ CLIENTS: tuple[dict[str, Any], ...] = (
     | {"protocolMappers": [audience("edge")]},
     client("named", template="{device}.{site}.edge.example", **BOUND),
     client("slow", template="urn://slow/{device}", device_quota="2", **BOUND),
+    client("vendor", template="urn://vendor/{device}", device_quota="1", **BOUND),
     client("strict", template="urn://strict/{device}", device_failures="2", **BOUND),
 )
 
@@ -38,6 +41,7 @@ def fleet(spec: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cer
     with ExitStack() as open_ones:
         folder = tmp_path_factory.mktemp("fleet")
         made = CertificateClients.make(spec, "fleet", folder, CLIENTS, open_ones)
+        assert made.admin("PUT", "events/config", {"eventsEnabled": True}).is_success
         for number in ("one", "two"):
             made.issue(number, f"uri:{_device(number)}")
         yield made
@@ -141,17 +145,26 @@ SITE = {
 }
 
 
-def _at_site(fleet: CertificateClients, certificate: str, token: str = "") -> tuple[int, str]:
-    """Ask the gateway as nginx does for a protected site."""
-    pem = fleet.keeper.animals[certificate].certificate.read_text()
+def _at_site(
+    fleet: CertificateClients,
+    certificate: str,
+    token: str = "",
+    *,
+    host: str = "edge.example.test",
+    verify: str = "SUCCESS",
+) -> tuple[int, str]:
+    """Ask the gateway as nginx does for a protected site, with a certificate by name or in PEM."""
+    pem = certificate
+    if not pem.startswith("-----"):
+        pem = fleet.keeper.animals[certificate].certificate.read_text()
     headers = {
         "X-Original-Request": "GET /status HTTP/1.1",
-        "X-Forwarded-Host": "edge.example.test",
-        "X-Realmgate-Server": "edge.example.test",
+        "X-Forwarded-Host": host,
+        "X-Realmgate-Server": host,
         "X-Forwarded-Proto": "https",
         "X-Forwarded-For": "203.0.113.9",
         "ssl-client-cert": quote(pem, safe=""),
-        "ssl-client-verify": "SUCCESS",
+        "ssl-client-verify": verify,
     }
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -202,6 +215,7 @@ def test_a_device_has_its_own_quota(fleet: CertificateClients) -> None:
     answers = [fleet.token(busy, "slow") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert answers[-1].json()["error"] == "slow_down"
+    assert answers[-1].headers["retry-after"] == "60"
     assert fleet.token(calm, "slow").status_code == 200
 
 
@@ -215,6 +229,39 @@ def test_refused_requests_lock_a_device(fleet: CertificateClients) -> None:
     path = f"clients/{fleet.id_of('strict')}/device-locks"
     (lock,) = fleet.admin("GET", path).json()
     assert (lock["device"], lock["cause"]) == ("urn://strict/bad", "failures")
+    query = "events?type=USER_DISABLED_BY_TEMPORARY_LOCKOUT"
+
+    def details() -> list[dict[str, str]]:
+        return [event["details"] for event in fleet.admin("GET", query).json()]
+
+    (event,) = until(details, "the lock has no event")
+    assert (event["device"], event["num_failures"]) == ("urn://strict/bad", "2")
+
+
+def test_a_client_with_anchors_of_its_own_has_devices_too(fleet: CertificateClients) -> None:
+    """Claims, quota and protected sites, by an authority that the realm does not trust."""
+    root = issue("vendor root", None, CA)
+    path = f"clients/{fleet.id_of('vendor')}/certificates/authorities"
+    assert fleet.admin("POST", path, {"certificate": root.pem}).status_code == 201
+    site = {
+        "name": "vendor",
+        "hosts": ["vendor.example.test"],
+        "rules": [{"name": "devices", "paths": ["/*"], "clients": ["vendor"]}],
+    }
+    assert fleet.admin("POST", "guard/sites", site).status_code == 201
+    uri = x509.UniformResourceIdentifier("urn://vendor/press")
+    pem, other = (
+        issue("press", authority, x509.SubjectAlternativeName([uri])).pem
+        for authority in (root, issue("vendor root", None, CA))
+    )
+    headers = {"ssl-client-cert": quote(pem, safe=""), "ssl-client-verify": "FAILED:no issuer"}
+    form = {"grant_type": "client_credentials", "client_id": "vendor"}
+    with fleet.stack.gateways[0].client(**headers) as http:
+        answers = [http.post(f"{protocol(fleet.name)}/token", data=form) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 429], answers[0].text
+    assert claims_of(answers[0].json()["access_token"])["device"] == "press"
+    at_site = partial(_at_site, fleet, host="vendor.example.test", verify="FAILED:no issuer")
+    assert (at_site(pem)[0], at_site(other)) == (200, (401, "untrusted_certificate"))
 
 
 REFUSED_TEMPLATES: tuple[tuple[dict[str, str], str], ...] = (

@@ -56,10 +56,35 @@ class DownloadedLists:
             if found is not None:
                 yield found
 
+    @property
+    def verified(self) -> frozenset[RevocationList]:
+        """The lists that were found by the key of an authority."""
+        return frozenset(item for lists in self._lists.values() for item in lists.verified)
+
+    @property
+    def size(self) -> int:
+        """About the bytes that the lists take in memory."""
+        return sum(lists.size for lists in self._lists.values())
+
+    def missing(self, authority: ParsedCertificate) -> str | None:
+        """Return why there may be a list of the authority that cannot be used."""
+        for lists in self._lists.values():
+            if lists.is_empty:
+                return "a revocation list of the realm could not be downloaded"
+            reason = lists.reason(authority)
+            if reason is not None:
+                subject = authority.subject
+                return f"there is no revocation list of {subject} that can be used: {reason}"
+        return None
+
+    async def renew(self) -> None:
+        """Download what is due, once for all who wait."""
+        await self._first.run("", self.refresh)
+
     async def run(self) -> None:
         """Download what is due, until cancelled."""
         while True:
-            await self._first.run("", self.refresh)
+            await self.renew()
             await asyncio.sleep(_PAUSE.total_seconds())
 
     async def wait_for_first(self) -> None:

@@ -29,6 +29,16 @@ class RevocationListSet:
         """What was found among them: asked for with each use of a certificate."""
 
     @property
+    def is_empty(self) -> bool:
+        """Tell whether there is no list."""
+        return not self._by_issuer
+
+    @property
+    def size(self) -> int:
+        """About the bytes that the lists take in memory."""
+        return sum(item.serials.size for named in self._by_issuer.values() for item in named)
+
+    @property
     def verified(self) -> frozenset[RevocationList]:
         """The lists that were found by the key of an authority."""
         return frozenset(item for signed in self._signed_by.values() for item in signed)

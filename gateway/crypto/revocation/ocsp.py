@@ -4,6 +4,7 @@ A responder is asked once until its response ends. Only a certificate with a tru
 request: no caller chooses the address. Spec: RFC 6960; attacks A12
 """
 
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,11 +15,15 @@ import structlog
 from gateway.crypto.certificates import load_certificate
 from gateway.crypto.revocation.ocsp_response import OcspQuestion, UnusableResponse
 from gateway.crypto.x509.parse import ParsedCertificate
-from gateway.domain.certificates import CertificationPath, PresentedCertificate
+from gateway.domain.certificates import (
+    CertificateFacts,
+    CertificationPath,
+    PresentedCertificate,
+)
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
-from gateway.domain.realm import OcspPolicy, Realm, certificate_revocation_of
+from gateway.domain.realm import OcspNonce, OcspPolicy, Realm, certificate_revocation_of
 
 LONGEST_USE: Final = timedelta(hours=1)
 """Of a response that ends later: a revocation is noticed after this time at the latest."""
@@ -26,8 +31,9 @@ OUTAGE_PAUSE: Final = timedelta(seconds=10)
 """How long a responder is not asked again for the certificate after it failed."""
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
-_Key = tuple[bytes, bytes, str]
-"""Digests of the certificate and of its issuer; the URL that the realm configures."""
+_NONCE_BYTES: Final = 32
+_Key = tuple[bytes, bytes, str, OcspNonce]
+"""Digests of the certificate and of its issuer; the URL and the nonce that the realm configures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +58,41 @@ class OcspRevocations:
         settings = certificate_revocation_of(realm)
         if settings.ocsp is OcspPolicy.OFF or len(path.certificates) == 1:
             return None
-        leaf, issuer = path.certificates[:2]
-        if not isinstance(leaf, PresentedCertificate) or not isinstance(issuer, ParsedCertificate):
-            return _UNKNOWN if settings.ocsp is OcspPolicy.HARD else None
-        key = (leaf.digest, issuer.digest, settings.ocsp_url)
+        links = tuple(path.links)
+        for certificate, issuer in links if settings.ocsp_of_chain else links[:1]:
+            revoked = await self._is_revoked(certificate, issuer, realm, now)
+            if revoked:
+                return f"{certificate.subject} was revoked"
+            if revoked is None and settings.ocsp is OcspPolicy.HARD:
+                return _UNKNOWN
+        return None
+
+    async def _is_revoked(
+        self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
+    ) -> bool | None:
+        """Return what the responder says, or has said before; None where it says nothing."""
+        if not isinstance(issuer, ParsedCertificate) or not isinstance(
+            certificate, PresentedCertificate | ParsedCertificate
+        ):
+            return None
+        settings = certificate_revocation_of(realm)
+        key = (certificate.digest, issuer.digest, settings.ocsp_url, settings.ocsp_nonce)
         known = self._known.get(key)
         if known is None or not known.since <= now < known.until:
-            known = await self._asking.run(key, lambda: self._ask(key, leaf, issuer, realm, now))
-        if known.revoked:
-            return f"{leaf.subject} was revoked"
-        return _UNKNOWN if known.revoked is None and settings.ocsp is OcspPolicy.HARD else None
+            known = await self._asking.run(
+                key, lambda: self._ask(key, certificate, issuer, realm, now)
+            )
+        return known.revoked
 
     async def _ask(
         self,
         key: _Key,
-        leaf: PresentedCertificate,
+        certificate: PresentedCertificate | ParsedCertificate,
         issuer: ParsedCertificate,
         realm: Realm,
         now: datetime,
     ) -> _Result:
-        question = OcspQuestion(load_certificate(leaf.der), issuer.certificate)
+        question = _question(certificate, issuer, key[3])
         try:
             url = key[2] or question.responder()
             status = question.verify(await self._post(url, question.encoded()), now)
@@ -79,8 +100,26 @@ class OcspRevocations:
         except (DocumentUnavailable, UnusableResponse) as error:
             # Not for the caller, who would learn which addresses exist.
             structlog.get_logger().warning(
-                "ocsp says nothing", realm=realm.name, subject=str(leaf.subject), reason=str(error)
+                "ocsp says nothing",
+                realm=realm.name,
+                subject=str(certificate.subject),
+                reason=str(error),
             )
             result = _Result(None, now, now + OUTAGE_PAUSE)
         self._known.put(key, result)
         return result
+
+
+def _question(
+    certificate: PresentedCertificate | ParsedCertificate,
+    issuer: ParsedCertificate,
+    nonce: OcspNonce,
+) -> OcspQuestion:
+    return OcspQuestion(
+        certificate.certificate
+        if isinstance(certificate, ParsedCertificate)
+        else load_certificate(certificate.der),
+        issuer.certificate,
+        None if nonce is OcspNonce.OFF else secrets.token_bytes(_NONCE_BYTES),
+        requires_nonce=nonce is OcspNonce.REQUIRED,
+    )

@@ -1,9 +1,9 @@
 """Requests and responses of OCSP for one certificate of one issuer.
 
-Spec: RFC 6960 §3.2, §4.1, §4.2; RFC 5019 §2.1 (SHA-1 names the certificate, no nonce); attacks A12
+Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the certificate); attacks A12
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -44,12 +44,17 @@ class OcspQuestion:
 
     certificate: x509.Certificate
     issuer: x509.Certificate
+    nonce: bytes | None = field(default=None, repr=False)
+    requires_nonce: bool = False
 
     def request(self) -> ocsp.OCSPRequest:
         """Return the request. SHA-1 only names the issuer; responders expect it."""
         builder = ocsp.OCSPRequestBuilder()
         sha1 = hashes.SHA1()  # noqa: S303 - a name, and no signature
-        return builder.add_certificate(self.certificate, self.issuer, sha1).build()
+        builder = builder.add_certificate(self.certificate, self.issuer, sha1)
+        if self.nonce is not None:
+            builder = builder.add_extension(x509.OCSPNonce(self.nonce), critical=False)
+        return builder.build()
 
     def encoded(self) -> bytes:
         """Return the request in DER."""
@@ -91,11 +96,25 @@ class OcspQuestion:
         if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
             raise UnusableResponse(f"the responder says {response.response_status.name}")
         _verify_signature(self._signer(response, now), response)
+        self._require_nonce(response)
         asked = self.request()
         for one in response.responses:
             if _names_same(one, asked):
                 return _status(one, now)
         raise UnusableResponse("it is about another certificate")
+
+    def _require_nonce(self, response: ocsp.OCSPResponse) -> None:
+        """Refuse the response to another request. Spec: RFC 6960 §4.4.1."""
+        if self.nonce is None:
+            return
+        try:
+            found = response.extensions.get_extension_for_class(x509.OCSPNonce).value.nonce
+        except x509.ExtensionNotFound as error:
+            if self.requires_nonce:
+                raise UnusableResponse("it has no nonce") from error
+            return
+        if found != self.nonce:
+            raise UnusableResponse("its nonce is that of another request")
 
     def _signer(self, response: ocsp.OCSPResponse, now: datetime) -> _PublicKey:
         """Return the key of the issuer, or of a responder that the issuer has authorized."""

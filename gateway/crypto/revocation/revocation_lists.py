@@ -20,6 +20,7 @@ import structlog
 
 from gateway.crypto.revocation.documents import parse_revocation_lists
 from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.list_rule import RevocationListRule, end_of
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.revocation.serial_numbers import SerialNumbers
@@ -27,16 +28,11 @@ from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
-from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
-from gateway.domain.realm import Realm, certificate_revocation_of
+from gateway.domain.realm import Realm
 
 _LONGEST_WAIT: Final = timedelta(seconds=1)
 """For a changed file; a list of a million entries takes longer, and counts once it was read."""
-
-_SILENCE: Final = timedelta(minutes=1)
-"""Between two warnings of the same kind."""
-_WARNED_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ class RevocationLists:
         )
         self._problem: str | None = None
         self._reading: SingleFlight[str, None] = SingleFlight()
-        self._warned: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
+        self._rule = RevocationListRule()
 
     async def refusal(
         self,
@@ -99,7 +95,7 @@ class RevocationLists:
         self._bundle.renew()
         found = [self._find(authority) for authority in self._bundle]
         lists = [item for item in found if item is not None]
-        next_update = min(map(_end, lists), default=None)
+        next_update = min(map(end_of, lists), default=None)
         of_urls = None if self._downloads is None else self._downloads.problem
         problem = self._problem or of_urls
         if problem is None and (next_update is None or next_update < now):
@@ -116,7 +112,7 @@ class RevocationLists:
         for authority in self._bundle:
             found = self._find(authority)
             if found is not None:
-                yield authority, found.issued, _end(found)
+                yield authority, found.issued, end_of(found)
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
         """Return what the authority has revoked; None without a usable list."""
@@ -127,14 +123,8 @@ class RevocationLists:
         self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
     ) -> str | None:
         found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
-        unknown = self._missing(issuer) if found is None else _outside_its_time(found, issuer, now)
-        if unknown is not None and certificate_revocation_of(realm).requires_lists:
-            return unknown
-        if found is not None and found.revokes(certificate.serial):
-            return f"{certificate.subject} was revoked"
-        if unknown is not None:
-            self._warn(unknown, realm, now)
-        return None
+        missing = self._missing(issuer) if found is None else None
+        return self._rule.refusal((certificate, issuer), found, missing, realm, now)
 
     def _find(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list of the authority."""
@@ -156,14 +146,6 @@ class RevocationLists:
             return f"there is no revocation list of {issuer.subject}"
         return None
 
-    def _warn(self, reason: str, realm: Realm, now: datetime) -> None:
-        """Log that the realm accepts a certificate all the same, once in a while."""
-        known = self._warned.get((realm.id, reason))
-        if known is None or not known <= now < known + _SILENCE:
-            self._warned.put((realm.id, reason), now)
-            log = structlog.get_logger()
-            log.warning("revocation of a certificate is not known", realm=realm.name, reason=reason)
-
     async def _read_again(self, file: WatchedFile) -> None:
         try:
             lists = await asyncio.to_thread(_read, file)
@@ -183,16 +165,3 @@ def _read(file: WatchedFile) -> RevocationListSet | None:
     """Return the lists of a changed file; in a thread, since a large one takes long."""
     content = file.read_if_changed()
     return None if content is None else RevocationListSet(parse_revocation_lists(content))
-
-
-def _outside_its_time(item: RevocationList, issuer: CertificateFacts, now: datetime) -> str | None:
-    if now > _end(item):
-        return f"the revocation list of {issuer.subject} is stale"
-    if now < item.issued:
-        return f"the revocation list of {issuer.subject} is not valid yet"
-    return None
-
-
-def _end(item: RevocationList) -> datetime:
-    """Return the end of a list: a list without one is not usable, and so is never found."""
-    return item.next_update or item.issued

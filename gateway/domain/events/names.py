@@ -23,6 +23,8 @@ class Detail:
     CREDENTIAL_USER_LABEL: Final = "credential_user_label"
     CUSTOM_REQUIRED_ACTION: Final = "custom_required_action"
     DETAIL: Final = "detail"
+    DEVICE: Final = "device"
+    """The name in the certificate of a device. An own one: Keycloak has no such devices."""
     EMAIL: Final = "email"
     EXISTING_USER: Final = "existing_user"
     FIELDS_TO_UPDATE: Final = "fields_to_update"

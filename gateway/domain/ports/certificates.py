@@ -114,8 +114,10 @@ class CertificateReader(Protocol):
 class DeniedCertificates(Protocol):
     """The deny lists of realms."""
 
-    async def denies(self, realm: "Realm", thumbprint: str, now: datetime) -> bool:
-        """Tell whether the realm denies the certificate with that `x5t#S256`.
+    async def denies(self, realm: "Realm", identity: str, now: datetime) -> bool:
+        """Tell whether the realm denies a certificate by that id of an entry.
+
+        It is the `x5t#S256` of the certificate, or the digest of its issuer and serial number.
 
         Raises StoreUnavailable.
         """

@@ -21,12 +21,19 @@ from gateway.domain.realm.authorization import (
 )
 from gateway.domain.realm.certificate_revocation import (
     OCSP,
+    OCSP_NONCE,
+    OCSP_SCOPE,
     OCSP_URL,
+    REVOCATION_LIST_URLS,
     REVOCATION_POLICY,
     CertificateRevocationSettings,
+    OcspNonce,
     OcspPolicy,
+    are_revocation_list_urls,
     certificate_revocation_of,
+    is_ocsp_nonce,
     is_ocsp_policy,
+    is_ocsp_scope,
     is_ocsp_url,
     is_revocation_policy,
 )

@@ -11,8 +11,14 @@ from typing import Final
 from gateway.domain.realm.realm import Realm
 
 REVOCATION_POLICY: Final = "realmgate.certificates.crl.policy"
+REVOCATION_LIST_URLS: Final = "realmgate.certificates.crl.urls"
+MOST_LIST_URLS: Final = 20
 OCSP: Final = "realmgate.certificates.ocsp"
 OCSP_URL: Final = "realmgate.certificates.ocsp.url"
+OCSP_SCOPE: Final = "realmgate.certificates.ocsp.scope"
+OCSP_NONCE: Final = "realmgate.certificates.ocsp.nonce"
+_LEAF: Final = "leaf"
+_CHAIN: Final = "chain"
 _SOFT: Final = "soft"
 _HARD: Final = "hard"
 _URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-~]{0,2000})?")
@@ -28,15 +34,29 @@ class OcspPolicy(StrEnum):
     """It is refused then."""
 
 
+class OcspNonce(StrEnum):
+    """Whether a request contains a nonce. A response with another nonce is never accepted."""
+
+    OFF = "off"
+    SENT = "sent"
+    """A response without it is accepted: responders that sign in advance leave it out."""
+    REQUIRED = "required"
+
+
 @dataclass(frozen=True, slots=True)
 class CertificateRevocationSettings:
     """How a realm judges certificates whose revocation is not known."""
 
     requires_lists: bool = True
     """Whether a certificate is refused where a list is missing or stale."""
+    list_urls: tuple[str, ...] = ()
+    """Where revocation lists are, besides those of the settings."""
     ocsp: OcspPolicy = OcspPolicy.OFF
     ocsp_url: str = ""
     """The responder of all certificates; empty: the one that a certificate names."""
+    ocsp_of_chain: bool = False
+    """Whether the authorities below the anchor are asked about too."""
+    ocsp_nonce: OcspNonce = OcspNonce.OFF
 
 
 _STANDARD: Final = CertificateRevocationSettings()
@@ -49,11 +69,19 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
     """
     attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
-    if not ocsp and REVOCATION_POLICY not in attributes:
+    urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
+    if not ocsp and not urls and REVOCATION_POLICY not in attributes:
         return _STANDARD
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
     requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
-    return CertificateRevocationSettings(requires_lists, policy, attributes.get(OCSP_URL, ""))
+    return CertificateRevocationSettings(
+        requires_lists,
+        urls,
+        policy,
+        attributes.get(OCSP_URL, ""),
+        attributes.get(OCSP_SCOPE, "") not in {_LEAF, ""},
+        _nonce_of(attributes.get(OCSP_NONCE, "")),
+    )
 
 
 def is_revocation_policy(text: str) -> bool:
@@ -61,9 +89,30 @@ def is_revocation_policy(text: str) -> bool:
     return text in {_HARD, _SOFT, ""}
 
 
+def are_revocation_list_urls(text: str) -> bool:
+    """Tell whether the text is a list of different web addresses, separated by spaces."""
+    urls = text.split()
+    distinct = len(set(urls)) == len(urls) <= MOST_LIST_URLS
+    return distinct and all(map(is_ocsp_url, urls))
+
+
 def is_ocsp_policy(text: str) -> bool:
     """Tell whether the text names a policy, or is empty."""
     return not text or text in list(OcspPolicy)
+
+
+def is_ocsp_scope(text: str) -> bool:
+    """Tell whether the text is `leaf`, `chain` or empty."""
+    return text in {_LEAF, _CHAIN, ""}
+
+
+def is_ocsp_nonce(text: str) -> bool:
+    """Tell whether the text names a choice, or is empty."""
+    return not text or text in list(OcspNonce)
+
+
+def _nonce_of(text: str) -> OcspNonce:
+    return OcspNonce(text or "off") if is_ocsp_nonce(text) else OcspNonce.REQUIRED
 
 
 def is_ocsp_url(text: str) -> bool:

@@ -17,13 +17,15 @@ ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER, DPOP})
 """The claim `typ` of access tokens; the client chooses which."""
 ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
+ISSUED_SERIAL: Final = "realmgate_issued_serial"
+"""The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
 
 RESERVED_CLAIMS: Final = frozenset(
     {
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events"),
+        *("session_state", "events", ISSUED_SERIAL),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
@@ -48,6 +49,8 @@ class AuthenticatedClient:
 
     entry: ClientEntry
     method: str
+    certificate: ClientCertificate | None = None
+    """The certificate of the request as it counts for the client, by its own anchors if any."""
     assertion: SignedClaims | None = None
     """The parameter `client_assertion`, where client policies are to judge it."""
 
@@ -109,15 +112,17 @@ class ClientAuthenticator:
                 reason="the client is disabled", event_error=EventError.CLIENT_DISABLED
             )
         _require_offered(client, request)
+        certificate = request.certificate
         if not client.public_client:
-            await self._method(client).authenticate(client, request, credentials)
+            method = self._method(client)
+            certificate = await method.authenticate(client, request, credentials)
         # Keycloak names the method also where a public client needed none.
         request.event.details[Detail.CLIENT_AUTH_METHOD] = client.client_authenticator_type
         if client.protocol != "openid-connect":
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
-        method = _NO_PROOF if client.public_client else client.client_authenticator_type
-        return AuthenticatedClient(entry, method, self._assertion(request))
+        name = _NO_PROOF if client.public_client else client.client_authenticator_type
+        return AuthenticatedClient(entry, name, certificate, self._assertion(request))
 
     def _assertion(self, request: ProtocolRequest) -> SignedClaims | None:
         """Return what the assertion says; None in a realm without policies, and for no JWT."""

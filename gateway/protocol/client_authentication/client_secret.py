@@ -7,6 +7,7 @@ Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `cl
 from datetime import datetime
 from typing import ClassVar, Final
 
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
@@ -25,7 +26,7 @@ class ClientSecret(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> None:
+    ) -> ClientCertificate | None:
         given, used = request.parameters.raw("client_secret"), _POST
         if given is None and credentials is not None:
             given, used = credentials.secret, _BASIC
@@ -41,6 +42,7 @@ class ClientSecret(ClientAuthenticationMethod):
         refusal = _secret_refusal(client, given, request.now)
         if refusal is not None:
             raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)
+        return request.certificate
 
 
 def _secret_refusal(client: Client, given: str, now: datetime) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
 
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SecretAlgorithm
@@ -30,7 +31,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> None:
+    ) -> ClientCertificate | None:
         del credentials
         token = client_assertion.required_assertion(request)
         said = client_assertion.read_assertion(self._services.signatures, token)
@@ -40,6 +41,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
             raise ClientAuthenticationFailed(reason="the client has no secret that is valid now")
         signed = await self._verified(client, token, request.now)
         await client_assertion.check_claims(client, request, signed.claims, self._services.marks)
+        return request.certificate
 
     async def _verified(self, client: Client, token: str, now: datetime) -> SignedClaims:
         reason = ""

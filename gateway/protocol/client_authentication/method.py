@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.certificates import CertificateTrust
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
@@ -42,9 +43,10 @@ class ClientAuthenticationMethod(ABC):
     @abstractmethod
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> None:
-        """Return when the proof holds.
+    ) -> ClientCertificate | None:
+        """Return the certificate of the request as it counts for the client.
 
-        `credentials` are those of the Authorization header. Raises ClientAuthenticationFailed,
-        or StoreUnavailable.
+        It is that of the request unless the client has anchors of its own. `credentials` are those
+        of the Authorization header. Raises ClientAuthenticationFailed where the proof does not
+        hold, or StoreUnavailable.
         """

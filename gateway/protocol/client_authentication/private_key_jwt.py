@@ -5,6 +5,7 @@ Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: 1.2 (`client-jwt`)
 
 from typing import ClassVar
 
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SignatureAlgorithm
@@ -25,7 +26,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> None:
+    ) -> ClientCertificate | None:
         del credentials
         signatures = self._services.signatures
         token = client_assertion.required_assertion(request)
@@ -43,3 +44,4 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
             )
             raise refused_assertion(text, reason=str(error)) from error
         await client_assertion.check_claims(client, request, signed.claims, self._services.marks)
+        return request.certificate

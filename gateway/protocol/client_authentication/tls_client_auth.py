@@ -30,14 +30,14 @@ class TlsClientAuth(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> None:
+    ) -> ClientCertificate:
         certificate = request.certificate
         if certificate is None:
             raise _refused("no client certificate was presented")
         request.event.details |= certificate_details(certificate)
         if client.certificate_authentication.self_signed:
             await self._require_held(client, certificate)
-            return
+            return certificate
         trust, realm = self._services.trust, request.realm.realm
         # Without anchors of its own the client has those of the realm: the result is the same.
         if await trust.has_own_anchors(realm, client.id):
@@ -53,6 +53,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
             realm.id, client, device, request.now
         ):
             raise _refused(f"the device {device.name} is locked")
+        return certificate
 
     async def _require_held(self, client: Client, certificate: ClientCertificate) -> None:
         if certificate.trust_level is TrustLevel.REFUSED:

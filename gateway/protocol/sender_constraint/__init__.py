@@ -1,6 +1,10 @@
 """Tokens that only their sender can use: bound to a certificate, to a DPoP key, or to both."""
 
-from gateway.protocol.sender_constraint.certificate_binding import bound_certificate, presents
+from gateway.protocol.sender_constraint.certificate_binding import (
+    bound_certificate,
+    issued_serial_claim,
+    presents,
+)
 from gateway.protocol.sender_constraint.constraint import (
     KEY,
     SenderConstraint,
@@ -24,6 +28,7 @@ __all__ = (
     "confirmation_claim",
     "current_nonce",
     "is_bound_to_key",
+    "issued_serial_claim",
     "presents",
     "refresh_confirmation",
     "require_key_of_code",

@@ -11,7 +11,11 @@ from typing import Any, Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
+from gateway.domain.denied_certificates import IssuedSerial
+from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.events import EventError
+from gateway.domain.limits.caches import cached
+from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL
 from gateway.protocol.errors import OAuthError, refused
 
 THUMBPRINT: Final = "x5t#S256"
@@ -63,6 +67,25 @@ def bound_to(claims: Mapping[str, Any]) -> str | None:
     """Return the thumbprint that the token names in `cnf`; None for a token that names none."""
     confirmation = claims.get("cnf")
     return confirmation.get(THUMBPRINT) if isinstance(confirmation, dict) else None
+
+
+def issued_serial_claim(
+    certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the claim that names the certificate of a bound token by issuer and serial number.
+
+    Introspection compares it with deny lists: a resource server does not send the certificate, and
+    a thumbprint says nothing of the issuer. Without a certificate in `cnf` there is no claim.
+    """
+    if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
+        return {}
+    leaf = certificate.leaf
+    return {ISSUED_SERIAL: _issued_serial(leaf.issuer, leaf.serial)}
+
+
+@cached(512 * 1024)
+def _issued_serial(issuer: DistinguishedName, serial: int) -> str:
+    return IssuedSerial(issuer, serial).digest
 
 
 def require_certificate(expected: object, certificate: ClientCertificate | None) -> None:

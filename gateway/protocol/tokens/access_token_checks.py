@@ -18,7 +18,11 @@ from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, ID_TOKEN_TYPE
+from gateway.protocol.claims.protocol_claims import (
+    ACCESS_TOKEN_TYPES,
+    ID_TOKEN_TYPE,
+    ISSUED_SERIAL,
+)
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
@@ -93,9 +97,9 @@ class AccessTokens:
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
         # A resource server may ask that does not see the certificate itself.
-        thumbprint = bound_to(claims)
-        if thumbprint is not None and await self._denied.denies(realm, thumbprint, request.now):
-            raise InvalidToken("the certificate that it is bound to is on a deny list")
+        for named in filter(None, (bound_to(claims), claims.get(ISSUED_SERIAL))):
+            if await self._denied.denies(realm, named, request.now):
+                raise InvalidToken("the certificate that it is bound to is on a deny list")
         await self._devices.require_unlocked_token(realm.id, entry.client, claims, request.now)
         return ActiveToken(claims, context, entry, user, session)
 

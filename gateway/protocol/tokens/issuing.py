@@ -39,6 +39,7 @@ from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.sender_constraint import (
     confirmation_claim,
     is_bound_to_key,
+    issued_serial_claim,
     refresh_confirmation,
 )
 from gateway.protocol.tokens.context import SessionKind, new_token_id
@@ -230,6 +231,7 @@ def access_claims(
     )
     members = claims.members()
     members |= device_claims(request, client)
+    members |= issued_serial_claim(request.certificate, confirmation)
     return AccessToken(claims, mapped.document(members))
 
 

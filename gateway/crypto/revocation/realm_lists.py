@@ -1,0 +1,145 @@
+"""Revocation lists at URLs that realms name, beside those of the settings.
+
+A list counts in the realms that name its URL alone. Only a certificate with a trusted path leads to
+a download. The lists of a realm that was deleted, or names other URLs, are dropped.
+Spec: RFC 5280 §6.3; attacks A10, A12
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.list_rule import RevocationListRule, end_of
+from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.realm import Realm, certificate_revocation_of
+
+LARGEST_OF_REALM: Final = 8 * 1024 * 1024
+"""Bytes of one document; a list of 200,000 entries. Larger ones belong into the settings."""
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""Memory of a worker for the lists of all realms; a further list is not downloaded."""
+_PAUSE: Final = timedelta(seconds=5)
+CHECK_INTERVAL: Final = timedelta(minutes=1)
+"""Between two looks whether realms still exist and name the same URLs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealmListStatus:
+    """The lists of one realm that were used. `problem` says why a URL has none, or an old one."""
+
+    realm: str
+    age: timedelta | None
+    next_update: datetime | None
+    problem: str | None
+
+
+class RealmRevocationLists:
+    """Revocations by the lists of realms; belongs to one event loop."""
+
+    def __init__(
+        self,
+        fetch: Callable[[str], Awaitable[bytes]],
+        clock: Clock,
+        find_realm: Callable[[str], Awaitable[Realm | None]],
+    ) -> None:
+        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
+        self._fetch = fetch
+        self._clock = clock
+        self._find_realm = find_realm
+        self._urls: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """Name and URLs of each realm that has used its lists, by the realm's id."""
+        self._lists: dict[str, DownloadedLists] = {}
+        """By URL."""
+        self._rule = RevocationListRule()
+        self._checked_at = clock.now()
+
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+        urls = certificate_revocation_of(realm).list_urls
+        if not urls or len(path.certificates) == 1:
+            return None
+        lists = self._follow(realm.id, realm.name, urls)
+        await asyncio.gather(*(each.wait_for_first() for each in lists))
+        for link in path.links:
+            refusal = self._refusal(link, lists, realm, now)
+            if refusal is not None:
+                return refusal
+        return None
+
+    async def run(self) -> None:
+        """Download what is due, until cancelled."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(_PAUSE.total_seconds())
+
+    async def refresh(self) -> None:
+        """Download every list that is due, and drop those that no realm names any more."""
+        now = self._clock.now()
+        if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
+            self._checked_at = now
+            await self._check_realms()
+        await asyncio.gather(*(each.renew() for each in tuple(self._lists.values())))
+
+    def statuses(self, now: datetime) -> Iterator[RealmListStatus]:
+        """Yield the state of the lists of each realm."""
+        for name, urls in self._urls.values():
+            lists = [self._lists[url] for url in urls]
+            used = [item for each in lists for item in each.verified]
+            next_update = min(map(end_of, used), default=None)
+            problem = next((each.problem for each in lists if each.problem), None)
+            if problem is None and next_update is not None and next_update < now:
+                problem = "a list is stale"
+            age = max((now - item.issued for item in used), default=None)
+            yield RealmListStatus(name, age, next_update, problem)
+
+    def _refusal(
+        self,
+        link: tuple[CertificateFacts, CertificateFacts],
+        lists: Sequence[DownloadedLists],
+        realm: Realm,
+        now: datetime,
+    ) -> str | None:
+        issuer = link[1]
+        if not isinstance(issuer, ParsedCertificate):
+            return self._rule.refusal(link, None, "its issuer cannot be checked", realm, now)
+        of_issuer = (item for each in lists for item in each.find(issuer))
+        found = max(of_issuer, key=lambda item: item.issued, default=None)
+        missing = next(filter(None, (each.missing(issuer) for each in lists)), None)
+        return self._rule.refusal(link, found, missing, realm, now)
+
+    def _follow(self, realm_id: str, name: str, urls: tuple[str, ...]) -> list[DownloadedLists]:
+        if self._urls.get(realm_id) != (name, urls):
+            self._urls[realm_id] = (name, urls)
+            for url in urls:
+                if url not in self._lists:
+                    self._lists[url] = DownloadedLists((url,), self._download, self._clock)
+            self._drop_unused()
+        return [self._lists[url] for url in urls]
+
+    async def _check_realms(self) -> None:
+        for realm_id, (name, _) in tuple(self._urls.items()):
+            try:
+                realm = await self._find_realm(name)
+            except StoreUnavailable:
+                continue
+            urls = () if realm is None else certificate_revocation_of(realm).list_urls
+            if realm is None or realm.id != realm_id or not urls:
+                self._urls.pop(realm_id, None)
+            else:
+                self._follow(realm_id, name, urls)
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        named = {url for _, urls in self._urls.values() for url in urls}
+        self._lists = {url: lists for url, lists in self._lists.items() if url in named}
+
+    async def _download(self, url: str) -> bytes:
+        others = (lists.size for each, lists in self._lists.items() if each != url)
+        if sum(others) > MOST_BYTES:
+            raise DocumentUnavailable(f"the lists of realms have more than {MOST_BYTES} bytes")
+        return await self._fetch(url)
