@@ -3,7 +3,7 @@
 import json
 import ssl
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,9 +79,12 @@ def start_gateway_behind(
 
 @contextmanager
 def start_gateway_for(
-    name: str, realm: Mapping[str, Any], certificates: EdgeCertificates, **settings: Any
+    name: str,
+    realm: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    certificates: EdgeCertificates,
+    **settings: Any,
 ) -> Iterator[Gateway]:
-    """Run a gateway with one realm that reads the headers of this proxy, and lets it connect."""
+    """Run a gateway with realms that reads the headers of this proxy, and lets it connect."""
     with tempfile.TemporaryDirectory(prefix="realmgate-proxy-") as made:
         folder = Path(made)
         (folder / "realm.json").write_text(json.dumps(realm))
