@@ -45,14 +45,14 @@ def mutation(chosen: random.Random, der: bytes) -> str:
 
 def _damaged(chosen: random.Random, der: bytes) -> str:
     damaged = bytearray(der)
-    kind = chosen.randrange(4)
-    if kind == 0:
+    kind = chosen.choice(("cut", "bytes", "bytes", "text"))
+    if kind == "cut":
         del damaged[chosen.randrange(len(der)) :]
-    elif kind < 3:
+    elif kind == "bytes":
         for _ in range(chosen.randint(1, 6)):
             damaged[chosen.randrange(len(der))] ^= chosen.randint(1, 255)
     value = _escaped(damaged)
-    if kind == 3:
+    if kind == "text":
         at = chosen.randrange(1, len(value) - 1)
         value = f"{value[:at]}{chosen.choice(_ODD)}{value[at + chosen.randint(1, 3) :]}"
     return value

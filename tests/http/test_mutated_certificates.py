@@ -1,4 +1,7 @@
-"""A damaged certificate in the proxy's header is refused with a reason. attacks: A18"""
+"""A damaged certificate in the proxy's header is refused with a reason.
+
+attacks: A18
+"""
 
 import base64
 from urllib.parse import quote, unquote

@@ -66,6 +66,9 @@ def from_base64(encoded: bytes, what: str) -> bytes:
         raise MalformedCertificate(f"{what} is not clean base64: {error}") from error
     if not der:
         raise MalformedCertificate(f"{what} is empty")
+    # The strict mode accepts padding after a whole group of four.
+    if len(encoded) != 4 * -(-len(der) // 3):
+        raise MalformedCertificate(f"{what} is not clean base64: excess padding")
     return der
 
 

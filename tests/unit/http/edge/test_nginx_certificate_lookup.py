@@ -75,6 +75,8 @@ def test_an_empty_value_is_no_certificate(value: bytes) -> None:
         (quote("-----BEGIN CERTIFICATE-----"), "not one URL-encoded PEM"),
         (quote(pem().replace("=", "")), "not clean base64"),
         (quote(pem().replace("=", "==")), "not clean base64"),
+        (quote(pem(b"abc").replace("YWJj", "YWJj=")), "not clean base64"),
+        (quote(pem(b"abc").replace("YWJj", "YWJj====")), "not clean base64"),
         (quote(pem().replace("A", "\t", 1)), "not one URL-encoded PEM"),
         (quote(pem().replace("AAEC", "AA\nE C")), "not clean base64"),
         (quote(pem().replace("CERTIFICATE", "PRIVATE KEY")), "not one URL-encoded PEM"),
