@@ -76,6 +76,7 @@ def test_an_empty_value_is_no_certificate(value: bytes) -> None:
         (quote(pem().replace("=", "")), "not clean base64"),
         (quote(pem().replace("=", "==")), "not clean base64"),
         (quote(pem(b"abc").replace("YWJj", "YWJj=")), "not clean base64"),
+        (quote(pem(b"a").replace("YQ==", "YZ==")), "not clean base64"),
         (quote(pem(b"abc").replace("YWJj", "YWJj====")), "not clean base64"),
         (quote(pem().replace("A", "\t", 1)), "not one URL-encoded PEM"),
         (quote(pem().replace("AAEC", "AA\nE C")), "not clean base64"),
