@@ -27,6 +27,7 @@ def test_two_certificates_are_one_too_many(wire: Wire) -> None:
 
 @pytest.mark.parametrize("name", ["ssl_client_cert", "ssl-client_cert", "ssl_client_verify"])
 def test_another_spelling_is_refused(wire: Wire, name: str) -> None:
+    """attacks: A4."""
     headers = {name: wire.certificates["device-1"]}
     response = wire.http.post(protocol("wire", "token"), data=DEVICE, headers=headers)
     assert response.status_code == 400
@@ -50,6 +51,7 @@ def test_an_undecodable_certificate_is_400(wire: Wire, value: str) -> None:
 
 @pytest.mark.parametrize("value", ["not-an-address", "203.0.113.1, 10.0.0.1", "localhost", ""])
 def test_a_forwarded_address_that_is_none_is_400(wire: Wire, value: str) -> None:
+    """attacks: A20."""
     response = wire.token_request(X_Forwarded_For=value)
     assert response.status_code == 400
 

@@ -1,15 +1,9 @@
-"""Debian's HAProxy, Apache and Caddy in front of a gateway, with proxies/*/gateway.* as they are.
-
-What differs between machines is in their environment.
-"""
+"""HAProxy, Apache and Caddy in front of a gateway, with proxies/*/gateway.* as they are."""
 
 import json
-import os
-import shutil
 import ssl
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,34 +11,37 @@ from typing import Any, Final
 
 import httpx2
 
-from tests.support.apache import MODULES, apache_folder, hand_over
 from tests.support.edge_certificates import EdgeCertificates
-from tests.support.gateway_process import start_gateway, until
+from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import PROXY_SECRET, start_nginx
-from tests.support.ports import ADDRESS, free_ports, is_listening
+from tests.support.ports import ADDRESS, free_ports
+from tests.support.proxy_process import open_to_other_users, socket_address, start_proxy_process
 
 LISTENERS: Final = ("optional", "required", "any")
 """What a client certificate is: optional, required, or of any authority."""
-_PROXIES: Final = Path(__file__).parents[2] / "proxies"
-_PATH: Final = f"{os.defpath}:/usr/sbin:/usr/local/sbin"
-_APACHE: Final = """
-ServerRoot {folder}
-PidFile {folder}/apache.pid
-DefaultRuntimeDir {folder}
-ErrorLog {folder}/error.log
-StartServers 1
-ServerLimit 1
-ThreadsPerChild 8
-MaxRequestWorkers 8
-MinSpareThreads 1
-MaxSpareThreads 8
-SSLSessionCache none
-Include {proxies}/apache/gateway.conf
-"""
-_APACHE_MODULES: Final = (
-    *("mpm_event", "authz_core", "headers", "http2", "macro", "proxy", "proxy_http", "setenvif"),
-    *("socache_shmcb", "ssl"),
-)
+_FILES: Final[Mapping[str, str]] = {
+    "haproxy": "haproxy/gateway.cfg",
+    "caddy": "caddy/gateway.Caddyfile",
+    "apache": "apache/gateway.conf",
+}
+SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "nginx": {},
+    "haproxy": {
+        "certificate_lookup": "haproxy",
+        "certificate_chain_header": "ssl-cert-chain",
+        "certificate_chain_length": "10",
+    },
+    "caddy": {
+        "certificate_lookup": "rfc9440",
+        "certificate_verdict_header": "ssl-client-verify",
+    },
+    "apache": {
+        "certificate_lookup": "apache",
+        "certificate_chain_prefix": "ssl-client-cert-chain",
+        "certificate_chain_length": "2",
+    },
+}
+"""The settings of the gateway that each configuration names in its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,62 +65,26 @@ class GatewayProxy:
         return httpx2.Client(verify=tls, http2=http2, trust_env=False, timeout=10)
 
 
-def _haproxy(folder: Path, environment: dict[str, str]) -> list[str]:
-    pair = [(folder / f"server.{kind}").read_text() for kind in ("crt", "key")]
-    (folder / "server.pem").write_text("".join(pair))
-    for listener in LISTENERS:
-        port = environment[f"PORT_{listener.upper()}"]
-        environment[f"LISTEN_{listener.upper()}"] = f"{ADDRESS}:{port}"
-    environment["REALMGATE_GATEWAY"] = f"unix@{environment['REALMGATE_GATEWAY']}"
-    return ["haproxy", "-db", "-f", str(_PROXIES / "haproxy/gateway.cfg")]
-
-
-def _caddy(folder: Path, environment: dict[str, str]) -> list[str]:
-    environment |= {"HOME": str(folder), "XDG_DATA_HOME": str(folder)}
-    environment["REALMGATE_GATEWAY"] = f"unix/{environment['REALMGATE_GATEWAY']}"
-    file = str(_PROXIES / "caddy/gateway.Caddyfile")
-    return ["caddy", "run", "--config", file, "--adapter", "caddyfile"]
-
-
-def _apache(folder: Path, environment: dict[str, str]) -> list[str]:
-    lines = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in _APACHE_MODULES]
-    ports = [environment[f"PORT_{listener.upper()}"] for listener in LISTENERS]
-    lines += [f"Listen {ADDRESS}:{port} https" for port in ports]
-    lines.append(_APACHE.format(folder=folder, proxies=_PROXIES))
-    (folder / "apache.conf").write_text("\n".join(lines))
-    return ["apache2", "-f", str(folder / "apache.conf"), "-D", "FOREGROUND"]
-
-
-COMMANDS: Final[Mapping[str, Callable[[Path, dict[str, str]], list[str]]]] = {
-    "haproxy": _haproxy,
-    "caddy": _caddy,
-    "apache": _apache,
-}
-SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "nginx": {},
-    "haproxy": {
-        "certificate_lookup": "haproxy",
-        "certificate_chain_header": "ssl-cert-chain",
-        "certificate_chain_length": "10",
-    },
-    "caddy": {
-        "certificate_lookup": "rfc9440",
-        "certificate_verdict_header": "ssl-client-verify",
-    },
-    "apache": {
-        "certificate_lookup": "apache",
-        "certificate_chain_prefix": "ssl-client-cert-chain",
-        "certificate_chain_length": "2",
-    },
-}
-"""The settings of the gateway that each configuration names in its head."""
-
-
 @contextmanager
 def start_gateway_behind(
     name: str, realm: Mapping[str, Any], certificates: EdgeCertificates
 ) -> Iterator[GatewayProxy]:
     """Run nginx or another proxy in front of a gateway with one realm."""
+    with (
+        start_gateway_for(name, realm, certificates) as gateway,
+        _start(name, gateway, certificates) as proxy,
+    ):
+        yield proxy
+
+
+@contextmanager
+def start_gateway_for(
+    name: str,
+    realm: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    certificates: EdgeCertificates,
+    **settings: Any,
+) -> Iterator[Gateway]:
+    """Run a gateway with realms that reads the headers of this proxy, and lets it connect."""
     with tempfile.TemporaryDirectory(prefix="realmgate-proxy-") as made:
         folder = Path(made)
         (folder / "realm.json").write_text(json.dumps(realm))
@@ -134,23 +95,19 @@ def start_gateway_behind(
             client_crl_file=certificates.folder / "ca.crl",
             proxy_secret=PROXY_SECRET,
             **SETTINGS[name],
+            **settings,
         ) as gateway:
-            gateway.socket.chmod(0o777)
-            for above in gateway.socket.relative_to(folder).parents:
-                (folder / above).chmod(0o755)
-            with _start(name, gateway.socket, certificates, folder) as proxy:
-                yield proxy
+            open_to_other_users(gateway.socket, folder)
+            yield gateway
 
 
 @contextmanager
-def _start(
-    name: str, gateway: Path, certificates: EdgeCertificates, folder: Path
-) -> Iterator[GatewayProxy]:
+def _start(name: str, gateway: Gateway, certificates: EdgeCertificates) -> Iterator[GatewayProxy]:
     if name != "nginx":
-        with start_gateway_proxy(name, gateway, certificates) as proxy:
+        with start_gateway_proxy(name, gateway.socket, certificates) as proxy:
             yield proxy
         return
-    upstreams = [f"unix:{gateway}"]
+    folder, upstreams = gateway.state_dir.parent, [f"unix:{gateway.socket}"]
     with start_nginx(folder, certificates.folder, upstreams, proxy_secret=PROXY_SECRET) as nginx:
         site = nginx.site
         listening = (site.https_port, site.mtls_port, site.self_signed_port)
@@ -163,39 +120,10 @@ def start_gateway_proxy(
 ) -> Iterator[GatewayProxy]:
     """Run the proxy in front of the socket `gateway`, which it has to be able to open."""
     ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
-    with apache_folder(certificates.folder) as folder:
-        shutil.copy(certificates.folder / "ca.crl", folder)
-        environment = {
-            "PATH": _PATH,
-            "HOST": "localhost",
-            "CERTIFICATES": str(folder),
-            "REALMGATE_GATEWAY": str(gateway),
-            "REALMGATE_PROXY_SECRET": PROXY_SECRET,
-            **{f"PORT_{listener.upper()}": str(port) for listener, port in ports.items()},
-        }
-        command = COMMANDS[name](folder, environment)
-        binary = shutil.which(command[0], path=_PATH)
-        assert binary, f"{command[0]} is not installed: scripts/test installs it"
-        user = hand_over(folder)
-        log_file = folder / "output.log"
-        with log_file.open("wb") as log:
-            process = subprocess.Popen(
-                [binary, *command[1:]],
-                env=environment,
-                stdout=log,
-                stderr=log,
-                user=user,
-                group=user,
-            )
-        try:
-            until(
-                lambda: process.poll() is not None or all(map(is_listening, ports.values())),
-                f"{name} did not start",
-            )
-            assert process.poll() is None, "".join(
-                each.read_text() for each in folder.glob("*.log")
-            )
-            yield GatewayProxy(name, ports, certificates)
-        finally:
-            process.terminate()
-            process.wait(20)
+    environment = {"HOST": "localhost", "REALMGATE_GATEWAY": socket_address(name, gateway)}
+    for listener, port in ports.items():
+        environment[f"PORT_{listener.upper()}"] = str(port)
+        environment[f"LISTEN_{listener.upper()}"] = f"{ADDRESS}:{port}"
+    folder = certificates.folder
+    with start_proxy_process(name, _FILES[name], folder, [*ports.values()], environment):
+        yield GatewayProxy(name, ports, certificates)

@@ -13,8 +13,9 @@ from typing import Final
 import pytest
 
 from scripts import forward_auth_outcomes_page
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
+from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.protected_sites import HOST, Protected
+from tests.support.proxy_process import OTHER_PROXIES
 
 _ROWS: Final = [
     json.loads(line) for line in forward_auth_outcomes_page.OUTCOMES.read_text().splitlines()
@@ -109,7 +110,7 @@ def test_the_table_has_every_way_of_identifying_and_every_proxy_that_runs(
     columns = {*_LISTENERS, *_PROXIES}
     assert [row["sent"] for row in _ROWS] == list(callers)
     assert all(set(row["outcomes"]) == columns for row in _ROWS)
-    assert set(_PROXIES.values()) == set(COMMANDS)
+    assert set(_PROXIES.values()) == set(OTHER_PROXIES)
 
 
 def test_the_page_has_the_same_table() -> None:

@@ -21,7 +21,6 @@ from gateway.domain.certificates import ProxyVerdict
 from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from tests.support.edge_certificates import OVERSIZED, EdgeCertificates
 from tests.support.gateway_proxies import (
-    COMMANDS,
     LISTENERS,
     SETTINGS,
     GatewayProxy,
@@ -29,6 +28,7 @@ from tests.support.gateway_proxies import (
 )
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
+from tests.support.proxy_process import OTHER_PROXIES
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 from tests.support.spellings import spellings
 
@@ -79,7 +79,7 @@ class Watched:
         return [name for name, value in found if FORGED in value]
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=OTHER_PROXIES)
 def running(
     request: pytest.FixtureRequest, edge_certificates: EdgeCertificates
 ) -> Iterator[Watched]:

@@ -13,9 +13,10 @@ import pytest
 
 from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
 from tests.support.edge_certificates import REFUSED, REVOKED, STRANGERS
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
+from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
+from tests.support.proxy_process import OTHER_PROXIES
 from tests.support.spellings import spellings
 
 FORGED = "forged-by-the-caller"
@@ -32,7 +33,7 @@ _FOR_THE_GATEWAY = (
 )
 
 
-@pytest.fixture(scope="module", params=COMMANDS)
+@pytest.fixture(scope="module", params=OTHER_PROXIES)
 def running(request: pytest.FixtureRequest, open_site: Protected) -> Iterator[GuardingProxy]:
     """Run each proxy."""
     with start_proxy(request.param, HOST, open_site) as proxy:
@@ -125,7 +126,7 @@ def test_the_decision_is_for_the_proxy_alone(proxy: GuardingProxy) -> None:
     """attacks: B4."""
     token = proxy.protected.token("ada")["access_token"]
     for path in (
-        *(f"/.realmgate/guard/{name}" for name in COMMANDS),
+        *(f"/.realmgate/guard/{name}" for name in OTHER_PROXIES),
         *("/.realmgate/guard", "/.realmgate/%67uard/haproxy", "/%2erealmgate/guard/caddy"),
         *("/.realmgate/x/../guard/apache", "/.realmgate//guard/haproxy", "//.realmgate/guard/x"),
     ):

@@ -10,9 +10,10 @@ from urllib.parse import unquote
 import pytest
 
 from tests.support.guarded_edge import ODD_ANSWERS, response
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
+from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
+from tests.support.proxy_process import OTHER_PROXIES
 from tests.support.recording_upstream import RecordingUpstream, recording_upstream
 
 _DECISIONS: Final = {"redirect", "a header too long"}
@@ -33,7 +34,7 @@ _QUESTION: Final = {
     "ssl-client-verify": "SUCCESS",
     "ssl-client-cert": "",
 }
-_UNAVAILABLE: Final = dict.fromkeys(COMMANDS, 503)
+_UNAVAILABLE: Final = dict.fromkeys(OTHER_PROXIES, 503)
 _LONGEST_WAIT: Final = 9.0
 
 
@@ -58,13 +59,13 @@ def proxies(open_site: Protected, gateway: RecordingUpstream) -> Iterator[dict[s
     with ExitStack() as stack:
         yield {
             name: stack.enter_context(start_proxy(name, HOST, open_site, gateway.path))
-            for name in COMMANDS
+            for name in OTHER_PROXIES
         }
 
 
 def _answer(gateway: RecordingUpstream, answer: bytes) -> None:
     """Let the gateway decide so."""
-    gateway.responses = {f"/.realmgate/guard/{name}": answer for name in COMMANDS}
+    gateway.responses = {f"/.realmgate/guard/{name}": answer for name in OTHER_PROXIES}
 
 
 def _statuses(proxies: Mapping[str, GuardingProxy]) -> dict[str, int]:
@@ -119,11 +120,11 @@ def test_a_decision_lets_requests_pass_again(
     proxies: dict[str, GuardingProxy], gateway: RecordingUpstream, service: RecordingUpstream
 ) -> None:
     _answer(gateway, response("200 OK"))
-    assert _statuses(proxies) == dict.fromkeys(COMMANDS, 200)
-    assert len(service.received) == len(COMMANDS)
+    assert _statuses(proxies) == dict.fromkeys(OTHER_PROXIES, 200)
+    assert len(service.received) == len(OTHER_PROXIES)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OTHER_PROXIES)
 def test_a_proxy_asks_by_what_it_found_out(
     proxies: dict[str, GuardingProxy], gateway: RecordingUpstream, name: str
 ) -> None:

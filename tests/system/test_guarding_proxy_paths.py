@@ -11,8 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.guarding_proxies import COMMANDS, GuardingProxy, start_proxy
+from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.protected_sites import OPEN_HOST, Protected
+from tests.support.proxy_process import OTHER_PROXIES
 
 _CORPUS = Path(__file__).parents[1] / "unit/forward_auth/request_targets.jsonl"
 _ROWS = [json.loads(line) for line in _CORPUS.read_text().splitlines()]
@@ -20,7 +21,7 @@ _NORMALIZED = {"caddy": {"http:/a": "/a"}}
 """What a proxy rewrites before it asks: question and service get the same path."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OTHER_PROXIES)
 def test_a_path_that_reaches_the_service_is_the_one_that_was_decided(
     open_site: Protected, name: str
 ) -> None:

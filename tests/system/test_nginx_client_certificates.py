@@ -110,6 +110,7 @@ def test_the_refusal_says_what_is_wrong(
 def test_past_its_next_update_the_revocation_list_closes_the_door_and_says_so(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:
+    """attacks: A10."""
     certificates = stale_revocation_lists(edge_certificates, tmp_path / "certs")
     with (
         start_nginx(tmp_path, certificates, ["127.0.0.1:9"]) as nginx,
@@ -170,17 +171,19 @@ def test_a_revoked_certificate_on_the_listener_without_list_is_the_gateways_to_r
 @pytest.mark.parametrize("listener", range(3))
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_no_session_is_resumed(edge: Edge, listener: int, version: ssl.TLSVersion) -> None:
+    """Nor under another name, where it would skip the certificate. attacks: A9, A13."""
     context = ssl.create_default_context(cafile=edge.nginx.site.certificates / "ca.crt")
     device = edge.nginx.site.certificates / "device-1"
     context.load_cert_chain(f"{device}.crt", f"{device}.key")
     context.minimum_version = context.maximum_version = version
     port = httpx2.URL(edge.nginx.listeners[listener]).port
     assert port
+    context.check_hostname = False
     session = None
-    for _ in range(3):
+    for name in ("localhost", "localhost", "other.test"):
         with (
             socket.create_connection((ADDRESS, port)) as plain,
-            context.wrap_socket(plain, server_hostname="localhost", session=session) as secure,
+            context.wrap_socket(plain, server_hostname=name, session=session) as secure,
         ):
             secure.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert secure.recv(65536).startswith(b"HTTP/1.1 200")

@@ -100,6 +100,7 @@ def test_no_location_passes_a_forged_header(
     plain_http: PlainHttp,
     expected_locations: int,
 ) -> None:
+    """attacks: A2, A4, A20."""
     source = changed_source(tmp_path, changes)
     with start_edge(
         tmp_path, edge_certificates.folder, source=source, plain_http=plain_http

@@ -35,7 +35,7 @@ REALM = {
 
 
 def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki: Path) -> None:
-    """Without a restart, and for the token that is bound to the certificate too."""
+    """Without a restart, and for the token that is bound to the certificate too. attacks: A9."""
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = shutil.copytree(pki, tmp_path / "certs")
     pem = (folder / "device-1.crt").read_bytes()

@@ -66,6 +66,9 @@ def from_base64(encoded: bytes, what: str) -> bytes:
         raise MalformedCertificate(f"{what} is not clean base64: {error}") from error
     if not der:
         raise MalformedCertificate(f"{what} is empty")
+    # The strict mode accepts padding after a whole group, and bits that nothing is decoded from.
+    if binascii.b2a_base64(der, newline=False) != encoded:
+        raise MalformedCertificate(f"{what} is not clean base64: it has another encoding")
     return der
 
 

@@ -1,0 +1,140 @@
+"""Debian's HAProxy, Apache and Caddy, run with a configuration of proxies/ as it is.
+
+What differs between machines is in their environment. Packages haproxy, caddy and apache2-bin.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.support.apache import MODULES, apache_folder, hand_over
+from tests.support.gateway_process import until
+from tests.support.nginx import PROXY_SECRET
+from tests.support.ports import ADDRESS, is_listening
+
+PROXIES: Final = Path(__file__).parents[2] / "proxies"
+_PATH: Final = f"{os.defpath}:/usr/sbin:/usr/local/sbin"
+_APACHE: Final = """
+ServerRoot {folder}
+PidFile {folder}/apache.pid
+DefaultRuntimeDir {folder}
+ErrorLog {folder}/error.log
+StartServers 1
+ServerLimit 1
+ThreadsPerChild 8
+MaxRequestWorkers 8
+MinSpareThreads 1
+MaxSpareThreads 8
+SSLSessionCache none
+Include {file}
+"""
+_SOCKETS: Final[Mapping[str, str]] = {
+    "haproxy": "unix@{path}",
+    "caddy": "unix/{path}",
+    "apache": "{path}",
+}
+_APACHE_MODULES: Final[Mapping[str, Sequence[str]]] = {
+    "gateway.conf": (
+        *("mpm_event", "authz_core", "headers", "http2", "macro", "proxy", "proxy_http"),
+        *("setenvif", "socache_shmcb", "ssl"),
+    ),
+    "realmgate.conf": (
+        *("mpm_event", "authz_core", "lua", "proxy", "proxy_http", "setenvif", "socache_shmcb"),
+        "ssl",
+    ),
+}
+"""The modules that the head of each configuration names."""
+
+
+def socket_address(proxy: str, path: Path) -> str:
+    """Return a unix socket as the proxy writes it."""
+    return _SOCKETS[proxy].format(path=path)
+
+
+def _haproxy(file: Path, folder: Path, _ports: Sequence[int]) -> list[str]:
+    pair = [(folder / f"server.{kind}").read_text() for kind in ("crt", "key")]
+    (folder / "server.pem").write_text("".join(pair))
+    return ["haproxy", "-db", "-f", str(file)]
+
+
+def _caddy(file: Path, _folder: Path, _ports: Sequence[int]) -> list[str]:
+    return ["caddy", "run", "--config", str(file), "--adapter", "caddyfile"]
+
+
+def _apache(file: Path, folder: Path, ports: Sequence[int]) -> list[str]:
+    modules = _APACHE_MODULES[file.name]
+    lines = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in modules]
+    lines += [f"Listen {ADDRESS}:{port} https" for port in ports]
+    lines.append(_APACHE.format(folder=folder, file=file))
+    (folder / "apache.conf").write_text("\n".join(lines))
+    return ["apache2", "-f", str(folder / "apache.conf"), "-D", "FOREGROUND"]
+
+
+_COMMANDS: Final[Mapping[str, Callable[[Path, Path, Sequence[int]], list[str]]]] = {
+    "haproxy": _haproxy,
+    "caddy": _caddy,
+    "apache": _apache,
+}
+OTHER_PROXIES: Final = tuple(_COMMANDS)
+"""The proxies other than nginx that the tests run."""
+
+
+@contextmanager
+def start_proxy_process(
+    proxy: str,
+    file: str,
+    certificates: Path,
+    ports: Sequence[int],
+    environment: Mapping[str, str],
+) -> Iterator[None]:
+    """Run a proxy with `file` of proxies/ until the end of the block.
+
+    `certificates` is the folder of the server's certificate, authorities and revocation lists. The
+    proxy is ready once it listens on all `ports`.
+    """
+    with apache_folder(certificates) as folder:
+        shutil.copy(certificates / "ca.crl", folder)
+        variables = {
+            "PATH": _PATH,
+            "HOME": str(folder),
+            "XDG_DATA_HOME": str(folder),
+            "CERTIFICATES": str(folder),
+            "REALMGATE_PROXY_SECRET": PROXY_SECRET,
+            **environment,
+        }
+        command = _COMMANDS[proxy](PROXIES / file, folder, ports)
+        binary = shutil.which(command[0], path=_PATH)
+        assert binary, f"{command[0]} is not installed: scripts/test installs it"
+        user = hand_over(folder)
+        with (folder / "output.log").open("wb") as log:
+            process = subprocess.Popen(
+                [binary, *command[1:]],
+                env=variables,
+                stdout=log,
+                stderr=log,
+                user=user,
+                group=user,
+            )
+        try:
+            until(
+                lambda: process.poll() is not None or all(map(is_listening, ports)),
+                f"{proxy} did not start",
+            )
+            assert process.poll() is None, "".join(
+                each.read_text() for each in folder.glob("*.log")
+            )
+            yield
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def open_to_other_users(socket: Path, below: Path) -> None:
+    """Let a proxy of another user open a socket in a folder below `below`."""
+    socket.chmod(0o777)
+    for above in socket.relative_to(below).parents:
+        (below / above).chmod(0o755)
