@@ -104,7 +104,9 @@ def build_applications(
     )
     at_sites = site_answers(services, context, site_pages(designs, texts))
     appearance = _Appearance(designs, texts)
-    routes, operations = _routes(services, context, metrics, appearance, at_sites)
+    routes, operations = _routes(
+        services, context, metrics, appearance, at_sites, certificates=certificates
+    )
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -163,6 +165,8 @@ def _routes(
     metrics: Metrics,
     appearance: _Appearance,
     at_sites: SiteAnswers,
+    *,
+    certificates: ClientCertificates,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
@@ -186,6 +190,7 @@ def _routes(
         tokens,
         administered,
         context=context,
+        certificates=certificates,
         listeners=services.listeners.names,
         login_themes=designs.themes,
     )

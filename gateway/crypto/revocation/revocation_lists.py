@@ -9,6 +9,7 @@ Spec: RFC 5280 §5, §6.3; attacks A9, A10
 """
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -108,6 +109,13 @@ class RevocationLists:
             next_update=next_update,
             problem=problem,
         )
+
+    def covering(self, path: CertificationPath) -> Iterator[tuple[str, datetime, datetime]]:
+        """Yield the authorities of a path that have a list, when it was issued and when it ends."""
+        for _, issuer in path.links:
+            found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+            if found is not None:
+                yield str(issuer.subject), found.issued, _end(found)
 
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
         """Return what the authority has revoked; None without a usable list."""
