@@ -19,7 +19,9 @@ from gateway.bootstrap.accounts import (
     user_use_cases,
 )
 from gateway.bootstrap.client_certificates import (
+    ClientCertificates,
     authority_administration,
+    certificate_explainer,
     deny_list_use_cases,
 )
 from gateway.bootstrap.components import components, key_metadata
@@ -29,7 +31,11 @@ from gateway.bootstrap.realm_files import realm_file_use_cases
 from gateway.bootstrap.realms import realm_use_cases
 from gateway.bootstrap.registration import registration_use_cases
 from gateway.bootstrap.services import Services
-from gateway.http.admin.certificates import authority_operations, expiry_operations
+from gateway.http.admin.certificates import (
+    authority_operations,
+    expiry_operations,
+    explanation_operations,
+)
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
@@ -57,6 +63,7 @@ def admin_operations(
     *,
     context: RealmContext,
     expiry: ExpiryListing,
+    certificates: ClientCertificates,
     listeners: Collection[str],
     login_themes: Collection[str],
 ) -> tuple[Operation, ...]:
@@ -88,6 +95,7 @@ def admin_operations(
         *flow_operations(flows),
         *authority_operations(authority_administration(services)),
         *expiry_operations(expiry),
+        *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
         *forward_auth_operations(forward_auth_use_cases(services)),
         *denied_certificate_operations(deny_list_use_cases(services)),
         *event_operations(event_use_cases(services)),

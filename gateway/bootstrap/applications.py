@@ -109,7 +109,11 @@ def build_applications(
     at_sites = site_answers(services, context, site_pages(designs, texts))
     appearance = _Appearance(designs, texts)
     expiry = expiry_listing(settings, services, certificates)
-    routes, operations = _routes(services, context, metrics, appearance, at_sites, expiry=expiry)
+    routes, operations = _routes(
+        *(services, context, metrics, appearance, at_sites),
+        expiry=expiry,
+        certificates=certificates,
+    )
     public = build_http_application(
         routes,
         directory=services.directory,
@@ -199,6 +203,7 @@ def _routes(
     at_sites: SiteAnswers,
     *,
     expiry: ExpiryListing,
+    certificates: ClientCertificates,
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
@@ -221,6 +226,7 @@ def _routes(
         administered,
         context=context,
         expiry=expiry,
+        certificates=certificates,
         listeners=services.listeners.names,
         login_themes=designs.themes,
     )

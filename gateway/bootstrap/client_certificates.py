@@ -1,21 +1,22 @@
 """Builds what evaluates client certificates, and the use cases of deny lists."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.admin.authorities import AuthorityAdministration
 from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services
 from gateway.certificates import (
     AnchoredTrust,
-    CertificateTrust,
     CombinedRevocations,
     RegisteredAuthoritySelection,
 )
 from gateway.crypto.revocation.downloads import DownloadedLists
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
+from gateway.crypto.x509.inspection import X509Inspector
 from gateway.crypto.x509.reader import (
     X509AuthorityFactory,
     X509AuthorityParser,
@@ -23,6 +24,7 @@ from gateway.crypto.x509.reader import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
+from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
 from gateway.settings import Settings, variable
 
 
@@ -36,7 +38,7 @@ class ClientCertificates:
     sources: tuple[Revocations, ...]
     """Everything that is asked about revocation, in this order."""
 
-    def trust(self, store: AuthorityStore) -> CertificateTrust:
+    def trust(self, store: AuthorityStore) -> AnchoredTrust:
         """Return the rule of trust over these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
         revocations = CombinedRevocations(self.sources)
@@ -77,6 +79,24 @@ def deny_list_use_cases(services: Services) -> DenyListAdministration:
 def authority_administration(services: Services) -> AuthorityAdministration:
     """Return the use cases of the authorities of realms and clients."""
     return AuthorityAdministration(services.database, services.changes, X509AuthorityParser())
+
+
+def certificate_explainer(
+    services: Services, certificates: ClientCertificates, issuer: Callable[[str], str]
+) -> CertificateExplainer:
+    """Return what explains certificates; `issuer` is that of a realm's name."""
+    trust, lists = certificates.trust(services.authorities), certificates.revocation
+    sources = RevocationSources(services.deny_lists, lists, services.ocsp)
+    return CertificateExplainer(
+        services.directory,
+        trust,
+        sources,
+        client_authenticator(services, trust),
+        parser=certificates.parser,
+        inspector=X509Inspector(),
+        issuer=issuer,
+        clock=services.clock,
+    )
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

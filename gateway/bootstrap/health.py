@@ -192,16 +192,16 @@ def _gauges_of_realm_lists(services: Services, now: datetime) -> Iterator[Gauge]
     for status in services.realm_revocation_lists.statuses(now):
         if status.age is None or status.next_update is None:
             continue
-        label = ("realm", status.realm)
+        labels = (("realm", status.realm),)
         yield Gauge(
             "realmgate_realm_revocation_list_age_seconds",
             "Age of the oldest revocation list at the URLs of a realm.",
             status.age.total_seconds(),
-            label,
+            labels,
         )
         yield Gauge(
             "realmgate_realm_revocation_list_seconds_left",
             "Time until a revocation list at the URLs of a realm is stale.",
             (status.next_update - now).total_seconds(),
-            label,
+            labels,
         )

@@ -93,6 +93,18 @@ class AnchoredTrust:
             return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
         return ClientCertificate(evidence, TrustLevel.TRUSTED, path=path)
 
+    async def find_path(
+        self,
+        evidence: CertificateEvidence,
+        realm: Realm,
+        now: datetime,
+        *,
+        client: str | None = None,
+    ) -> PathResult:
+        """Return the search that `evaluate` judges by; raises StoreUnavailable."""
+        authorities = await self._selection.authorities_of(realm, client)
+        return self._result(evidence, authorities, certificate_trust_of(realm).policies, now)
+
     async def has_own_anchors(self, realm: Realm, client: str) -> bool:
         return await self._selection.has_own_anchors(realm, client)
 

@@ -16,6 +16,7 @@ from cryptography import x509
 
 from gateway.cli.administration import output_option
 from gateway.cli.certificate_authorities import authority
+from gateway.cli.certificate_explanation import explain
 from gateway.cli.denied_certificates import deny
 from gateway.cli.device import device
 from gateway.cli.expiring import expiring
@@ -68,6 +69,7 @@ certs.add_command(authority)
 certs.add_command(deny)
 certs.add_command(device)
 certs.add_command(expiring)
+certs.add_command(explain)
 
 
 @certs.command(short_help="Create a PKI: authorities, certificates, revocation lists.")

@@ -270,6 +270,7 @@ def test_no_operation_reveals_the_secret_of_a_client_with_more_rights(
 
 NAMING: Final[Mapping[str, bool]] = {
     "CertificateAuthorityRepresentation": False,
+    "CertificateExplanationRequest": False,
     "RealmRepresentation": True,
     "PartialImportRepresentation": True,
     "UserRepresentation": True,

@@ -114,6 +114,13 @@ class RevocationLists:
             if found is not None:
                 yield authority, found.issued, end_of(found)
 
+    def covering(self, path: CertificationPath) -> Iterator[tuple[str, datetime, datetime]]:
+        """Yield the authorities of a path that have a list, when it was issued and when it ends."""
+        for _, issuer in path.links:
+            found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+            if found is not None:
+                yield str(issuer.subject), found.issued, end_of(found)
+
     def serials_of(self, authority: ParsedCertificate) -> SerialNumbers | None:
         """Return what the authority has revoked; None without a usable list."""
         found = self._find(authority)

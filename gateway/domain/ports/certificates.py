@@ -1,6 +1,6 @@
 """Certificates: parsing, authorities and revocation."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,6 +27,19 @@ class CertificateParser(Protocol):
 
     def parse(self, der: bytes) -> PresentedCertificate:
         """Parse exactly one certificate; raises MalformedCertificate."""
+
+
+class CertificateInspector(Protocol):
+    """Reads certificates as people have them."""
+
+    def split(self, data: bytes) -> tuple[bytes, ...]:
+        """Return the DER of each certificate of PEM, or of one in URL-escaped PEM or DER.
+
+        Raises MalformedCertificate where there is none.
+        """
+
+    def describe_key(self, der: bytes) -> str:
+        """Return kind and size of the public key; raises MalformedCertificate."""
 
 
 class Authorities(Protocol):
@@ -131,4 +144,14 @@ class Revocations(Protocol):
 
         The path must come from the current authorities. Raises StoreUnavailable where a store
         knows and does not answer.
+        """
+
+
+class ListedRevocations(Revocations, Protocol):
+    """Revocations by lists of authorities."""
+
+    def covering(self, path: CertificationPath) -> Iterable[tuple[str, datetime, datetime]]:
+        """Return the authorities of a path that have a list, when it was issued and when it ends.
+
+        The lists are those of the last `refusal`.
         """

@@ -5,7 +5,7 @@ The session is transient: no refresh token, no `sid`. A client with
 """
 
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
@@ -16,9 +16,10 @@ from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import grant_scopes, resolve_claims
+from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims
+from gateway.protocol.sender_constraint import confirmation_claim
 from gateway.protocol.session_tokens import SessionTokens
-from gateway.protocol.tokens import Issue, TokenResponse, issue_tokens
+from gateway.protocol.tokens import Issue, TokenResponse, access_claims, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"
 _GRANT_SHORTCUT: Final = "cc"
@@ -38,19 +39,7 @@ class ClientCredentials:
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
         client = caller.entry.client
-        user = _service_account(client, caller.entry.service_account)
-        request.event.user_id = user.id
-        request.event.details[Detail.USERNAME] = user.username
-        if not user.enabled:
-            text = f"User '{user.username}' disabled"
-            raise refused("invalid_request", text, EventError.USER_DISABLED, status=_UNAUTHORIZED)
-        granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
-        notes = {
-            "client_id": client.client_id,
-            "clientHost": request.remote_address,
-            "clientAddress": request.remote_address,
-        }
-        account = UserEntry(user, caller.entry.roles)
+        account, granted, notes = _granted(request, caller)
         if client.tokens.refresh_tokens_of_service_account:
             return await self._tokens.issue(
                 request,
@@ -64,6 +53,39 @@ class ClientCredentials:
         encrypter = await self._tokens.encrypter(client) if granted.openid else None
         context = resolve_claims(caller.entry, account, granted, notes=notes)
         return issue_tokens(request, Issue(context, _GRANT_SHORTCUT, id_token_encrypter=encrypter))
+
+
+def preview_access_token(request: ProtocolRequest, caller: AuthenticatedClient) -> dict[str, Any]:
+    """Return the claims of the access token, which is neither signed nor stored.
+
+    There is no session, so `sid` is missing where a client has refresh tokens. Raises OAuthError as
+    the grant does.
+    """
+    account, granted, notes = _granted(request, caller)
+    context = resolve_claims(caller.entry, account, granted, notes=notes)
+    client = caller.entry.client
+    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
+    return access_claims(request, Issue(context, _GRANT_SHORTCUT), confirmation).document
+
+
+def _granted(
+    request: ProtocolRequest, caller: AuthenticatedClient
+) -> tuple[UserEntry, GrantedScopes, dict[str, str]]:
+    """Return the service account, the scopes and the notes of its session; raises OAuthError."""
+    client = caller.entry.client
+    user = _service_account(client, caller.entry.service_account)
+    request.event.user_id = user.id
+    request.event.details[Detail.USERNAME] = user.username
+    if not user.enabled:
+        text = f"User '{user.username}' disabled"
+        raise refused("invalid_request", text, EventError.USER_DISABLED, status=_UNAUTHORIZED)
+    notes = {
+        "client_id": client.client_id,
+        "clientHost": request.remote_address,
+        "clientAddress": request.remote_address,
+    }
+    granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
+    return UserEntry(user, caller.entry.roles), granted, notes
 
 
 def _service_account(client: Client, user: User | None) -> User:

@@ -1,0 +1,254 @@
+"""What the gateway says about a certificate is what it does with it: admin API and command line."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client
+from gateway.crypto.x509.pki_revocation import revoke
+from tests.support.administered_realm import AdministeredRealm, administered_realm
+from tests.support.administration import Administration
+from tests.support.chains import CA, Node, issue
+from tests.support.gateway_process import until
+from tests.support.tokens import claims_of
+from tests.support.wire import device
+
+ACCEPTED, REFUSED, BAD = 0, 1, 2
+BAD_REQUEST, FORBIDDEN = 400, 403
+EXPLAIN: Final = "certificates/explain"
+GATEWAY: Final = "realmgate.certificates.gatewayAuthorities"
+TEMPLATE: Final = "spiffe://plant/edge/{site}/{device}"
+ROOT = issue("explained root", None, CA)
+CONSTRAINTS = x509.NameConstraints([x509.DNSName("inside.example")], None)
+NARROW = issue("narrow", ROOT, CA, CONSTRAINTS)
+GOOD = issue("probe", ROOT)
+
+
+def names(*values: x509.GeneralName) -> x509.SubjectAlternativeName:
+    return x509.SubjectAlternativeName(values)
+
+
+DEVICE = issue(
+    "any", ROOT, names(x509.UniformResourceIdentifier("spiffe://plant/edge/ulm/press-7"))
+)
+LOCKED = issue(
+    "any", ROOT, names(x509.UniformResourceIdentifier("spiffe://plant/edge/ulm/press-8"))
+)
+DENIED = issue("probe", ROOT)
+WEAK = ec.generate_private_key(ec.SECP256K1())
+KINDS: Final = {
+    "expired": (issue("probe", ROOT, days=(-3, -2)), "probe", "validity", "it expired at"),
+    "not yet": (issue("probe", ROOT, days=(1, 2)), "probe", "validity", "is not valid before"),
+    "other authority": (
+        issue("probe", issue("other", None, CA)),
+        "probe",
+        "path",
+        "CN=other is not",
+    ),
+    "look-alike authority": (
+        *(issue("probe", issue("explained root", None, CA)), "probe", "path"),
+        "no path leads over CN=explained root",
+    ),
+    "for servers": (
+        issue("probe", ROOT, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])),
+        *("probe", "path", "does not allow client authentication"),
+    ),
+    "weak key": (issue("probe", ROOT, key=WEAK), "probe", "path", "its key is weak"),
+    "authority": (issue("probe", ROOT, CA), "probe", "path", "it is an authority's certificate"),
+    "outside of the names": (
+        *(issue("probe", NARROW, names(x509.DNSName("outside.example"))), "probe", "path"),
+        "outside.example",
+    ),
+    "denied": (DENIED, "probe", "revocation", "it is on the deny list"),
+    "another's": (issue("other", ROOT), "probe", "client", "subject is not the one registered"),
+    "no device": (GOOD, "fleet", "client", "no name of the certificate fits"),
+    "locked device": (LOCKED, "fleet", "client", "is locked"),
+    "disabled client": (GOOD, "off", "client", "the client is disabled"),
+    "unknown client": (GOOD, "nobody", "client", "no such client"),
+    "secret": (GOOD, "viewer", "client", ""),
+}
+"""Certificate, client, the step that fails and a part of the reason."""
+
+
+@pytest.fixture(scope="module")
+def realm(administration: Administration) -> Iterator[AdministeredRealm]:
+    roles = {"viewer": ["view-realm", "view-clients"], "half": ["view-realm"]}
+    template = {
+        "realmgate.certificate.template": TEMPLATE,
+        "tls.client.certificate.bound.access.tokens": "true",
+        "x509.subjectdn": "",
+    }
+    clients = [
+        device("probe", "CN=probe"),
+        {**device("off", "CN=probe"), "enabled": False},
+        {**device("fleet", "", **template), "id": "fleet-id"},
+        device("revoked", "CN=explained,OU=Devices,O=Realmgate Demonstration"),
+    ]
+    with administered_realm(administration, "of-explanations", roles, clients=clients) as made:
+        for authority in (ROOT, NARROW):
+            made.change("POST", "certificates/authorities", {"certificate": authority.pem})
+        made.change("POST", "certificates/denied", {"thumbprint": DENIED.sha256})
+        made.change("PUT", "", {"attributes": {**made.get("")["attributes"], GATEWAY: "true"}})
+        made.administration.command(
+            *("certs", "device", "lock", "spiffe://plant/edge/ulm/press-8"),
+            *("--client", "fleet", "--realm", made.name, "--seconds", "600"),
+        )
+        yield made
+
+
+def explain(realm: AdministeredRealm, pem: str, client: str | None = None) -> dict[str, Any]:
+    document = {"certificate": pem} | ({} if client is None else {"client": client})
+    answer = realm.ask("POST", EXPLAIN, document, by="viewer")
+    assert answer.status_code == httpx2.codes.OK, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def ask_for_token(
+    realm: AdministeredRealm, pem: str, client: str | None
+) -> tuple[httpx2.Response, str | None]:
+    """Return the answer to a real token request, and the reason in the log."""
+    request_id = secrets.token_hex(16)
+    form = {"grant_type": "client_credentials"} | ({} if client is None else {"client_id": client})
+    answer = realm.administration.http.post(
+        f"/realms/{realm.name}/protocol/openid-connect/token",
+        data=form,
+        headers={
+            "X-Forwarded-Proto": "https",
+            "X-Request-Id": request_id,
+            "ssl-client-cert": quote(pem, safe=""),
+            "ssl-client-verify": "SUCCESS",
+        },
+    )
+    log = realm.administration.gateway.log
+    (line,) = until(
+        lambda: [line for line in log() if line.get("request_id") == request_id],
+        "the request is not in the log",
+    )
+    return answer, line["reason"].partition(": ")[2] if "reason" in line else None
+
+
+def test_the_first_failing_step_is_the_reason_of_the_real_refusal(
+    realm: AdministeredRealm,
+) -> None:
+    for kind, (node, client, step, part) in KINDS.items():
+        found = explain(realm, node.pem, client)
+        answer, reason = ask_for_token(realm, node.pem, client)
+        assert not answer.is_success, kind
+        assert found["decision"] == "refused", kind
+        assert (found["failedStep"], found["reason"]) == (step, reason), kind
+        assert part in (reason or ""), kind
+        assert found["token"] is None, kind
+
+
+def test_a_certificate_of_a_revocation_list_names_the_list(
+    realm: AdministeredRealm, pki: Path
+) -> None:
+    now = datetime.now(UTC)
+    issue_client(pki, "explained", ClientOrder("explained"), now=now, force=True)
+    pem = (pki / "explained.crt").read_text()
+    accepted = explain(realm, pem, "revoked")
+    assert (accepted["decision"], accepted["path"]["anchorOf"]) == ("accepted", "settings")
+    revoke(pki, x509.load_pem_x509_certificate(pem.encode()), now=now)
+    found = explain(realm, pem, "revoked")
+    _, reason = ask_for_token(realm, pem, "revoked")
+    assert (found["failedStep"], found["reason"]) == ("revocation", reason)
+    states = [(each["source"], each["state"]) for each in found["revocation"]]
+    assert states == [
+        ("deny list", "not revoked"),
+        ("revocation list", "refused"),
+        ("OCSP", "not asked"),
+    ]
+    assert found["revocation"][1]["lists"][0]["issued"] <= now.isoformat()
+
+
+def without_instance(claims: dict[str, Any]) -> dict[str, Any]:
+    """Return the claims without those that differ between two tokens."""
+    differing = {"iss", "iat", "exp", "jti", "clientHost", "clientAddress"}
+    return {name: value for name, value in claims.items() if name not in differing}
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "inferred"])
+def test_an_accepted_certificate_has_the_claims_of_the_real_token(
+    realm: AdministeredRealm, *, named: bool
+) -> None:
+    for node, client in ((GOOD, "probe"), (DEVICE, "fleet")):
+        # Two clients have the subject of GOOD, one of which is disabled.
+        found = explain(realm, node.pem, client if named else None)
+        assert found["decision"] == "accepted", found
+        assert found["match"]["client"] == client
+        answer, _ = ask_for_token(realm, node.pem, client if named else None)
+        token = dict(claims_of(answer.json()["access_token"]))
+        assert without_instance(found["token"]) == without_instance(token)
+        assert found["token"]["iss"] == token["iss"]
+    assert found["match"]["rule"] == {"kind": "template", "value": TEMPLATE}
+    assert found["match"]["device"]["variables"] == {"site": "ulm", "device": "press-7"}
+    assert found["path"]["anchorOf"] == "realm"
+    assert found["certificate"]["sha256"] == DEVICE.sha256
+
+
+def test_an_explanation_changes_nothing(realm: AdministeredRealm) -> None:
+    """Not the quota of the device, not its failures, no events of the admin API."""
+    client = realm.get("clients/fleet-id")
+    limits = {"device.quota": "1", "device.failures": "1", "device.lock": "60"}
+    attributes = {f"realmgate.certificate.{name}": value for name, value in limits.items()}
+    realm.change(
+        "PUT", "clients/fleet-id", {**client, "attributes": {**client["attributes"], **attributes}}
+    )
+    before = realm.events()
+    for _ in range(3):
+        assert explain(realm, DEVICE.pem, "fleet")["decision"] == "accepted"
+    assert realm.events() == before
+    assert ask_for_token(realm, DEVICE.pem, "fleet")[0].is_success
+    realm.change("PUT", "clients/fleet-id", client)
+
+
+def test_input_that_is_no_certificate_is_refused(realm: AdministeredRealm) -> None:
+    inputs: tuple[object, ...] = (
+        {},
+        {"certificate": 1},
+        {"certificate": "x" * 65_537},
+        {"certificate": "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"},
+        {"certificate": GOOD.pem, "client": ""},
+        {"certificate": GOOD.pem, "realm": "master"},
+    )
+    for document in inputs:
+        assert realm.refused("POST", EXPLAIN, document, by="viewer")[0] == BAD_REQUEST, document
+    broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----"
+    assert explain(realm, broken)["failedStep"] == "certificate"
+
+
+def test_the_claims_of_clients_need_the_right_to_see_clients(realm: AdministeredRealm) -> None:
+    status, _ = realm.refused("POST", EXPLAIN, {"certificate": GOOD.pem}, by="half")
+    assert status == FORBIDDEN
+
+
+def test_the_command_says_what_the_admin_api_says(realm: AdministeredRealm, tmp_path: Path) -> None:
+    def run(node: Node, *options: str) -> tuple[int, str]:
+        file = tmp_path / "leaf.der"
+        file.write_bytes(node.der)
+        command = ("certs", "explain", str(file), "--realm", realm.name, *options)
+        done = realm.administration.command(*command)
+        return done.exit_code, done.output
+
+    code, text = run(DEVICE, "--json")
+    assert code == ACCEPTED
+    of_command, of_api = json.loads(text), explain(realm, DEVICE.pem)
+    assert without_instance(of_command.pop("token")) == without_instance(of_api.pop("token"))
+    # The shell of the test has not the gateway's setting of revocation lists.
+    assert of_command.pop("revocation")[0] == of_api.pop("revocation")[0]
+    assert of_command == of_api
+    code, text = run(DENIED, "--client", "probe")
+    assert code == REFUSED
+    assert "reason    the client certificate is not trusted: it is on the deny list" in text
+    assert run(DEVICE, "--realm", "no-such-realm")[0] == BAD
