@@ -22,6 +22,7 @@ from gateway.protocol.claims.protocol_claims import (
     RESERVED_IN_INTROSPECTION,
     audience_claim,
     audiences_of,
+    only_for,
     present,
 )
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
@@ -102,7 +103,12 @@ class IntrospectionEndpoint:
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
         context = resolve_claims(active.client, active.user, granted, session=active.session)
+        wanted = only_for(active.claims)
+        if wanted is not None:
+            context = context.within(wanted)
         mapped = context.map_claims(ClaimsFor.INTROSPECTION)
+        if wanted is not None:
+            mapped.audiences = tuple(name for name in mapped.audiences if name in wanted)
         audiences = audiences_of(active.claims)
         if active.context.lightweight:
             audiences = (*audiences, *mapped.audiences)

@@ -21,6 +21,8 @@ ID: Final = "urn:ietf:params:oauth:token-type:id_token"
 REFRESH: Final = "urn:ietf:params:oauth:token-type:refresh_token"
 ON: Final = {"standard.token.exchange.enabled": "true"}
 SAME_SESSION: Final = {"standard.token.exchange.enableRefreshRequestedTokenType": "SAME_SESSION"}
+LIGHT: Final = {"client.use.lightweight.access.token.enabled": "true"}
+MANAGER: Final = {"realm-management": ["view-users"]}
 INVALID: Final = (400, "invalid_request", "Invalid token")
 Form = Mapping[str, str | list[str]]
 
@@ -42,7 +44,7 @@ def _device(client_id: str, **attributes: str) -> dict[str, Any]:
 
 
 CLIENTS: Final[tuple[dict[str, Any], ...]] = (
-    app("app", protocolMappers=[audience("orders")], attributes=ON),
+    app("app", protocolMappers=[audience("orders"), audience("light")], attributes=ON),
     app("other", protocolMappers=[audience("elsewhere")]),
     client(
         "orders",
@@ -50,6 +52,7 @@ CLIENTS: Final[tuple[dict[str, Any], ...]] = (
         protocolMappers=[audience("stock"), audience("orders")],
     ),
     client("second", attributes=ON, protocolMappers=[audience("stock"), audience("orders")]),
+    client("light", attributes=ON | LIGHT, protocolMappers=[audience("orders")]),
     client("off"),
     client("asks", attributes=ON, consentRequired=True),
     client("stock"),
@@ -71,7 +74,7 @@ def exchange(spec: Stack) -> Iterator[Stack]:
         "roles": {"client": {"stock": [{"name": "read"}], "orders": [{"name": "write"}]}},
         "clients": list(CLIENTS),
         "users": [
-            user("ada", clientRoles={"stock": ["read"], "orders": ["write"]}),
+            user("ada", clientRoles={"stock": ["read"], "orders": ["write"], **MANAGER}),
             user("ben"),
         ],
     }
@@ -200,6 +203,20 @@ def test_an_audience_narrows_the_token_and_never_widens_it(exchange: Stack) -> N
     )
     many = [f"c{number}" for number in range(21)]
     assert _refused(exchange, token, audience=many)[1] == "invalid_request"
+
+
+def test_a_narrowed_token_has_no_more_rights_than_it_says(exchange: Stack) -> None:
+    """At the admin API, and as introspection describes it; also the lightweight one."""
+    token = _signed_in(exchange)["access_token"]
+    for client_id in ("orders", "light"):
+        allowed = _exchanged(exchange, token, client_id, audience="realm-management")
+        refused = _exchanged(exchange, token, client_id, audience=["stock", "orders"])
+        for answer, status in ((allowed, 200), (refused, 403)):
+            found = exchange.ask(f"{REALM}/users", token=answer["access_token"])
+            assert found.status_code == status, (client_id, found.text)
+        described = _introspected(exchange, refused["access_token"])
+        assert described["active"] is True
+        assert set(described["resource_access"]) == {"stock", "orders"}
 
 
 def test_other_types_are_issued_as_asked(exchange: Stack) -> None:

@@ -20,6 +20,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.realm_endpoint import RealmContext
+from gateway.protocol.claims.protocol_claims import only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
@@ -110,7 +111,13 @@ def _scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
     """Return the roles in the scope of the token, by the current settings of the realm."""
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
-    return scope_of(active.client, granted.permitted_to(active.user.roles))
+    scope = scope_of(active.client, granted.permitted_to(active.user.roles))
+    wanted = only_for(active.claims)
+    if wanted is None:
+        return scope
+    held = active.user.roles.within(scope)
+    kept = tuple((client, names) for client, names in held.clients if client in wanted)
+    return EffectiveRoles(held.realm, kept)
 
 
 def _credential(authorization: str | None) -> TokenCredential:

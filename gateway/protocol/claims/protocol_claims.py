@@ -18,6 +18,8 @@ ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER, DPOP})
 ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
 ISSUED_SERIAL: Final = "realmgate_issued_serial"
+ONLY_FOR: Final = "aud_only"
+"""The clients that a token is for, where a token exchange named them: it has no roles of others."""
 """The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
 
 RESERVED_CLAIMS: Final = frozenset(
@@ -25,7 +27,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL),
+        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.
@@ -44,6 +46,12 @@ RESERVED_IN_INTROSPECTION: Final = RESERVED_IN_TOKENS | {
 `prov`, `aud_x` and `reuse_id` are internal to refresh tokens and are not disclosed."""
 LAST_IN_INTROSPECTION: Final = (CLIENT_ID, "username", "token_type", "active")
 """The members that follow those of mappers."""
+
+
+def only_for(claims: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return the clients that a verified token is limited to; None where it is not."""
+    found = claims.get(ONLY_FOR)
+    return None if found is None else frozenset(map(str, found))
 
 
 class IncludedClaims(NamedTuple):

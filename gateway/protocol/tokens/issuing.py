@@ -27,6 +27,7 @@ from gateway.protocol.claims.protocol_claims import (
     DPOP,
     ID_TOKEN_TYPE,
     LOWER_CASE_BEARER,
+    ONLY_FOR,
     RESERVED_CLAIMS,
     AccessTokenClaims,
     audience_claim,
@@ -48,8 +49,6 @@ from gateway.protocol.tokens.signing import sign_access_token, sign_for_client, 
 
 REFRESH: Final = "Refresh"
 OFFLINE: Final = "Offline"
-ONLY_FOR: Final = "aud_only"
-"""In a refresh token: the clients that its access tokens are for, where an exchange named them."""
 _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
     *("access_token", "expires_in", "refresh_expires_in", "refresh_token", "token_type"),
     *("id_token", "not-before-policy", "session_state", "scope", "issued_token_type"),
@@ -232,6 +231,8 @@ def access_claims(
     members = claims.members()
     members |= device_claims(request, client)
     members |= issued_serial_claim(request.certificate, confirmation)
+    if issue.audiences is not None:
+        members[ONLY_FOR] = sorted(issue.audiences)
     return AccessToken(claims, mapped.document(members))
 
 

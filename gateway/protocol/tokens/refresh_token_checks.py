@@ -16,12 +16,13 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
+from gateway.protocol.claims.protocol_claims import only_for
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
 from gateway.protocol.sessions import Sessions, is_part_over
-from gateway.protocol.tokens.issuing import OFFLINE, ONLY_FOR, REFRESH
+from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,7 @@ class PresentedToken:
     @property
     def audiences(self) -> frozenset[str] | None:
         """Return the clients that its access tokens are for; None where that is not limited."""
-        found = self.claims.get(ONLY_FOR)
-        return None if found is None else frozenset(map(str, found))
+        return only_for(self.claims)
 
     @property
     def id(self) -> str:
