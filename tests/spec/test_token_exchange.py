@@ -51,7 +51,12 @@ CLIENTS: Final[tuple[dict[str, Any], ...]] = (
         attributes=ON | SAME_SESSION,
         protocolMappers=[audience("stock"), audience("orders")],
     ),
-    client("second", attributes=ON, protocolMappers=[audience("stock"), audience("orders")]),
+    client(
+        "second",
+        directAccessGrantsEnabled=True,
+        attributes=ON | SAME_SESSION | {"access.token.lifespan": "60"},
+        protocolMappers=[audience("stock"), audience("orders")],
+    ),
     client("light", attributes=ON | LIGHT, protocolMappers=[audience("orders")]),
     client("off"),
     client("asks", attributes=ON, consentRequired=True),
@@ -227,7 +232,7 @@ def test_other_types_are_issued_as_asked(exchange: Stack) -> None:
     assert "id_token" not in answer
     with_id = _exchanged(exchange, token, scope="openid")
     assert claims_of(with_id["id_token"])["azp"] == "orders"
-    assert _refused(exchange, token, "second", requested_token_type=REFRESH)[2] == (
+    assert _refused(exchange, token, "light", requested_token_type=REFRESH)[2] == (
         "requested_token_type unsupported"
     )
 
@@ -350,6 +355,11 @@ def test_an_exchange_keeps_the_key_of_a_bound_token(exchange: Stack) -> None:
     made = exchange.token(REALM, sent, DPoP=key.proof("POST", url)).json()
     assert claims_of(made["access_token"])["cnf"] == {"jkt": key.thumbprint}
     assert made["token_type"] == "DPoP"
+    user_form = form | {"grant_type": "password", "username": "ada", "password": PASSWORD}
+    of_user = exchange.token(REALM, user_form, DPoP=key.proof("POST", url)).json()["access_token"]
+    asked = _form(of_user, "second", requested_token_type=REFRESH)
+    refreshable = exchange.token(REALM, asked, DPoP=key.proof("POST", url))
+    assert refusal(refreshable)[2].endswith("because the token is bound to a DPoP key")
     plain = exchange.token(REALM, form).json()["access_token"]
     narrowed = exchange.token(REALM, _form(plain, "second"), DPoP=key.proof("POST", url)).json()
     assert claims_of(narrowed["access_token"])["cnf"] == {"jkt": key.thumbprint}
