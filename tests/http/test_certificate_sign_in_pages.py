@@ -9,7 +9,9 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
+from scripts.sign_in_pages import FLAGS, chromium
 from tests.support.administered_server import AdministeredServer
 from tests.support.sign_in_browser import Page, SignInBrowser, web_client
 from tests.support.wire import PASSWORD, user
@@ -232,6 +234,7 @@ def test_what_cannot_act_accepts_no_certificate(realm: Realm) -> None:
         with realm.configured(**config):
             left = realm.browser("user").open()
             assert (left.id, left.message) == ("login", REJECTED), config
+            assert realm.last_event()["error"] == "invalid_user_credentials", config
 
 
 def test_a_certificate_of_another_user_does_not_reauthenticate(realm: Realm) -> None:
@@ -243,3 +246,25 @@ def test_a_certificate_of_another_user_does_not_reauthenticate(realm: Realm) -> 
     assert "device-1" in page.html
     browser.http = realm.clients["device-1"]
     assert "code" in confirm(browser, browser.open(prompt="login")).answer
+
+
+def test_a_browser_without_scripts_signs_in_by_its_certificate(realm: Realm) -> None:
+    """In Debian's Chromium, which sends the certificate to nginx."""
+    url = realm.server.url
+    assert realm.server.certificates is not None
+    pair = realm.server.certificates.pair("user")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        context = launched.new_context(
+            ignore_https_errors=True,
+            java_script_enabled=False,
+            client_certificates=[
+                {"origin": url, "certPath": f"{pair}.crt", "keyPath": f"{pair}.key"}
+            ],
+        )
+        page = context.new_page()
+        page.goto(f"{url}/realms/{REALM}/account/")
+        expect(page.locator("#certificate_subjectDN")).to_contain_text("CN=alice")
+        page.click("#kc-login")
+        expect(page.get_by_text("Ada Alice")).to_be_visible()
+        launched.close()
