@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -246,6 +247,33 @@ def test_a_certificate_of_another_user_does_not_reauthenticate(realm: Realm) -> 
     assert "device-1" in page.html
     browser.http = realm.clients["device-1"]
     assert "code" in confirm(browser, browser.open(prompt="login")).answer
+
+
+def test_the_realm_decides_which_certificates_are_trusted(realm: Realm) -> None:
+    """On a listener with `optional_no_ca`; the anchors of the realm replace others. attacks: A7."""
+    server = realm.server
+    assert server.certificates is not None
+    authorities = f"/{REALM}/certificates/authorities"
+    anchor = Path(f"{server.certificates.pair('self-signed CA:TRUE')}.crt")
+
+    def opened(certificate: str) -> Page:
+        assert server.certificates is not None
+        context = ssl.create_default_context(cafile=str(server.authority))
+        pair = server.certificates.pair(certificate)
+        context.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+        browser = realm.browser(None)
+        with httpx2.Client(verify=context, base_url=server.self_signed_url) as browser.http:
+            return browser.open()
+
+    assert opened("self-signed").message == REJECTED
+    assert opened("user").id == "login-x509-info"
+    added = server.ask("POST", authorities, {"certificate": anchor.read_text()})
+    assert added.status_code == 201, added.text
+    try:
+        assert opened("user").message == REJECTED
+    finally:
+        [each] = server.get(authorities)
+        server.ask("DELETE", f"{authorities}/{each['sha256']}")
 
 
 def test_a_browser_without_scripts_signs_in_by_its_certificate(realm: Realm) -> None:
