@@ -4,14 +4,20 @@ Finding no account takes the same work as finding one (attacks: D11).
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.permanent_lockout import is_locked_for_good
+from gateway.domain.errors import RealmgateError
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.users import Credential, User, sought_name
+from gateway.domain.users import Credential, User, UserQuery, sought_name
 from gateway.representations.users import PASSWORD
+
+
+class AmbiguousAttribute(RealmgateError):
+    """Several users have the value of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,20 @@ class Accounts:
         if found is None:
             return unknown_account(username)
         return Account(found.user, found.credentials, found.user.id)
+
+    async def with_attributes(self, realm_id: str, values: Mapping[str, str]) -> Account:
+        """Return the account whose attributes have exactly these values.
+
+        Raises AmbiguousAttribute where several users have them, even in another case.
+        """
+        async with self._database.read() as stores:
+            found = await stores.users.search(realm_id, UserQuery(attributes=values), 0, 2)
+        if len(found) > 1:
+            raise AmbiguousAttribute
+        for user in found:
+            if all(text in user.attributes.get(name, ()) for name, text in values.items()):
+                return Account(user, None, user.id)
+        return unknown_account("##".join(values.values()))
 
     async def with_id(self, realm_id: str, user_id: str) -> Account | None:
         """Return the account without its credentials; None where the user is gone."""

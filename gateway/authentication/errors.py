@@ -146,6 +146,8 @@ class SessionLimitExceeded(SignInRefused):
 class CertificateRejected(SignInRefused):
     """No certificate identifies a user. `text` is for the client."""
 
+    message: ClassVar[MessageKey] = MessageKey.CERTIFICATE_NOT_ACCEPTED
+
     def __init__(self, text: str) -> None:
         super().__init__(EventError.INVALID_USER_CREDENTIALS)
         self.text = text

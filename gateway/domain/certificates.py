@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
+from typing import Final
 
 from gateway.domain.distinguished_names import DistinguishedName
 
@@ -35,6 +36,36 @@ class CertificateFacts:
         return base64.urlsafe_b64encode(self.digest).rstrip(b"=").decode("ascii")
 
 
+KEY_USAGES: Final = (
+    "digitalSignature",
+    "nonRepudiation",
+    "keyEncipherment",
+    "dataEncipherment",
+    "keyAgreement",
+    "keyCertSign",
+    "cRLSign",
+    "encipherOnly",
+    "decipherOnly",
+)
+"""The names of the bits, in their order. Spec: RFC 5280 §4.2.1.3"""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateUsage:
+    """What a certificate is issued for, by its extensions.
+
+    `key_usages` are of KEY_USAGES, None without the extension; `extended` and `policies` are
+    object identifiers of extended key usages and of certificate policies.
+    """
+
+    key_usages: tuple[str, ...] | None = None
+    extended: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+
+
+_NO_USAGE: Final = CertificateUsage()
+
+
 @dataclass(frozen=True, slots=True)
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
@@ -52,6 +83,7 @@ class PresentedCertificate(CertificateFacts):
     uris: tuple[str, ...] = ()
     ip_addresses: tuple[str, ...] = ()
     key_digest: bytes = b""
+    usage: CertificateUsage = _NO_USAGE
 
 
 class ProxyVerdict(StrEnum):

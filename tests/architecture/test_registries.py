@@ -303,6 +303,8 @@ REGISTRIES = {
             "::test_a_required_code_is_asked_of_all_users",
             "direct-grant-auth-x509-username": "tests/http/test_certificate_sign_in.py"
             "::test_the_common_name_of_a_certificate_is_the_user_name",
+            "auth-x509-client-username-form": "tests/http/test_certificate_sign_in_pages.py"
+            "::test_the_page_shows_certificate_and_user_and_continues",
             "allow-access-authenticator": f"{_GRANT_FLOWS}"
             "::test_allow_access_allows_it_after_the_password_alone",
             "deny-access-authenticator": f"{_GRANT_FLOWS}::test_deny_access_says_what_is_set",

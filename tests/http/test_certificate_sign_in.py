@@ -3,12 +3,13 @@
 import re
 import ssl
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
 import pytest
 
-from tests.support.administered_server import AdministeredServer
+from tests.support.administered_server import PREPARED, AdministeredServer
 from tests.support.sign_in_browser import SignInBrowser
 from tests.support.wire import PASSWORD, app, user
 
@@ -48,6 +49,7 @@ def server(administered: AdministeredServer) -> Iterator[AdministeredServer]:
         ],
         "authenticatorConfig": [NAMED],
         "directGrantFlow": "certificate",
+        "components": PREPARED["components"],
     }
     with administered.realm(REALM, fields):
         yield administered
@@ -168,6 +170,42 @@ def test_the_first_group_of_a_pattern_is_the_user_name(server: AdministeredServe
         assert done.status_code == 204
         assert signed_in(server, "user")[0] == status, pattern
     assert configured(server).status_code == 204
+
+
+def test_a_custom_attribute_finds_the_one_user_who_has_it(server: AdministeredServer) -> None:
+    """attacks: A15."""
+    custom = {
+        "mapping_source_selection": "Certificate Serial Number and IssuerDN",
+        "mapper_selection": "Custom Attribute Mapper",
+        "mapper_selection.user_attribute_name": "serial##issuer",
+    }
+    assert signed_in(server, "user")[0] == 200
+    [event] = server.get(f"/{REALM}/events?type=LOGIN&max=1")
+    serial = event["details"]["x509_cert_serial_number"]
+    issuer = event["details"]["x509_cert_issuer_distinguished_name"]
+    [alice] = server.get(f"/{REALM}/users?username=alice")
+    [device] = server.get(f"/{REALM}/users?username=device-1")
+
+    def holds(holder: dict[str, Any], serial: str, issuer: str) -> None:
+        attributes = {"serial": [serial], "issuer": [issuer]}
+        server.ask("PUT", f"/{REALM}/users/{holder['id']}", {**holder, "attributes": attributes})
+
+    failed = "X509 certificate authentication's failed."
+    assert configured(server, **custom).status_code == 204
+    try:
+        assert signed_in(server, "user")[1]["error_description"] == "Invalid user credentials"
+        holds(alice, serial, issuer)
+        status, answer = signed_in(server, "user")
+        assert status == 200, answer
+        holds(alice, serial, issuer.lower())
+        assert signed_in(server, "user")[0] == 400
+        holds(alice, serial, issuer)
+        holds(device, serial, issuer)
+        assert signed_in(server, "user")[1].get("error_description") == failed
+    finally:
+        for holder in (alice, device):
+            server.ask("PUT", f"/{REALM}/users/{holder['id']}", {**holder, "attributes": {}})
+        assert configured(server).status_code == 204
 
 
 @pytest.mark.parametrize(

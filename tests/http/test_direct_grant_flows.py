@@ -408,7 +408,7 @@ def test_the_server_says_which_authenticators_cannot_act(realm: OwnRealm) -> Non
         *(CONFIGURED, ROLE, ATTRIBUTE, SCOPE, EXECUTED, USED),
         *("auth-cookie", "auth-username-password-form", "auth-username-form"),
         *("auth-password-form", "auth-otp-form", "conditional-level-of-authentication"),
-        "auth-recovery-authn-code-form",
+        *("auth-recovery-authn-code-form", "auth-x509-client-username-form"),
         *("webauthn-authenticator", "webauthn-authenticator-passwordless"),
         *("reset-credentials-choose-user", "reset-credential-email"),
         *("reset-password", "reset-otp"),

@@ -87,6 +87,8 @@ class AdministeredServer:
     authority: Path | None = None
     certificates: EdgeCertificates | None = None
     mtls_url: str = ""
+    self_signed_url: str = ""
+    """Its listener with `optional_no_ca`."""
 
     @property
     def verify(self) -> str | bool:
@@ -150,6 +152,7 @@ def administered(
             edge_certificates.folder / "ca.crt",
             edge_certificates,
             stack.nginx.mtls,
+            stack.nginx.self_signed,
         )
 
 

@@ -1,18 +1,22 @@
 """What of a certificate names the user. Keycloak: 11.2."""
 
+import base64
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.authentication.authenticators import identity_in
+from gateway.authentication.certificate_users import identity_in
 from gateway.authentication.errors import CertificateRejected
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import (
     CertificateEvidence,
+    CertificateUsage,
     ClientCertificate,
     PresentedCertificate,
     ProxyVerdict,
@@ -72,6 +76,9 @@ FULL = X509CertificateParser().parse(presented(*NAMES))
         (IdentitySource.THUMBPRINT, FULL.digest.hex()),
         (IdentitySource.SUBJECT, FULL.subject.legacy_rendering()),
         (IdentitySource.ISSUER, "CN=Authority"),
+        (IdentitySource.ISSUER_COMMON_NAME, "Authority"),
+        (IdentitySource.SERIAL_NUMBER_AND_ISSUER, "2748##CN=Authority"),
+        (IdentitySource.PEM, base64.b64encode(FULL.der).decode()),
     ],
     ids=lambda value: value.name if isinstance(value, IdentitySource) else "names",
 )
@@ -81,7 +88,7 @@ def test_each_source_names_the_user(source: IdentitySource, identity: str) -> No
 
 def test_a_serial_number_may_be_hexadecimal() -> None:
     options = CertificateOptions(IdentitySource.SERIAL_NUMBER, hexadecimal=True)
-    assert identity_in(certificate(FULL), options) == "abc"
+    assert identity_in(certificate(FULL), options) == "0abc"
 
 
 @pytest.mark.parametrize(
@@ -147,3 +154,90 @@ def test_a_quoted_value_may_stand_beside_the_name() -> None:
 def test_a_pattern_reads_a_long_name() -> None:
     leaf = X509CertificateParser().parse(presented(units=("u" * 60, "v" * 60, "w" * 60, "x" * 60)))
     assert identity_in(certificate(leaf), BY_NAME) == "Ada"
+
+
+CANONICAL = CertificateOptions(IdentitySource.SUBJECT, canonical=True)
+
+
+def test_a_canonical_name_folds_case_and_spaces_as_java_does() -> None:
+    leaf = X509CertificateParser().parse(presented(units=("  Sales,  EMEA ",)))
+    email = "1.2.840.113549.1.9.1=#1610616461407375626a6563742e74657374"
+    assert identity_in(certificate(leaf), CANONICAL) == f"{email},ou=sales\\, emea,cn=ada"
+
+
+@pytest.mark.parametrize("unit", ["CN=admin", "CN=admin,", "x, CN=admin, y"])
+def test_no_value_of_a_canonical_name_poses_as_another(unit: str) -> None:
+    """attacks: A15."""
+    leaf = X509CertificateParser().parse(presented(common_names=(), units=(unit,)))
+    options = replace(CANONICAL, pattern="cn=(.*?)(?:,|$)")
+    with pytest.raises(CertificateRejected):
+        identity_in(certificate(leaf), options)
+
+
+@pytest.mark.parametrize("name", ["\u212aate", "\uff41da", "A\u0007da", "Ada\n", "A\u200bda"])
+def test_a_look_alike_letter_or_a_control_character_names_no_user(name: str) -> None:
+    leaf = X509CertificateParser().parse(presented(common_names=(name,)))
+    for options in (CertificateOptions(IdentitySource.COMMON_NAME), CANONICAL):
+        with pytest.raises(CertificateRejected):
+            identity_in(certificate(leaf), options)
+
+
+@pytest.mark.parametrize(
+    ("required", "refusal"),
+    [
+        ({"key_usages": ("digitalSignature",)}, None),
+        ({"key_usages": ("keyAgreement",)}, "Key Usage bit 'keyAgreement' is not set."),
+        ({"extended": ("1.3.6.1.5.5.7.3.2",)}, None),
+        ({"extended": ("1.2.3",)}, "Extended Key Usage '1.2.3' is missing."),
+        ({"policies": ("1.2.4",)}, None),
+        ({"policies": ("1.2.4", "1.2.5")}, "Certificate policy is missing."),
+        ({"policies": ("1.2.4", "1.2.5"), "any_policy": True}, None),
+    ],
+)
+def test_a_certificate_has_the_usages_and_policies_that_are_required(
+    required: dict[str, Any], refusal: str | None
+) -> None:
+    usage = CertificateUsage(("digitalSignature",), ("1.3.6.1.5.5.7.3.2",), ("1.2.4",))
+    options = CertificateOptions(IdentitySource.COMMON_NAME, **required)
+    leaf = replace(FULL, usage=usage)
+    if refusal is None:
+        assert identity_in(certificate(leaf), options) == "Ada"
+        return
+    with pytest.raises(CertificateRejected) as found:
+        identity_in(certificate(leaf), options)
+    assert found.value.text == refusal
+
+
+def test_a_certificate_without_key_usages_has_none_of_those_required() -> None:
+    options = CertificateOptions(IdentitySource.COMMON_NAME, key_usages=("digitalSignature",))
+    with pytest.raises(CertificateRejected, match=r"."):
+        identity_in(certificate(FULL), options)
+
+
+def test_the_usages_of_a_certificate_are_read_from_its_extensions() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Ada")])
+    policy = x509.PolicyInformation(x509.ObjectIdentifier("1.2.4"), None)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1, NOW, NOW + timedelta(days=1))
+        .add_extension(
+            x509.KeyUsage(
+                digital_signature=True,
+                content_commitment=False,
+                key_encipherment=False,
+                data_encipherment=False,
+                key_agreement=True,
+                key_cert_sign=False,
+                crl_sign=False,
+                encipher_only=False,
+                decipher_only=True,
+            ),
+            critical=True,
+        )
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.CertificatePolicies([policy]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    leaf = X509CertificateParser().parse(made.public_bytes(serialization.Encoding.DER))
+    usages = ("digitalSignature", "keyAgreement", "decipherOnly")
+    assert leaf.usage == CertificateUsage(usages, ("1.3.6.1.5.5.7.3.2",), ("1.2.4",))

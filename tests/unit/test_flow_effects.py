@@ -22,6 +22,7 @@ from gateway.domain.flows import (
     FlowStep,
     Requirement,
     SignInFlow,
+    certificate_options,
     client_methods,
     direct_grant_flow,
     needs_username,
@@ -155,15 +156,15 @@ def test_a_certificate_identifies_the_user_in_the_place_of_a_name() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("mapping-source-selection", "Full Certificate in PEM format"),
-        ("mapper-selection", "Custom Attribute Mapper"),
+        ("mapping-source-selection", "Shoe size"),
+        ("mapper-selection", "Any Mapper"),
+        ("timestamp-validation-enabled", "false"),
         ("crl-checking-enabled", "true"),
         ("crldp-checking-enabled", "true"),
         ("ocsp-checking-enabled", "true"),
-        ("canonical-dn-enabled", "true"),
-        ("keyusage", "digitalSignature"),
-        ("extendedkeyusage", "1.2.3"),
-        ("certificate-policy", "1.2.3"),
+        ("keyusage", "digitalSignature,signsEverything"),
+        ("extendedkeyusage", "anyName"),
+        ("certificate-policy", "1.2.3, policy"),
         ("regular-expression", "CN=("),
     ],
 )
@@ -172,6 +173,19 @@ def test_a_demand_on_certificates_that_cannot_act_makes_a_flow_unusable(
 ) -> None:
     with pytest.raises(UnusableSetting, match=name):
         grant((CERTIFICATE, REQUIRED), config={f"x509-cert-auth.{name}": value})
+
+
+def test_an_identity_is_mapped_to_as_many_attributes_as_it_has_parts() -> None:
+    prefix = "x509-cert-auth."
+    both = {
+        f"{prefix}mapping-source-selection": "Certificate Serial Number and IssuerDN",
+        f"{prefix}mapper-selection": "Custom Attribute Mapper",
+    }
+    for names in ("serial", "serial##serial", "serial##", "serial##issuer##more"):
+        with pytest.raises(UnusableSetting, match="user-attribute-name"):
+            certificate_options({**both, f"{prefix}mapper-selection.user-attribute-name": names})
+    named = {**both, f"{prefix}mapper-selection.user-attribute-name": "serial##issuer"}
+    assert certificate_options(named).attributes == ("serial", "issuer")
 
 
 def test_sub_flows_that_contain_one_another_deeply_make_a_flow_unusable() -> None:

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.allow_access import AllowAccess
-from gateway.authentication.authenticators.certificate_username import (
-    CertificateUsername,
-    identity_in,
-)
+from gateway.authentication.authenticators.certificate_form import CertificateForm
+from gateway.authentication.authenticators.certificate_username import CertificateUsername
 from gateway.authentication.authenticators.cookie import Cookie
 from gateway.authentication.authenticators.deny_access import DenyAccess
 from gateway.authentication.authenticators.one_time_code_form import OneTimeCodeForm
@@ -33,6 +31,7 @@ from gateway.authentication.authenticators.validate_one_time_password import (
 )
 from gateway.authentication.authenticators.validate_password import ValidatePassword
 from gateway.authentication.authenticators.validate_username import ValidateUsername
+from gateway.authentication.certificate_users import CertificateUsers
 from gateway.authentication.engine.form_action import FormAction
 from gateway.authentication.engine.sign_in import Authenticator
 from gateway.authentication.new_accounts.confirmations import Confirmations
@@ -62,7 +61,7 @@ def authenticators(
 
     `sessions` are the online ones, `actions` the parts of the form of registration.
     """
-    passkeys = Passkeys(keys)
+    passkeys, certificate_users = Passkeys(keys), CertificateUsers(accounts)
     return (
         Cookie(accounts),
         UsernamePasswordForm(accounts, passwords, passkeys),
@@ -75,7 +74,8 @@ def authenticators(
         ValidateUsername(accounts),
         ValidatePassword(passwords),
         ValidateOneTimePassword(codes),
-        CertificateUsername(accounts),
+        CertificateUsername(certificate_users),
+        CertificateForm(certificate_users),
         AllowAccess(),
         DenyAccess(),
         SessionLimits(sessions),

@@ -243,6 +243,8 @@ class SignInEngine:
         if progress is Progress.WAITING and sign_in.challenge is not None:
             return await self._challenged(sign_in, sign_in.challenge)
         if progress is not Progress.SUCCEEDED:
+            if sign_in.failure is not None:  # that of the last alternative, which nothing follows
+                raise sign_in.failure
             user = sign_in.found_user
             error = EventError.INVALID_USER_CREDENTIALS
             raise InvalidUserCredentials(error, None if user is None else user.id)
@@ -254,7 +256,8 @@ class SignInEngine:
             # What was proven before the lock-out does not count after it (attacks: D8).
             return await self._after_lockout(sign_in, challenge, failure)
         if challenge.message is None and sign_in.information is not None:
-            challenge = replace(challenge, message=sign_in.information)
+            failed = sign_in.failure is not None
+            challenge = replace(challenge, message=sign_in.information, is_error=failed)
         if _SELECTING in sign_in.notes:
             challenge = _selection(sign_in, challenge)
         return _challenge(sign_in, challenge)
@@ -294,7 +297,7 @@ class SignInEngine:
             session_notes={} if levels is None else {LEVELS_NOTE: levels},
             action_status=sign_in.notes.get(ACTION_STATUS),
             account_changes=sign_in.account_changes,
-            event_details=sign_in.event_details,
+            event_details={**sign_in.kept_details, **sign_in.event_details},
         )
 
 

@@ -241,11 +241,14 @@ class _Run:
         try:
             await self._checks.require_proven(sign_in, account, check)
         except (InvalidUserCredentials, AccountDisabled) as refusal:
-            if check.again is None:
+            if check.again is None and not check.is_optional:
                 raise
             if check.on_failure is not None:
                 check.on_failure()
             sign_in.failure = refusal
+            if check.again is None:
+                sign_in.information = check.wrong
+                return await self._settle(step, Outcome.ATTEMPTED)
             disabled = isinstance(refusal, AccountDisabled)
             return self._challenge(step, check.again(refusal.message if disabled else check.wrong))
         if check.on_success is not None:

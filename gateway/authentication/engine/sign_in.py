@@ -43,6 +43,8 @@ UNKNOWN_USER: Final = "unknown-user"
 """The note of a sign-in whose user name no user has; it goes on as if there were one."""
 
 
+_DETAILS: Final = "event-details"
+"""The note with the details of the event of the whole sign-in, as JSON."""
 _REQUIRED: Final = "required-actions"
 """The note with the aliases of the actions that this sign-in requires, as JSON."""
 
@@ -200,6 +202,15 @@ class SignIn:
         """Record a further event of the account with those of this request."""
         self.account_changes = self.account_changes.followed_by(AccountChanges((change,)))
 
+    def keep_details(self, details: Mapping[str, str]) -> None:
+        """Keep details for the event of the sign-in, which a later request may end."""
+        self.note(_DETAILS, json.dumps({**self.kept_details, **details}))
+
+    @property
+    def kept_details(self) -> dict[str, str]:
+        """Details of earlier requests for the event of the sign-in."""
+        return dict(json.loads(self.notes.get(_DETAILS, "{}")))
+
     def note(self, name: str, text: str | None) -> None:
         """Keep a note for later requests; None removes it."""
         if text is None:
@@ -234,6 +245,11 @@ class SecretCheck:
     """The message for a wrong secret, an unknown user and a locked account alike."""
     on_failure: Callable[[], None] | None = None
     on_success: Callable[[], None] | None = None
+    is_optional: bool = False
+    """Whether a refusal, where nothing is shown `again`, leaves the flow to the next alternative.
+
+    `wrong` is the message of the form after it.
+    """
 
 
 Result = Outcome | Challenge | SecretCheck

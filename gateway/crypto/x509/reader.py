@@ -20,6 +20,7 @@ from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, is_issued_by
 from gateway.crypto.x509.requirements import require_authority
+from gateway.crypto.x509.usage import certificate_usage
 from gateway.domain.authorities import Authority, AuthorityDescription, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, PresentedCertificate
 from gateway.domain.distinguished_names.der import decode_value
@@ -91,6 +92,7 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         uris=_alternative_names(parsed, x509.UniformResourceIdentifier),
         ip_addresses=_ip_addresses(parsed),
         key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
+        usage=certificate_usage(parsed),
     )
 
 

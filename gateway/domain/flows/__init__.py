@@ -5,6 +5,7 @@ from gateway.domain.flows.authenticator_kinds import (
     ALLOW,
     AUTHENTICATOR_KINDS,
     CERTIFICATE,
+    CERTIFICATE_FORM,
     CLIENT_SCOPE,
     CODE,
     CODE_FORM,
@@ -41,6 +42,9 @@ from gateway.domain.flows.authenticator_kinds import (
     USERNAME_PASSWORD_FORM,
     AuthenticatorKind,
     Place,
+)
+from gateway.domain.flows.certificate_identity import (
+    SEPARATOR as CERTIFICATE_SEPARATOR,
 )
 from gateway.domain.flows.certificate_identity import (
     CertificateOptions,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gateway.domain.flows.certificate_identity import PATTERN
+from gateway.domain.flows.certificate_identity import PATTERN, certificate_problem
 from gateway.domain.limits.patterns import pattern_problem
 
 COOKIE: Final = "auth-cookie"
@@ -26,6 +26,7 @@ USERNAME: Final = "direct-grant-validate-username"
 PASSWORD: Final = "direct-grant-validate-password"  # noqa: S105 - the name of an authenticator
 CODE: Final = "direct-grant-validate-otp"
 CERTIFICATE: Final = "direct-grant-auth-x509-username"
+CERTIFICATE_FORM: Final = "auth-x509-client-username-form"
 ALLOW: Final = "allow-access-authenticator"
 DENY: Final = "deny-access-authenticator"
 SESSION_LIMITS: Final = "user-session-limits"
@@ -127,7 +128,8 @@ AUTHENTICATOR_KINDS: Final = (
     ),
     AuthenticatorKind(USERNAME, Place.FIRST),
     AuthenticatorKind(PASSWORD, Place.FIRST, "password"),
-    AuthenticatorKind(CERTIFICATE, Place.FIRST),
+    AuthenticatorKind(CERTIFICATE, Place.FIRST, problem=certificate_problem),
+    AuthenticatorKind(CERTIFICATE_FORM, Place.NOWHERE, problem=certificate_problem),
     AuthenticatorKind(CODE, Place.LATER, "otp"),
     AuthenticatorKind(ALLOW, Place.LATER),
     AuthenticatorKind(REGISTRATION_FORM, Place.NOWHERE),

@@ -45,6 +45,7 @@ from gateway.http.pages.resources import ResourceUrls
 from gateway.http.pages.sites.page_kinds import SITE_PAGES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    CertificatePage,
     ConfirmLinkPage,
     ConsentPage,
     DeviceCodePage,
@@ -104,6 +105,7 @@ PAGES: Final[Mapping[type, PageKind]] = {
     ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
     ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
     ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("resetOtpTitle")),
+    CertificatePage: _SIGN_IN("login-x509-info", _fixed("doLogIn")),
     RecoveryCodePage: _SIGN_IN(
         "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
     ),

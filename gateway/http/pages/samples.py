@@ -34,6 +34,7 @@ from gateway.http.pages.registration_views import (
 from gateway.http.pages.sites.samples import SITE_SAMPLES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
+    CertificatePage,
     ConfirmLinkPage,
     ConsentPage,
     ConsentScope,
@@ -283,6 +284,9 @@ SAMPLES: Final[Mapping[str, View]] = {
         client=_CLIENT,
         devices=(("1", "iPhone"), ("2", "")),
         message=Message(Text("error-reset-otp-missing-id")),
+    ),
+    "login-x509-info": CertificatePage(
+        action=_ACTION, client=_CLIENT, subject="CN=Anna Müller, O=Example", username=_USER
     ),
     "login-recovery-authn-code-input": RecoveryCodePage(
         action=_ACTION,

@@ -303,6 +303,18 @@ class RequiredActionPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CertificatePage:
+    """Whom a certificate signs in. Form `kc-x509-login-info`: buttons login and cancel."""
+
+    action: str = field(repr=False)
+    subject: str
+    """The name of the certificate, as Keycloak writes it."""
+    username: str = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormPostPage:
     """The response for a client, sent by the browser. OAuth 2.0 Form Post Response Mode 2."""
 
@@ -326,6 +338,7 @@ View = (
     | ResetPasswordPage
     | ResetMailSentPage
     | ResetOtpPage
+    | CertificatePage
     | RecoveryCodePage
     | RecoveryCodesPage
     | TermsPage

@@ -35,6 +35,7 @@ from gateway.http.pages.registration_views import (
     ResetPasswordPage,
 )
 from gateway.http.pages.views import (
+    CertificatePage,
     LoginPage,
     OneTimeCodeDevice,
     OneTimeCodePage,
@@ -332,6 +333,16 @@ def _delete_account(challenge: Challenge, place: PagePlace) -> View:
     )
 
 
+def _certificate(challenge: Challenge, place: PagePlace) -> View:
+    return CertificatePage(
+        action=place.action,
+        subject=challenge.fields["subject"],
+        username=challenge.fields["username"],
+        client=place.client,
+        message=_message(challenge),
+    )
+
+
 def _selection(challenge: Challenge, place: PagePlace) -> View:
     return SelectAuthenticatorPage(
         action=place.action,
@@ -376,5 +387,6 @@ _VIEWS: Final[Mapping[FormName, Callable[[Challenge, PagePlace], View]]] = {
     FormName.UPDATE_EMAIL: _update_email,
     FormName.DELETE_CREDENTIAL: _delete_credential,
     FormName.DELETE_ACCOUNT: _delete_account,
+    FormName.CERTIFICATE: _certificate,
     FormName.SELECT_AUTHENTICATOR: _selection,
 }

@@ -3,6 +3,7 @@
 from typing import Final
 
 from gateway.domain.flows import (
+    CERTIFICATE_FORM,
     KIND_OF,
     LEVEL,
     RESET_CHOOSE_USER,
@@ -37,13 +38,14 @@ AUTHENTICATOR_ROWS: Final[tuple[SettingRow, ...]] = (
                 name for name in _ACTING if name not in _PAGES
             ),
             "tests/contract/test_resumable_sign_in.py": " ".join(
-                name for name in _ACTING if name in _PAGES - {LEVEL, *_RECOVERY}
+                name for name in _ACTING if name in _PAGES - {LEVEL, CERTIFICATE_FORM, *_RECOVERY}
             ),
             "tests/http/test_registration.py": " ".join(
                 each.id for each in _FORM_PARTS if each.acts
             ),
             "tests/http/test_reset_credentials.py": " ".join(_RECOVERY),
             "tests/contract/test_levels_of_authentication.py": LEVEL,
+            "tests/http/test_certificate_sign_in_pages.py": CERTIFICATE_FORM,
         },
         dict.fromkeys(_PAGES, "In a browser; not in the password grant"),
     ),
