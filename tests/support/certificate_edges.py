@@ -29,6 +29,7 @@ from tests.support.nginx import PROXY_SECRET, start_nginx
 from tests.support.protected_sites import Protected, protecting_source
 from tests.support.proxy_process import OTHER_PROXIES, open_to_other_users
 from tests.support.recording_upstream import recording_upstream
+from tests.support.sign_in_browser import CALLBACK
 from tests.support.spec_stack import protocol
 from tests.support.wire import SECRET
 
@@ -40,8 +41,14 @@ hosts = ["{HOST}"]
 realms = ["{REALM}"]
 rules = [{{ name = "all", paths = ["/*"], accepts = ["certificate"] }}]
 """
-USES: Final = ("client authentication", "user sign-in", "bound token", "forward-auth")
-"""The ways to use a certificate. A sign-in is the direct grant."""
+USES: Final = (
+    "client authentication",
+    "user sign-in",
+    "user sign-in on pages",
+    "bound token",
+    "forward-auth",
+)
+"""The ways to use a certificate. A sign-in that is not on pages is the direct grant."""
 MODES: Final[Mapping[str, str]] = {
     "on": "required",
     "optional": "optional",
@@ -68,6 +75,13 @@ REASONS: Final[Mapping[str, str]] = {
 """The reasons of the gateway, by a word for the table."""
 _CLIENTS: Final = {REGISTERED: "self-signed", TEMPLATE: "fleet"}
 _FORGED: Final = {"ssl-client-cert": "garbage", "client-cert": ":garbage:"}
+_PAGES: Final = f"{protocol(REALM)}/auth"
+_SHOWN: Final = {
+    "account": 'id="kc-x509-login-info"',
+    "not accepted": "The client certificate was not accepted.",
+    "password": 'id="kc-form-login"',
+}
+"""Pages by what they contain: the account of the certificate, or the form for a password."""
 _TOKEN, _USERINFO = f"{protocol(REALM)}/token", f"{protocol(REALM)}/userinfo"
 
 
@@ -108,6 +122,7 @@ class Edge:
             found = {
                 "client authentication": self._authenticate(http, kind),
                 "user sign-in": self._sign_in(http),
+                "user sign-in on pages": self._open_page(http),
                 "bound token": self._bind(http),
             }
         if self.site is not None:
@@ -132,6 +147,16 @@ class Edge:
 
     def _sign_in(self, http: httpx2.Client) -> str:
         return self._token(http, {"grant_type": "password", "client_id": "app"})
+
+    def _open_page(self, http: httpx2.Client) -> str:
+        """Return which page a browser with the certificate is shown first."""
+        asked = {"client_id": "web", "response_type": "code", "redirect_uri": CALLBACK}
+        try:
+            answer = http.get(f"https://localhost:{self.port}{_PAGES}", params=asked)
+        except httpx2.TransportError:
+            return HANDSHAKE
+        shown = next((name for name, text in _SHOWN.items() if text in answer.text), BY_THE_PROXY)
+        return f"{answer.status_code} {shown}"
 
     def _bind(self, http: httpx2.Client) -> str:
         """Return the outcome of a token that has to be bound, and of its use."""

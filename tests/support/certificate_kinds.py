@@ -26,6 +26,7 @@ from gateway.crypto.x509.pki_directory import (
 from tests.support.certificates import DAY, CertificateKeeper, Extension
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
+from tests.support.sign_in_browser import web_client
 from tests.support.wire import BOUND, DEVICE_SUBJECT, app, client, device, user
 
 REALM: Final = "matrix"
@@ -87,11 +88,13 @@ class CertificateKinds:
                 ),
                 client("bound", attributes=BOUND),
                 app("app"),
+                web_client("web"),
             ],
             "users": [user("device-1")],
-            "authenticationFlows": [_FLOW],
+            "authenticationFlows": [_FLOW, _PAGES],
             "authenticatorConfig": [_BY_COMMON_NAME],
             "directGrantFlow": "certificate",
+            "browserFlow": "certificate or password",
         }
 
 
@@ -105,6 +108,24 @@ _FLOW: Final = {
             "requirement": "REQUIRED",
             "authenticatorConfig": "by name",
         }
+    ],
+}
+_PAGES: Final = {
+    "alias": "certificate or password",
+    "providerId": "basic-flow",
+    "topLevel": True,
+    "authenticationExecutions": [
+        {
+            "authenticator": "auth-x509-client-username-form",
+            "requirement": "ALTERNATIVE",
+            "priority": 10,
+            "authenticatorConfig": "by name",
+        },
+        {
+            "authenticator": "auth-username-password-form",
+            "requirement": "ALTERNATIVE",
+            "priority": 20,
+        },
     ],
 }
 _BY_COMMON_NAME: Final = {
