@@ -152,6 +152,7 @@ def _metrics(
     directory: Path, services: Services, certificates: ClientCertificates, expiry: ExpiryGauges
 ) -> Callable[[], Awaitable[bytes]]:
     async def metrics() -> bytes:
+        await certificates.authorities.renew()
         await expiry.renew()
         return exposition(
             directory, lambda: chain(read_gauges(services, certificates), expiry.read())
