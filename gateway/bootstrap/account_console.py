@@ -32,12 +32,16 @@ from gateway.protocol.account_console import ConsoleClients
 from gateway.protocol.authorization import CheckServices
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.logout import BrowserLogout
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import AccessTokens
 
 
 def account_use_cases(
-    services: Services, access_tokens: AccessTokens, sessions: Sessions
+    services: Services,
+    access_tokens: AccessTokens,
+    sessions: Sessions,
+    constraint: SenderConstraint,
 ) -> AccountUseCases:
     """Return every use case of a user's own account."""
     database, online = services.database, services.online_sessions
@@ -45,7 +49,7 @@ def account_use_cases(
     own_sessions = AccountSessions(services.directory, online, sessions)
     return AccountUseCases(
         access=AccountAccess(
-            access_tokens, services.constraint, services.directory, services.login_failures
+            access_tokens, constraint, services.directory, services.login_failures
         ),
         profile=AccountProfile(database, ProfileUpdates(updates)),
         credentials=AccountCredentials(database, updates),

@@ -152,6 +152,7 @@ def _metrics(
     directory: Path, services: Services, certificates: ClientCertificates, expiry: ExpiryGauges
 ) -> Callable[[], Awaitable[bytes]]:
     async def metrics() -> bytes:
+        await certificates.authorities.renew()
         await expiry.renew()
         return exposition(
             directory, lambda: chain(read_gauges(services, certificates), expiry.read())
@@ -207,7 +208,7 @@ def _routes(
 ) -> tuple[list[BaseRoute], tuple[Operation, ...]]:
     """Return every URL of the public application, and the table of the admin API."""
     database, designs = services.database, appearance.designs
-    grants = grant_services(services, metrics, context.public_url)
+    grants = grant_services(services, metrics, context.public_url, context.certificates)
     guarded_devices = devices(services)
     access_tokens = grants.access_tokens
     clients = client_authenticator(services, context.certificates)
@@ -217,6 +218,7 @@ def _routes(
         services,
         tokens,
         access_tokens=access_tokens,
+        constraint=grants.constraint,
         authenticator=clients,
         clients=administered.administration,
     )
@@ -232,14 +234,14 @@ def _routes(
     )
     admin = AdminServices(
         context,
-        AdminAuthentication(context, access_tokens, services.constraint, services.revocations),
+        AdminAuthentication(context, access_tokens, grants.constraint, services.revocations),
         AccountControl(database),
         PathObjects(database),
     )
     checks = check_services(services)
     endpoints = protocol_endpoints(grants, clients, checks, guarded_devices)
     pages = own_pages(designs, appearance.texts, context.public_url)
-    accounts = account_use_cases(services, access_tokens, grants.sessions)
+    accounts = account_use_cases(services, access_tokens, grants.sessions, grants.constraint)
     sign_ins = sign_in_handlers(services, grants, checks, pages)
     routes = [
         # First: it says quickly that a URL is none of the admin API.

@@ -21,6 +21,7 @@ from gateway.protocol.devices import Devices
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.introspection import IntrospectionEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.consents import Consents
 from gateway.protocol.token_endpoint import TokenEndpoint
@@ -28,7 +29,9 @@ from gateway.protocol.tokens import AccessTokens, RefreshTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
 
 
-def grant_services(services: Services, metrics: Metrics, public_url: str) -> GrantServices:
+def grant_services(
+    services: Services, metrics: Metrics, public_url: str, certificates: CertificateTrust
+) -> GrantServices:
     """Return what the grants share."""
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
@@ -62,7 +65,7 @@ def grant_services(services: Services, metrics: Metrics, public_url: str) -> Gra
         device_authorizations=services.device_authorizations,
         consents=Consents(database),
         encryption=services.client_encryption,
-        constraint=services.constraint,
+        constraint=sender_constraint(services, certificates),
         access_tokens=access_tokens,
     )
 
@@ -80,6 +83,11 @@ def client_authenticator(services: Services, certificates: CertificateTrust) -> 
         ),
         CertificateOwners(services.directory, services.database),
     )
+
+
+def sender_constraint(services: Services, certificates: CertificateTrust) -> SenderConstraint:
+    """Return the rule of bound tokens."""
+    return SenderConstraint(services.proof_checks, certificates)
 
 
 def devices(services: Services) -> Devices:

@@ -16,6 +16,7 @@ from gateway.bootstrap.services import Services
 from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.scopes import MAPPER_TYPES
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.tokens import AccessTokens
 
 
@@ -33,6 +34,7 @@ def registration_requests(
     tokens: RegistrationTokens,
     *,
     access_tokens: AccessTokens,
+    constraint: SenderConstraint,
     authenticator: ClientAuthenticator,
     clients: ClientAdministration,
 ) -> RegistrationRequests:
@@ -41,7 +43,7 @@ def registration_requests(
         registration=ClientRegistration(services.database, services.changes, clients, tokens),
         tokens=tokens,
         access_tokens=access_tokens,
-        constraint=services.constraint,
+        constraint=constraint,
         access=AdminAccess(services.database),
         directory=services.directory,
         clients=authenticator,

@@ -71,7 +71,7 @@ from gateway.outgoing import (
     GuardedHttpClient,
 )
 from gateway.policies.candidate import PasswordBlacklists
-from gateway.protocol.sender_constraint import ProofChecks, SenderConstraint
+from gateway.protocol.sender_constraint import ProofChecks
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
@@ -140,7 +140,7 @@ class Services:
     http_client: GuardedHttpClient
     documents: RemoteDocuments
     client_signatures: ClientSignatures
-    constraint: SenderConstraint
+    proof_checks: ProofChecks
     client_certificates: RegisteredCertificates
     client_encryption: ClientEncrypters
     events: EventJournal
@@ -303,7 +303,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             http_client=http_client,
             documents=documents,
             client_signatures=RegisteredClientSignatures(documents),
-            constraint=SenderConstraint(ProofChecks(ProofSignatureVerifier(), marks)),
+            proof_checks=ProofChecks(ProofSignatureVerifier(), marks),
             client_certificates=CertificatesOfKeySets(documents),
             client_encryption=RegisteredClientEncrypters(documents),
             events=events,

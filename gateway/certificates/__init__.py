@@ -10,4 +10,4 @@ from gateway.certificates.combined_revocations import CombinedRevocations
 from gateway.certificates.deny_list import DenyList
 from gateway.certificates.registered_names import NotRegistered, require_registered
 from gateway.certificates.seen_certificates import ObservedTrust, SeenCertificates
-from gateway.certificates.trust import AnchoredTrust, CertificateTrust
+from gateway.certificates.trust import AnchoredTrust, CertificateTrust, evaluate_for_client

@@ -43,7 +43,7 @@ class RegisteredAuthoritySelection:
         self._prepared: SizedCache[_Key, _Prepared] = SizedCache(_PREPARED_BYTES, _weigh)
 
     async def authorities_of(self, realm: Realm, client: str | None) -> Authorities:
-        gateway = self._factory.gateway
+        gateway = await self._factory.gateway()
         registered = await self._store.registered(realm.id)
         wants_gateway = certificate_trust_of(realm).gateway_authorities
         if not registered.authorities and wants_gateway is not False:

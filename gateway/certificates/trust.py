@@ -58,6 +58,23 @@ class CertificateTrust(Protocol):
         ...
 
 
+async def evaluate_for_client(
+    trust: CertificateTrust,
+    certificate: ClientCertificate,
+    realm: Realm,
+    client: str,
+    now: datetime,
+) -> ClientCertificate:
+    """Return a certificate of the realm, with its trust level by the client's anchors.
+
+    `client` is the internal id. Without anchors of its own the client has those of the realm: the
+    result is the same. Raises StoreUnavailable.
+    """
+    if not await trust.has_own_anchors(realm, client):
+        return certificate
+    return await trust.evaluate(certificate.evidence, realm, now, client=client)
+
+
 class AnchoredTrust:
     """Evaluates certificates by the authorities of the realm and, where given, revocation."""
 

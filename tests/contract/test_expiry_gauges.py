@@ -35,6 +35,14 @@ SERVER = Expiration(
 )
 
 
+async def _of_settings() -> tuple[Expiration, ...]:
+    return (SERVER,)
+
+
+async def _no_settings() -> tuple[Expiration, ...]:
+    return ()
+
+
 class _Database:
     """A database that can be away."""
 
@@ -69,7 +77,7 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
     seen.note("demo-id", leaf("b", 2, 5), NOW)
     await seen.write()
     stores_away, clock = _Database(database), SetClock(NOW)
-    listing = ExpiryListing(stores_away, StoredCertificateReader(), lambda: [SERVER], clock)  # type: ignore[arg-type] # it only reads
+    listing = ExpiryListing(stores_away, StoredCertificateReader(), _of_settings, clock)  # type: ignore[arg-type] # it only reads
     gauges = ExpiryGauges(listing, clock)
     await gauges.renew()
     found = read(gauges)
@@ -100,7 +108,7 @@ async def test_the_first_end_and_what_is_due_is_counted_by_kind_and_realm(
 async def test_what_the_settings_name_is_listed_for_all_realms_and_for_master(
     database: SqlDatabase,
 ) -> None:
-    listing = ExpiryListing(database, StoredCertificateReader(), lambda: [SERVER], SetClock(NOW))
+    listing = ExpiryListing(database, StoredCertificateReader(), _of_settings, SetClock(NOW))
     for realm, found in ((None, [SERVER]), ("master", [SERVER]), ("demo", [])):
         assert list(await listing.list(realm, 30 * DAY)) == found
 
@@ -116,7 +124,7 @@ async def test_realms_beyond_a_bound_are_one(
     await seen.write()
     clock = SetClock(NOW)
     gauges = ExpiryGauges(
-        ExpiryListing(database, StoredCertificateReader(), lambda: (), clock), clock
+        ExpiryListing(database, StoredCertificateReader(), _no_settings, clock), clock
     )
     await gauges.renew()
     found = read(gauges)

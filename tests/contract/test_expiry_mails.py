@@ -9,6 +9,7 @@ from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.certificates import SeenCertificates
 from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.expiry import Expiration
 from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, QueuedMail
 from gateway.domain.realm import Localization
 from gateway.mail import MailRenderer
@@ -20,6 +21,10 @@ from tests.support.stored_values import NOW, realm
 DAY = timedelta(days=1)
 
 
+async def _no_settings() -> tuple[Expiration, ...]:
+    return ()
+
+
 class _Gateways:
     """Two gateways over one database, and their clock."""
 
@@ -28,7 +33,7 @@ class _Gateways:
         self._mails = [self._of(database) for database in (first, second)]
 
     def _of(self, database: SqlDatabase) -> ExpiryMails:
-        listing = ExpiryListing(database, StoredCertificateReader(), lambda: (), self.clock)
+        listing = ExpiryListing(database, StoredCertificateReader(), _no_settings, self.clock)
         return ExpiryMails(database, listing, self.clock)
 
     async def store_realm(self, recipients: str, localization: Localization | None = None) -> None:

@@ -17,7 +17,7 @@ from tests.support.administered_realm import AdministeredRealm, administered_rea
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
 from tests.support.made_realms import exported
-from tests.support.wire import SECRET, device
+from tests.support.wire import BOUND, SECRET, device
 
 BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
 AUTHORITIES = "certificates/authorities"
@@ -45,7 +45,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     }
     clients = [
         {**device("probe", "CN=probe"), "id": "probe-id"},
-        {**device("own", "CN=probe"), "id": "own-id"},
+        {**device("own", "CN=probe", **BOUND), "id": "own-id"},
         {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
     ]
     with administered_realm(administration, "of-authorities", roles, clients=clients) as made:
@@ -68,13 +68,28 @@ def add(realm: AdministeredRealm, *nodes: Node, path: str = AUTHORITIES, **field
 
 
 def token(
-    realm: AdministeredRealm, leaf: Node | str, client: str = "probe", verified: str = FAILED
+    realm: AdministeredRealm,
+    leaf: Node | str,
+    client: str = "probe",
+    verified: str = FAILED,
+    **form: str,
 ) -> httpx2.Response:
     """Ask for a token with a certificate that the proxy does not know."""
+    asked = {"grant_type": "client_credentials", "client_id": client, **form}
+    return request(realm, "token", leaf, asked, verified)
+
+
+def request(
+    realm: AdministeredRealm,
+    path: str,
+    leaf: Node | str,
+    form: dict[str, str],
+    verified: str = FAILED,
+) -> httpx2.Response:
     pem = leaf if isinstance(leaf, str) else leaf.pem
     return realm.administration.http.post(
-        f"/realms/{realm.name}/protocol/openid-connect/token",
-        data={"grant_type": "client_credentials", "client_id": client},
+        f"/realms/{realm.name}/protocol/openid-connect/{path}",
+        data=form,
         headers={
             "X-Forwarded-Proto": "https",
             "ssl-client-cert": quote(pem, safe=""),
@@ -124,6 +139,26 @@ def test_the_anchors_of_a_client_replace_those_of_its_realm(realm: AdministeredR
     add(realm, OTHER_ROOT, path=OF_CLIENT)
     assert (admits(realm, OF_ROOT, "own"), admits(realm, OTHER_LEAF, "own")) == (False, True)
     assert (admits(realm, OF_ROOT), admits(realm, OTHER_LEAF)) == (True, False)
+
+
+def test_a_bound_token_is_used_with_the_certificate_that_the_anchors_of_its_client_trust(
+    realm: AdministeredRealm,
+) -> None:
+    """The realm has another anchor of that name, which alone would refuse the certificate."""
+    add(realm, issue("client root", None, CA))
+    add(realm, OTHER_ROOT, path=OF_CLIENT)
+    granted = token(realm, OTHER_LEAF, "own", scope="openid").json()["access_token"]
+
+    def used(leaf: Node) -> tuple[int, object]:
+        asked = {"client_id": "own", "token": granted}
+        introspected = request(realm, "token/introspect", leaf, asked)
+        userinfo = request(realm, "userinfo", leaf, {"access_token": granted})
+        return userinfo.status_code, introspected.json().get("active")
+
+    assert used(OTHER_LEAF) == (200, True)
+    assert used(LOOK_ALIKE) == (UNAUTHORIZED, None)
+    realm.change("DELETE", f"{OF_CLIENT}/{OTHER_ROOT.sha256}")
+    assert used(OTHER_LEAF) == (UNAUTHORIZED, None)
 
 
 def test_a_realm_says_whether_the_anchors_of_the_settings_count(

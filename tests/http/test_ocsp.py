@@ -37,6 +37,7 @@ DAY = timedelta(days=1)
 HARD = Realm(id="r", name="r", attributes={OCSP: "hard"})
 SOFT = Realm(id="r", name="r", attributes={OCSP: "soft"})
 UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
+REVOKED: Final = "CN=device was revoked"
 _SLOW: Final = 6.0
 _SHA1: Final = hashes.SHA1()  # noqa: S303 - a name, and no signature
 _SHA256: Final = hashes.SHA256()
@@ -236,7 +237,7 @@ async def test_a_certificate_is_good_or_revoked_as_its_issuer_says(setup: Setup)
         setup.authority = _Signer.authority(key)
         for status, expected in (
             (ocsp.OCSPCertStatus.GOOD, None),
-            (ocsp.OCSPCertStatus.REVOKED, "CN=device was revoked"),
+            (ocsp.OCSPCertStatus.REVOKED, REVOKED),
         ):
             setup.device = _device(setup.authority, setup.responder.url)
             setup.says(status)
@@ -261,6 +262,22 @@ async def test_a_responder_that_the_issuer_has_authorized_speaks_for_it(setup: S
         setup.device = _device(setup.authority, setup.responder.url)
         setup.says(signer=responder)
         assert await setup.refusal() == UNKNOWN
+
+
+async def test_good_needs_a_responder_that_cannot_have_been_revoked(setup: Setup) -> None:
+    """Revoked counts from any authorized responder. Spec: RFC 6960 §4.2.2.2.1."""
+    signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
+    issue = setup.authority.issue
+    good, revoked = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED
+    lasting, short = NOW + 7 * DAY, NOW + 6 * DAY
+    for responder, status, expected in (
+        (issue("responder", 8, signing, end=lasting), good, (UNKNOWN, None)),
+        (issue("responder", 8, signing, end=lasting), revoked, (REVOKED, REVOKED)),
+        (issue("responder", 8, signing, x509.OCSPNoCheck(), end=lasting), good, (None, None)),
+        (issue("responder", 8, signing, end=short), good, (None, None)),
+    ):
+        setup.says(status, signer=responder, delegated=True)
+        assert await _both(setup) == expected
 
 
 def _fails(status: str) -> Callable[[bytes], bytes]:

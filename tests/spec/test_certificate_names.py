@@ -26,6 +26,13 @@ CLIENTS = (
             "x509.allow.regex.pattern.comparison": "false",
         },
     ),
+    client(
+        "by-pattern",
+        **{
+            "x509.subjectdn": "(?s).*CN=sensor.*",
+            "x509.allow.regex.pattern.comparison": "true",
+        },
+    ),
     client("by-another-root", san_dns="sensor.edge.example", **{"x509.casubjectdn": "CN=Other CA"}),
 )
 
@@ -87,6 +94,26 @@ def test_names_in_the_subject_are_no_alternative_names(clients: CertificateClien
             (kind, each) for each in ("by-dns", "by-subject") if clients.admitted(kind, each)
         ]
     assert admitted == [("right", "by-subject")]
+
+
+def test_a_subject_that_can_be_misread_matches_no_pattern(clients: CertificateClients) -> None:
+    """Attacks A15: each has `CN=sensor` in its text, and a second reading."""
+    cn = NameOID.COMMON_NAME
+    subjects = {
+        "one of two names": [[(cn, "sensor")], [(cn, "admin")]],
+        "two names in one": [[(cn, "sensor"), (cn, "admin")]],
+        "line feed": [[(cn, "sensor\nCN=admin")]],
+        "zero": [[(cn, "sensor\0")]],
+        "zero width": [[(cn, "sensor\u200b")]],
+        "direction": [[(cn, "sensor\u202enimda")]],
+        "plain reading": [[(cn, "sensor")]],
+    }
+    admitted = []
+    for kind, relative_names in subjects.items():
+        clients.issue(kind, subject=odd_name(relative_names))
+        if clients.admitted(kind, "by-pattern"):
+            admitted.append(kind)
+    assert admitted == ["plain reading"]
 
 
 def test_the_log_says_which_name_is_missing(clients: CertificateClients) -> None:

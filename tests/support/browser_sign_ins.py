@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
+from gateway.bootstrap.client_certificates import client_certificates
 from gateway.bootstrap.protocol import check_services, grant_services
 from gateway.bootstrap.services import Services, redis_url
 from gateway.bootstrap.sign_in import browser_sign_in
@@ -108,7 +109,8 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
             response_mode=ResponseMode.QUERY,
             scopes=grant_scopes(request.realm, client.client, "openid"),
         )
-        grants = grant_services(services, CountedEvents(), PUBLIC_URL)
+        trust = client_certificates(_settings(gateway), services).trust(services.authorities)
+        grants = grant_services(services, CountedEvents(), PUBLIC_URL, trust)
         found = IdentityVerification(services.directory, grants.sessions)
         identity = await found.find(request, done.cookies.identity)
         assert identity is not None

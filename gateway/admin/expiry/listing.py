@@ -1,6 +1,6 @@
 """Listing what expires: what is stored, what was presented, and what the settings name."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -30,7 +30,7 @@ class ExpiryListing:
         self,
         database: Database,
         reader: CertificateReader,
-        of_settings: Callable[[], Iterable[Expiration]],
+        of_settings: Callable[[], Awaitable[Iterable[Expiration]]],
         clock: Clock,
     ) -> None:
         """Take `of_settings`, which returns what the settings of this gateway name."""
@@ -60,7 +60,7 @@ class ExpiryListing:
         async for certificate in in_slices(stored):
             found += self._of_stored(certificate)
         if realm in {None, MASTER}:
-            found += self._of_settings()
+            found += await self._of_settings()
         due = (each for each in found if within is None or each.is_due(now, within))
         return tuple(sorted(due, key=lambda each: each.order)[first:last])
 
@@ -73,7 +73,7 @@ class ExpiryListing:
         found: list[Expiration] = []
         async for certificate in in_slices(stored):
             found += self._of_stored(certificate)
-        return (*seen, *summarize((*found, *self._of_settings()), now))
+        return (*seen, *summarize((*found, *await self._of_settings()), now))
 
     def _of_stored(self, stored: StoredCertificate) -> Iterator[Expiration]:
         for facts in self._reader.read(stored.content):

@@ -30,11 +30,15 @@ def expiry_listing(
     )
 
 
-def expirations_of_settings(
+async def expirations_of_settings(
     settings: Settings, certificates: ClientCertificates
-) -> Iterator[Expiration]:
-    """Yield the ends of authorities, revocation lists and the proxy's certificate."""
-    certificates.authorities.renew()
+) -> tuple[Expiration, ...]:
+    """Return the ends of authorities, revocation lists and the proxy's certificate."""
+    await certificates.authorities.renew()
+    return tuple(_of_settings(settings, certificates))
+
+
+def _of_settings(settings: Settings, certificates: ClientCertificates) -> Iterator[Expiration]:
     for authority in certificates.authorities:
         yield _of_file(ExpiryKind.AUTHORITY, authority, settings, "client_ca_file")
     if certificates.revocation is not None:

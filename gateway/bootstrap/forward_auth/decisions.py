@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gateway.bootstrap.protocol import devices
+from gateway.bootstrap.protocol import devices, sender_constraint
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
@@ -27,7 +27,7 @@ def site_decisions(
     )
     return Decisions(
         services.sites,
-        BearerTokens(accounts, tokens, services.constraint, issuer),
+        BearerTokens(accounts, tokens, sender_constraint(services, certificates), issuer),
         SessionCookies(accounts, services.site_sessions, sessions),
         ClientCertificates(accounts),
         services.clock,

@@ -21,6 +21,8 @@ LARGEST_RESPONSE: Final = 64 * 1024
 """Bytes; a response with the certificate of its responder has about two thousand."""
 _WITHOUT_END: Final = timedelta(hours=1)
 """How long a response without `nextUpdate` counts."""
+_LONGEST_UNCHECKED: Final = timedelta(days=7)
+"""Validity of a responder's certificate whose own revocation is not checked."""
 _REVOKED: Final = ocsp.OCSPCertStatus.REVOKED
 _GOOD: Final = ocsp.OCSPCertStatus.GOOD
 _PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
@@ -95,12 +97,16 @@ class OcspQuestion:
         response = ocsp.load_der_ocsp_response(encoded)
         if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
             raise UnusableResponse(f"the responder says {response.response_status.name}")
-        _verify_signature(self._signer(response, now), response)
+        signer = self._signer(response, now)
+        _verify_signature(_known(signer), response)
         self._require_nonce(response)
         asked = self.request()
         for one in response.responses:
             if _names_same(one, asked):
-                return _status(one, now)
+                status = _status(one, now)
+                if signer is not self.issuer and not status.revoked:
+                    _require_unrevoked(signer)
+                return status
         raise UnusableResponse("it is about another certificate")
 
     def _require_nonce(self, response: ocsp.OCSPResponse) -> None:
@@ -116,14 +122,14 @@ class OcspQuestion:
         if found != self.nonce:
             raise UnusableResponse("its nonce is that of another request")
 
-    def _signer(self, response: ocsp.OCSPResponse, now: datetime) -> _PublicKey:
-        """Return the key of the issuer, or of a responder that the issuer has authorized."""
+    def _signer(self, response: ocsp.OCSPResponse, now: datetime) -> x509.Certificate:
+        """Return the issuer, or the responder that the issuer has authorized."""
         if _is_responder(self.issuer, response):
-            return _known(self.issuer)
+            return self.issuer
         for one in response.certificates:
             if _is_responder(one, response):
                 self._require_authorized(one, now)
-                return _known(one)
+                return one
         raise UnusableResponse("its responder is neither the issuer nor authorized by it")
 
     def _require_authorized(self, responder: x509.Certificate, now: datetime) -> None:
@@ -139,6 +145,25 @@ class OcspQuestion:
             raise UnusableResponse("the certificate of its responder is not valid now")
         if not isinstance(responder.signature_hash_algorithm, (*HASHES, type(None))):
             raise UnusableResponse("the certificate of its responder has a weak signature")
+
+
+def _require_unrevoked(responder: x509.Certificate) -> None:
+    """Refuse "good" from a responder whose own certificate could have been revoked.
+
+    The gateway does not check that, so the issuer must say that no check is needed, or the
+    certificate must end soon. "Revoked" counts from any authorized responder: with soft fail, a
+    refused response would accept the certificate. Spec: RFC 6960 §4.2.2.2.1
+    """
+    validity = responder.not_valid_after_utc - responder.not_valid_before_utc
+    if validity <= _LONGEST_UNCHECKED:
+        return
+    try:
+        responder.extensions.get_extension_for_class(x509.OCSPNoCheck)
+    except x509.ExtensionNotFound as error:
+        raise UnusableResponse(
+            "the certificate of its responder has no id-pkix-ocsp-nocheck and is valid for more"
+            f" than {_LONGEST_UNCHECKED.days} days"
+        ) from error
 
 
 def _status(one: ocsp.OCSPSingleResponse, now: datetime) -> OcspStatus:

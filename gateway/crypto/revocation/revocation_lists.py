@@ -75,7 +75,7 @@ class RevocationLists:
         realm: Realm,
         now: datetime,
     ) -> str | None:
-        await self.renew()
+        await self._renew_lists()
         for certificate, issuer in path.links:
             refusal = self._refusal(certificate, issuer, realm, now)
             if refusal is not None:
@@ -83,7 +83,11 @@ class RevocationLists:
         return None
 
     async def renew(self) -> None:
-        """Read the file again where it has changed; a large one goes on in the background."""
+        """Read changed files again; a large one goes on in the background."""
+        await self._bundle.renew()
+        await self._renew_lists()
+
+    async def _renew_lists(self) -> None:
         if self._downloads is not None:
             await self._downloads.wait_for_first()
         if self._file is not None and self._file.may_have_changed():
@@ -92,7 +96,6 @@ class RevocationLists:
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists that were read last."""
-        self._bundle.renew()
         found = [self._find(authority) for authority in self._bundle]
         lists = [item for item in found if item is not None]
         next_update = min(map(end_of, lists), default=None)
@@ -108,7 +111,6 @@ class RevocationLists:
 
     def validity(self) -> Iterator[tuple[ParsedCertificate, datetime, datetime]]:
         """Yield each authority that has a list, when it was issued and when it expires."""
-        self._bundle.renew()
         for authority in self._bundle:
             found = self._find(authority)
             if found is not None:

@@ -4,7 +4,9 @@ As with nginx, a path must end at a self-signed certificate of the file. An auth
 name with another key is another authority. Spec: RFC 5280 §6.1; attacks A8, A14
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -17,10 +19,13 @@ from gateway.crypto.x509.path_search import is_issued_by
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.certificates import AnchorOrigin
 from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.certificates import MalformedCertificate
 
 _editions: Final = count(1)
 """No two sets of authorities have the same edition, so a verdict is never taken for another's."""
+_LONGEST_WAIT: Final = timedelta(seconds=1)
+"""For a changed file; one that takes longer to read counts once it was read."""
 
 
 class AuthorityBundle:
@@ -34,7 +39,7 @@ class AuthorityBundle:
         self._anchors: dict[bytes, bool] = {}
         """Whether a self-issued authority has signed itself, by digest; found when it is asked."""
 
-    def renew(self) -> None:
+    async def renew(self) -> None:
         """Read the authorities again where they come from a file that was replaced."""
 
     def __iter__(self) -> Iterator[ParsedCertificate]:
@@ -57,7 +62,7 @@ class AuthorityBundle:
 
 
 class AuthorityFile(AuthorityBundle):
-    """The authorities of a PEM file, read again when it is replaced.
+    """The authorities of a PEM file, read again when it is replaced. Belongs to one event loop.
 
     A file that cannot be used leaves the authorities that were read before in force.
     """
@@ -66,13 +71,19 @@ class AuthorityFile(AuthorityBundle):
         """Read the file; raises OSError, ValueError or MalformedCertificate."""
         self._file = WatchedFile(file)
         self._problem: str | None = None
+        self._reading: SingleFlight[str, None] = SingleFlight()
         super().__init__(parse_authorities(self._file.read()))
 
-    def renew(self) -> None:
+    async def renew(self) -> None:
+        if self._file.may_have_changed():
+            task = self._reading.start("", self._read_again)
+            await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
+
+    async def _read_again(self) -> None:
         try:
-            content = self._file.read_if_changed()
-            if content is not None:
-                super().__init__(parse_authorities(content))
+            authorities = await asyncio.to_thread(_read, self._file)
+            if authorities is not None:
+                super().__init__(authorities)
                 self._problem = None
         except (OSError, ValueError, MalformedCertificate) as error:
             self._report(f"{self._file.path} cannot be read: {error}")
@@ -124,3 +135,9 @@ def parse_authorities(data: bytes) -> tuple[ParsedCertificate, ...]:
     if not certificates:
         raise ValueError("no PEM certificate")
     return tuple(map(parse_certificate, certificates))
+
+
+def _read(file: WatchedFile) -> tuple[ParsedCertificate, ...] | None:
+    """Return the authorities of a changed file; in a thread, since a thousand take long."""
+    content = file.read_if_changed()
+    return None if content is None else parse_authorities(content)

@@ -161,9 +161,8 @@ class X509AuthorityFactory:
         self._gateway = X509Authorities(bundle, parser)
         self._parser = parser
 
-    @property
-    def gateway(self) -> X509Authorities:
-        self._bundle.renew()
+    async def gateway(self) -> X509Authorities:
+        await self._bundle.renew()
         return self._gateway
 
     async def prepare(

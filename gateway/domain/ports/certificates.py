@@ -88,9 +88,8 @@ class AuthorityStore(Protocol):
 class AuthorityFactory(Protocol):
     """Prepares authorities for the search of paths."""
 
-    @property
-    def gateway(self) -> Authorities:
-        """The authorities of the settings, as they are now."""
+    async def gateway(self) -> Authorities:
+        """Return the authorities of the settings as they are now."""
 
     async def prepare(
         self, entries: Sequence[Authority], origin: AnchorOrigin, *, with_gateway: bool

@@ -9,7 +9,7 @@ Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
 
 from typing import ClassVar, Final
 
-from gateway.certificates import NotRegistered, require_registered
+from gateway.certificates import NotRegistered, evaluate_for_client, require_registered
 from gateway.domain.certificates import ClientCertificate, TrustLevel
 from gateway.domain.clients import SELF_SIGNED_METHOD, TLS_METHOD, Client
 from gateway.domain.ports.client_signatures import NoUsableKey
@@ -39,11 +39,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
             await self._require_held(client, certificate)
             return certificate
         trust, realm = self._services.trust, request.realm.realm
-        # Without anchors of its own the client has those of the realm: the result is the same.
-        if await trust.has_own_anchors(realm, client.id):
-            certificate = await trust.evaluate(
-                certificate.evidence, realm, request.now, client=client.id
-            )
+        certificate = await evaluate_for_client(trust, certificate, realm, client.id, request.now)
         try:
             require_registered(client, certificate)
         except NotRegistered as error:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from gateway.certificates import CertificateTrust, evaluate_for_client
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
@@ -35,8 +36,9 @@ USE_NONCE: Final = "use_dpop_nonce"
 class SenderConstraint:
     """Requires of requests what the tokens in them are bound to."""
 
-    def __init__(self, proofs: ProofChecks) -> None:
+    def __init__(self, proofs: ProofChecks, trust: CertificateTrust) -> None:
         self._proofs = proofs
+        self._trust = trust
 
     async def with_proved_key(
         self, request: ProtocolRequest, client: Client, *, required: bool = True
@@ -72,7 +74,7 @@ class SenderConstraint:
         `claims` are verified, `client` is that of the token. Raises OAuthError, ProofRefused among
         it, or StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         is_proved = credential.scheme is TokenScheme.DPOP
         if key is None:
             if is_proved:
@@ -96,7 +98,7 @@ class SenderConstraint:
         A confidential client has authenticated for the request, so it may leave the proof out; one
         that it sends must be right. Raises OAuthError, ProofRefused among it, or StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         if key is None:
             return
         proved = request.proof_key
@@ -105,17 +107,47 @@ class SenderConstraint:
         if proved is not None:
             _require_key(key, proved)
 
-    def require_of_exchanged(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
+    async def require_of_exchanged(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
         """Require the binding of a token that the request exchanges: nothing stands in for it.
 
-        Raises OAuthError, ProofRefused among it.
+        `client` is that of the token. Raises OAuthError, ProofRefused among it, or
+        StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         if key is None:
             return
         if request.proof_key is None:
             raise ProofRefused(INVALID_PROOF, MISSING)
         _require_key(key, request.proof_key)
+
+    async def _required_key(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> str | None:
+        """Return the key that is to be proved, None for a token without one.
+
+        Requires the certificate of a token that is bound to one; the anchors of the token's client
+        judge it, as when the token was issued. A token that is bound to anything else is refused:
+        nothing here could prove it.
+        """
+        confirmation = claims.get("cnf")
+        if confirmation is None:
+            return None
+        bound = confirmation if isinstance(confirmation, dict) else {}
+        key = bound.get(KEY)
+        if THUMBPRINT in bound or key is None:
+            certificate = await self._certificate(request, client)
+            require_certificate(bound.get(THUMBPRINT), certificate)
+        return None if key is None else str(key)
+
+    async def _certificate(
+        self, request: ProtocolRequest, client: Client
+    ) -> ClientCertificate | None:
+        if request.certificate is None:
+            return None
+        realm, now = request.realm.realm, request.now
+        return await evaluate_for_client(self._trust, request.certificate, realm, client.id, now)
 
     async def _proved_key(self, request: ProtocolRequest, access_token: str | None = None) -> str:
         try:
@@ -180,22 +212,6 @@ def require_key_of_code(expected: str | None, proof_key: str | None) -> None:
         raise _refused_code("DPoP Proof missing")
     if not secrets.compare_digest(proof_key.encode(), expected.encode()):
         raise _refused_code("DPoP Proof public key thumbprint does not match dpop_jkt")
-
-
-def _required_key(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> str | None:
-    """Return the key that is to be proved, None for a token without one.
-
-    Requires the certificate of a token that is bound to one. A token that is bound to anything else
-    is refused: nothing here could prove it.
-    """
-    confirmation = claims.get("cnf")
-    if confirmation is None:
-        return None
-    bound = confirmation if isinstance(confirmation, dict) else {}
-    key = bound.get(KEY)
-    if THUMBPRINT in bound or key is None:
-        require_certificate(bound.get(THUMBPRINT), certificate)
-    return None if key is None else str(key)
 
 
 def _require_key(expected: str, proved: str) -> None:

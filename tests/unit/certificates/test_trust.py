@@ -25,7 +25,7 @@ from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
-from tests.support.chains import CA, issue
+from tests.support.chains import CA, Node, issue
 from tests.support.evaluated_certificates import EvaluatedCertificates
 from tests.support.set_clock import SetClock
 
@@ -328,6 +328,35 @@ def test_registered_anchors_need_no_word_of_the_proxy_and_take_what_the_client_s
     assert path.origin is AnchorOrigin.REALM
     reader.registered.replace()
     assert judge(link.der) is UNTRUSTED
+
+
+def test_a_changed_file_of_authorities_is_parsed_beside_requests(tmp_path: Path) -> None:
+    """What the event loop itself works between two turns does not grow with the file."""
+    first = issue("first", None, CA)
+    second = issue("second", None, CA)
+    file = tmp_path / "ca.crt"
+    file.write_text(first.pem)
+    factory = X509AuthorityFactory(AuthorityFile(file), X509CertificateParser())
+    file.write_text(second.pem * 4_000)
+
+    async def longest_work() -> tuple[float, X509Authorities]:
+        task, longest = asyncio.create_task(factory.gateway()), 0.0
+        while not task.done():
+            begin = time.thread_time()
+            await asyncio.sleep(0)
+            longest = max(longest, time.thread_time() - begin)
+        return longest, await factory.gateway()
+
+    def is_found(authorities: X509Authorities, node: Node) -> bool:
+        leaf = X509CertificateParser().parse(issue("leaf", node).der)
+        return authorities.find_path(leaf, (), frozenset(), datetime.now(UTC)).path is not None
+
+    async def read() -> None:
+        longest, authorities = await longest_work()
+        assert longest < 0.05
+        assert [is_found(authorities, node) for node in (first, second)] == [False, True]
+
+    asyncio.run(read())
 
 
 def test_a_thousand_anchors_are_prepared_without_a_stall(certificate_zoo: Zoo) -> None:
