@@ -257,7 +257,10 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
     ]
     realm.done("PUT", profiles, {"profiles": together})
     told = realm.refusal("PUT", policies, {"policies": [policy(name) for name in names]})
-    assert f'the enabled policy "{later}" has no effect, {reason}' in told
+    assert (
+        f'the enabled policy "{later}" has no effect, the policy would not be applied: {reason}'
+        in told
+    )
     fine = [policy(name, enabled=name != later) for name in names]
     realm.done("PUT", profiles, {"profiles": [*together, {"name": "empty", "executors": []}]})
     realm.done("PUT", policies, {"policies": [*fine, policy("empty")]})
