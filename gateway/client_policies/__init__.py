@@ -4,6 +4,7 @@ Keycloak: client policies (26.7)
 """
 
 from gateway.client_policies.conditions import CONDITIONS
+from gateway.client_policies.enforced_flow import EnforcedFlow
 from gateway.client_policies.events import (
     TOKEN_REQUESTS,
     AuthorizationRequested,

@@ -144,6 +144,8 @@ class AuthorizationRequested:
     """The request object was encrypted."""
     was_pushed: bool = False
     own_roles: frozenset[str] = frozenset()
+    acr_values: frozenset[str] = frozenset()
+    """The classes of authentication that are asked for, or those of the client by default."""
     kind: EventKind = EventKind.AUTHORIZATION_REQUEST
 
 

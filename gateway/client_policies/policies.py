@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.client_policies.conditions import CONDITIONS
 from gateway.client_policies.conditions.condition import Condition, Vote
 from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.enforced_flow import EnforcedFlow
 from gateway.client_policies.events import (
     AuthorizationRequested,
     AuthorizationStart,
@@ -143,10 +144,18 @@ def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> 
         executor.check_start(start)
 
 
-def check_authorization(policies: Sequence[ClientPolicy], request: AuthorizationRequested) -> None:
-    """Raise PolicyRefusal for a verified authorization request."""
+def check_authorization(
+    policies: Sequence[ClientPolicy], request: AuthorizationRequested
+) -> EnforcedFlow | None:
+    """Return the flow for a verified authorization request; of several the last one counts.
+
+    It is None where no policy chooses one. Raises PolicyRefusal.
+    """
+    flow = None
     for executor in applied_executors(policies, request):
         executor.check_authorization(request)
+        flow = executor.enforced_flow() or flow
+    return flow
 
 
 def apply_to_request(policies: Sequence[ClientPolicy], request: ClientRequest) -> Client:

@@ -15,6 +15,7 @@ from gateway.client_policies import (
     AuthorizationStart,
     ClientPolicy,
     ClientRequest,
+    EnforcedFlow,
     EventKind,
     PolicyRefusal,
     apply_to_request,
@@ -91,10 +92,12 @@ def check_authorization_start(
             check_start(policies, start)
 
 
-def check_authorization_request(request: ProtocolRequest, asked: AuthorizationRequested) -> None:
-    """Check a verified authorization request; raises OAuthError."""
+def check_authorization_request(
+    request: ProtocolRequest, asked: AuthorizationRequested
+) -> EnforcedFlow | None:
+    """Return the flow that the policies choose for a verified request; raises OAuthError."""
     with _refused_by_policies(request):
-        check_authorization(realm_policies(request.realm), asked)
+        return check_authorization(realm_policies(request.realm), asked)
 
 
 @contextmanager

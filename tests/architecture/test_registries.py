@@ -118,12 +118,15 @@ _FORBIDDEN = (
 _ASKED = "tests/http/test_client_policies_of_requests.py"
 _CHOSEN = f"{_ASKED}::test_conditions_choose_the_requests_that_a_policy_judges"
 _FAPI = "tests/http/test_client_policies_of_fapi.py"
+_OF_FLOWS = "tests/http/test_client_policies_of_flows.py"
 
 REGISTRIES = {
     "conditions of client policies": Registry(
         "gateway.client_policies.conditions",
         POLICY_CONDITIONS,
         {
+            "acr-condition": f"{_OF_FLOWS}"
+            "::test_an_acr_condition_holds_for_requests_that_ask_for_the_class",
             "any-client": f"{_JUDGED}"
             "::test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing",
             **dict.fromkeys(
@@ -147,6 +150,8 @@ REGISTRIES = {
         "gateway.client_policies.executors",
         EXECUTORS,
         {
+            "auth-flow-enforcer": f"{_OF_FLOWS}"
+            "::test_a_policy_sets_the_flow_in_place_of_that_of_the_realm_and_of_the_client",
             **dict.fromkeys(
                 (
                     *("consent-required", "full-scope-disabled", "reject-implicit-grant"),

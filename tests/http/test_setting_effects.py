@@ -249,24 +249,23 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
     realm: Administered,
 ) -> None:
     profiles, policies = "client-policies/profiles", "client-policies/policies"
-    refused = samples(Place.EXECUTOR, Effect.REFUSED)
-    harmless = samples(Place.EXECUTOR, Effect.STORED)
+    reason = "an executor that this version does not know would not judge"
+    later = "of-a-later-version"
+    names = (later, *samples(Place.EXECUTOR, Effect.STORED))
     together = [
-        {"name": name, "executors": [{"executor": name, "configuration": {}}]}
-        for name in (*refused, *harmless)
+        {"name": name, "executors": [{"executor": name, "configuration": {}}]} for name in names
     ]
     realm.done("PUT", profiles, {"profiles": together})
-    asked = {"policies": [policy(name) for name in refused]}
-    told = realm.refusal("PUT", policies, asked)
-    for row in rows(Place.EXECUTOR, Effect.REFUSED):
-        assert f'the enabled policy "{row.name}" has no effect, {row.note}' in told
-    fine = [policy(name) for name in harmless]
-    disabled = [policy(name, enabled=False) for name in refused]
-    realm.done("PUT", profiles, {"profiles": [*together, {"name": "later", "executors": []}]})
-    realm.done("PUT", policies, {"policies": [*fine, *disabled, policy("later")]})
-    later = {"name": "later", "executors": [{"executor": "auth-flow-enforcer"}]}
-    told = realm.refusal("PUT", profiles, {"profiles": [*together, later]})
-    assert "the flow would not be chosen" in told
+    told = realm.refusal("PUT", policies, {"policies": [policy(name) for name in names]})
+    assert (
+        f'the enabled policy "{later}" has no effect, the policy would not be applied: {reason}'
+        in told
+    )
+    fine = [policy(name, enabled=name != later) for name in names]
+    realm.done("PUT", profiles, {"profiles": [*together, {"name": "empty", "executors": []}]})
+    realm.done("PUT", policies, {"policies": [*fine, policy("empty")]})
+    filled = {"name": "empty", "executors": [{"executor": later}]}
+    assert reason in realm.refusal("PUT", profiles, {"profiles": [*together, filled]})
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.context import BrowserSession, SignInContext
+from gateway.authentication.engine.flow_levels import FLOW_LEVELS_NOTE, earlier_flow_level
 from gateway.authentication.engine.levels import (
     LEVELS_NOTE,
     LOWEST_LEVEL,
@@ -48,13 +49,15 @@ class Cookie(WithoutForm):
         return await self._by_session(sign_in, browser)
 
     async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> Outcome:
-        note = browser.session.notes.get(LEVELS_NOTE)
-        sign_in.note(LEVELS_NOTE, note)
+        notes = browser.session.notes
+        for name in (LEVELS_NOTE, FLOW_LEVELS_NOTE):
+            sign_in.note(name, notes.get(name))
         if _must_reauthenticate(sign_in.context, browser):
             sign_in.note(REAUTHENTICATING, "true")
             sign_in.information = MessageKey.REAUTHENTICATE
             return Outcome.ATTEMPTED
-        level = highest_level(sign_in.flow, parse_levels(note), sign_in.now)
+        level = highest_level(sign_in.flow, parse_levels(notes.get(LEVELS_NOTE)), sign_in.now)
+        level = max(level, earlier_flow_level(sign_in, notes))
         sign_in.level = level if level >= LOWEST_LEVEL else None
         if await requested_level(sign_in, self._accounts) > level:
             sign_in.information = MessageKey.AUTHENTICATE_STRONG

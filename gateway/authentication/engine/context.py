@@ -27,6 +27,7 @@ class RequestedAuthentication:
 
     `level` is the level of authentication; with `level_is_essential` a lower one is an error.
     `reauthenticate` and `max_age` require credentials again where the browser is signed in.
+    `flow_level` is the level that completing the flow reaches, whatever levels are within it.
     `action` is a required action that the client asks for (`kc_action`), `action_parameter` what
     follows its name behind a colon.
     `login_hint` fills in the user name; `remembered_username` as well, from an earlier sign-in.
@@ -34,6 +35,7 @@ class RequestedAuthentication:
 
     level: int | None = None
     level_is_essential: bool = False
+    flow_level: int | None = None
     reauthenticate: bool = False
     max_age: timedelta | None = None
     action: str | None = None

@@ -12,6 +12,7 @@ from typing import Final
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.brute_force_guard import BruteForceGuard
 from gateway.authentication.engine.context import SignInContext
+from gateway.authentication.engine.flow_levels import FLOW_LEVELS_NOTE, reach_flow_level
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
 from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
@@ -277,6 +278,7 @@ class SignInEngine:
             raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
         if not user.enabled:
             raise AccountDisabled(user.id)
+        reach_flow_level(sign_in)
         _require_level(sign_in)
         sign_in.stage, sign_in.execution = Stage.AUTHENTICATED, None
         challenge = await self._actions.ask(sign_in)
@@ -285,7 +287,6 @@ class SignInEngine:
             return _challenge(sign_in, challenge)
         browser = sign_in.context.browser_session
         joins = browser.session if browser and browser.session.user_id == user.id else None
-        levels = sign_in.notes.get(LEVELS_NOTE)
         session = sign_in.next_session()
         return SignedIn(
             session,
@@ -294,7 +295,7 @@ class SignInEngine:
             used=session.used,
             joins=joins,
             is_fresh=bool(session.used),
-            session_notes={} if levels is None else {LEVELS_NOTE: levels},
+            session_notes=_session_notes(session),
             action_status=sign_in.notes.get(ACTION_STATUS),
             account_changes=sign_in.account_changes,
             event_details={**sign_in.kept_details, **sign_in.event_details},
@@ -351,6 +352,12 @@ def _selection(sign_in: SignIn, challenge: Challenge) -> Challenge:
     left = sign_in.flow.path(sign_in.execution)[-1]
     ways = ((left.id, left.authenticator), *challenge.other_ways)
     return Challenge(FormName.SELECT_AUTHENTICATOR, challenge.fields, other_ways=ways)
+
+
+def _session_notes(session: AuthenticationSession) -> dict[str, str]:
+    """Return the levels that were reached, which later sign-ins of the browser count."""
+    names = (LEVELS_NOTE, FLOW_LEVELS_NOTE)
+    return {name: session.notes[name] for name in names if name in session.notes}
 
 
 def _is_locked(failure: InvalidUserCredentials) -> bool:

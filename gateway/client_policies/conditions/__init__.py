@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.client_policies.conditions.acr import Acr
 from gateway.client_policies.conditions.any_client import AnyClient
 from gateway.client_policies.conditions.client_access_type import ClientAccessType
 from gateway.client_policies.conditions.client_attributes import ClientAttributes
@@ -25,6 +26,7 @@ from gateway.client_policies.conditions.grant_type import GrantType
 CONDITIONS: Final[Mapping[str, type[Condition]]] = {
     condition.provider: condition
     for condition in (
+        Acr,
         AnyClient,
         ClientAccessType,
         ClientAttributes,

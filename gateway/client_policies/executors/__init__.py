@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.client_policies.executors.auth_flow_enforcer import AuthFlowEnforcer
 from gateway.client_policies.executors.confidential_client import ConfidentialClient
 from gateway.client_policies.executors.consent_required import ConsentRequired
 from gateway.client_policies.executors.dpop_bind_enforcer import DpopBindEnforcer
@@ -48,6 +49,7 @@ from gateway.client_policies.executors.use_lightweight_access_token import (
 EXECUTORS: Final[Mapping[str, type[Executor]]] = {
     executor.provider: executor
     for executor in (
+        AuthFlowEnforcer,
         ConfidentialClient,
         ConsentRequired,
         DpopBindEnforcer,

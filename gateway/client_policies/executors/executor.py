@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.enforced_flow import EnforcedFlow
 from gateway.client_policies.events import (
     AuthorizationRequested,
     AuthorizationStart,
@@ -43,6 +44,10 @@ class Executor:
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         """Check a verified authorization request."""
+
+    def enforced_flow(self) -> EnforcedFlow | None:
+        """Return the flow that signs the user of an authorization request in."""
+        return None
 
     def check_request(self, request: ClientRequest) -> None:
         """Check a request of a client to an endpoint that it calls itself."""

@@ -160,6 +160,10 @@ class SignInRules:
         own = overrides.get(BROWSER)
         return self.browser if own is None else self.flows.get(own)
 
+    def named(self, alias: str) -> SignInFlow | None:
+        """Return the flow that signs users in, by its alias; None where none can be used."""
+        return next((flow for flow in self.flows.values() if flow.alias == alias), None)
+
     def direct_grant_flow(self, overrides: Mapping[str, str]) -> SignInFlow | None:
         """Return the flow of a client's password grant; None refuses the sign-in.
 

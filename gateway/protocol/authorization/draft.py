@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from gateway.client_policies import EnforcedFlow
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
@@ -59,7 +60,11 @@ class AuthorizationDraft:
     prompt: frozenset[Prompt] = frozenset()
     max_age: timedelta | None = None
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    acr_values: frozenset[str] = frozenset()
+    """The classes of authentication that are asked for, or those of the client by default."""
     level: RequestedLevel | None = None
+    enforced_flow: EnforcedFlow | None = None
+    """The flow that client policies choose."""
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
     request_object: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -119,6 +124,7 @@ class AuthorizationDraft:
             login_hint=self.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
+            enforced_flow=self.enforced_flow,
             claims=self.claims,
             ui_locales=tuple((self.get("ui_locales") or "").split()),
             display=self.get("display") or None,

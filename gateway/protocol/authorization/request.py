@@ -10,6 +10,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from gateway.client_policies import EnforcedFlow
 from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
@@ -82,6 +83,8 @@ class AuthorizationRequest:
     hinted_user: str | None = field(default=None, repr=False)
     """The `sub` of a verified `id_token_hint`: only this user may sign in."""
     level: RequestedLevel | None = None
+    enforced_flow: EnforcedFlow | None = None
+    """The flow that client policies choose for this sign-in."""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The object of the parameter `claims`: members `id_token` and `userinfo`."""
     ui_locales: tuple[str, ...] = ()
@@ -145,6 +148,10 @@ class AuthorizationRequest:
             "certificate": self.certificate,
             "proof_key": self.proof_key,
         }
+        if self.enforced_flow is not None:
+            level = self.enforced_flow.level
+            texts["enforced_flow"] = self.enforced_flow.alias
+            texts["enforced_flow_level"] = None if level is None else str(level)
         if self.code_challenge is not None:
             texts["code_challenge"] = self.code_challenge.challenge
             texts["code_challenge_method"] = self.code_challenge.method
@@ -189,6 +196,7 @@ def _restored(
         login_hint=stored.get("login_hint"),
         hinted_user=stored.get("hinted_user"),
         level=_level(stored),
+        enforced_flow=_enforced_flow(stored),
         claims=_claims(stored),
         ui_locales=tuple(stored.get("ui_locales", "").split()),
         display=stored.get("display"),
@@ -209,6 +217,13 @@ def _level(stored: Mapping[str, str]) -> RequestedLevel | None:
     if "level" not in stored:
         return None
     return RequestedLevel(int(stored["level"]), essential="level_essential" in stored)
+
+
+def _enforced_flow(stored: Mapping[str, str]) -> EnforcedFlow | None:
+    if "enforced_flow" not in stored:
+        return None
+    level = stored.get("enforced_flow_level")
+    return EnforcedFlow(stored["enforced_flow"], None if level is None else int(level))
 
 
 def _challenge(stored: Mapping[str, str]) -> CodeChallenge | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
+from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import MessageKey
 from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
@@ -73,6 +74,7 @@ class LinkPurpose:
     asked: FollowedLink
     is_always_confirmed: bool = False
     has_flow: bool = False
+    enforced_flow: EnforcedFlow | None = None
 
     def final_page(self, user: User) -> Inform | None:
         return Inform(

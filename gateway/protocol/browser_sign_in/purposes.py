@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gateway.client_policies import EnforcedFlow
 from gateway.domain.events import EventError
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
@@ -60,6 +61,11 @@ class Purpose(Protocol):
         """Whether the user signs in by the client's flow, which can be started over."""
         ...
 
+    @property
+    def enforced_flow(self) -> EnforcedFlow | None:
+        """The flow that client policies choose in place of the client's."""
+        ...
+
     def final_page(self, user: User) -> Inform | None:
         """Return the page of a sign-in that begins no session; None where a response follows."""
         ...
@@ -92,6 +98,10 @@ class ClientPurpose:
     completion: SignInCompletion = field(repr=False)
     is_always_confirmed: bool = False
     has_flow: bool = True
+
+    @property
+    def enforced_flow(self) -> EnforcedFlow | None:
+        return self.asked.enforced_flow
 
     def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
         return None
@@ -129,6 +139,7 @@ class DevicePurpose:
     approvals: DeviceApprovals = field(repr=False)
     is_always_confirmed: bool = True
     has_flow: bool = True
+    enforced_flow: EnforcedFlow | None = None
 
     def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
         return None
@@ -160,6 +171,7 @@ class AccountPurpose:
     joining: SessionJoining = field(repr=False)
     is_always_confirmed: bool = False
     has_flow: bool = True
+    enforced_flow: EnforcedFlow | None = None
 
     def final_page(self, user: User) -> Inform | None:  # noqa: ARG002
         return None

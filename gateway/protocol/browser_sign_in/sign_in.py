@@ -342,7 +342,7 @@ class BrowserSignIn:
             await self._sign_ins.end(step.session)
             visit.request.event.withdraw()
             return page
-        if FORCED_SIGN_IN in step.session.notes:
+        if FORCED_SIGN_IN in step.session.notes or visit.evades_flow:
             await self._sign_ins.end(step.session)
             again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
             return with_message(await self._begin(again), MessageKey.ACCOUNT_UPDATED)

@@ -12,6 +12,7 @@ from gateway.authentication.engine import (
     required_by,
 )
 from gateway.authentication.errors import ActionDeclined, SignInRefused
+from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -64,7 +65,8 @@ class Visit:
     def context(self) -> SignInContext:
         """What the engine decides by."""
         request, asked, identity = self.request, self.asked, self.browser.identity
-        level = asked.level
+        level, flow_level = asked.level, self._flow_level
+        levels = (None if level is None else level.level, flow_level)
         return SignInContext(
             realm=request.realm,
             client=self.client,
@@ -79,8 +81,9 @@ class Visit:
             may_ask=Prompt.NONE not in asked.prompt,
             issuer=request.issuer,
             requested=RequestedAuthentication(
-                level=None if level is None else level.level,
+                level=max((each for each in levels if each is not None), default=None),
                 level_is_essential=level is not None and level.essential,
+                flow_level=flow_level,
                 reauthenticate=Prompt.LOGIN in asked.prompt,
                 max_age=_maximum_age(request.realm, asked),
                 action=asked.action,
@@ -96,7 +99,24 @@ class Visit:
         entry = self.request.realm
         if not is_permitted(entry, self.use):
             return None
+        enforced = self._enforced_flow
+        if enforced is not None:
+            return entry.sign_in.named(enforced.alias)
         return entry.sign_in.browser_flow(self.client.flow_overrides, self.use)
+
+    @property
+    def evades_flow(self) -> bool:
+        """Tell whether registration or a reset stands in for a flow that policies choose."""
+        return self.use is not FlowUse.SIGN_IN and self.purpose.enforced_flow is not None
+
+    @property
+    def _enforced_flow(self) -> EnforcedFlow | None:
+        return self.purpose.enforced_flow if self.use is FlowUse.SIGN_IN else None
+
+    @property
+    def _flow_level(self) -> int | None:
+        enforced = self._enforced_flow
+        return None if enforced is None else enforced.level
 
     def follows_flow_of(self, session: AuthenticationSession) -> bool:
         """Tell whether the client's flow is the one that a sign-in began with, unchanged."""

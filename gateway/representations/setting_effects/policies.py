@@ -17,14 +17,10 @@ from gateway.client_policies import (
     list_global_profiles,
     policy_problem,
 )
-from gateway.representations.setting_effects.rows import Place, SettingRow, refused, stored, works
+from gateway.representations.setting_effects.rows import Place, SettingRow, stored, works
 
 _EXECUTOR: Final = Place.EXECUTOR
 
-_NOT_APPLIED: Final[Mapping[str, str]] = {
-    "auth-flow-enforcer": "the flow would not be chosen",
-}
-"""Executors that do not act in this version, and what would be missing."""
 GLOBAL_PROFILES: Final = frozenset(profile["name"] for profile in list_global_profiles())
 """The profiles that every realm of Keycloak 26.7 has."""
 _UNKNOWN: Final = "an executor that this version does not know would not judge"
@@ -46,20 +42,12 @@ _OF_CLIENTS: Final = (
 _TESTS: Final[Mapping[str, str]] = {
     "tests/spec/test_client_secret_rotation.py": _OF_ROTATION,
     "tests/http/test_client_policies_of_fapi.py": _OF_FAPI,
+    "tests/http/test_client_policies_of_flows.py": "auth-flow-enforcer",
     "tests/http/test_client_policies_of_requests.py": _OF_REQUESTS,
     "tests/http/test_client_policies_of_clients.py": _OF_CLIENTS,
 }
 
 EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
-    *(
-        refused(
-            *(_EXECUTOR, name, f"the policy would not be applied: {reason}"),
-            refuses=bool,
-            sample=name,
-            allowed="a disabled policy",
-        )
-        for name, reason in _NOT_APPLIED.items()
-    ),
     *works(_EXECUTOR, _TESTS),
     *stored(
         _EXECUTOR,
@@ -97,7 +85,7 @@ def _demand(profile: Mapping[str, Any]) -> tuple[bool, str | None]:
     acts, reason = False, None
     for executor in entries(profile, "executors"):
         name = str(executor.get("executor"))
-        if name in _NOT_APPLIED or name not in EXECUTORS.keys() | WITHOUT_DEMANDS:
-            reason = reason or _NOT_APPLIED.get(name, _UNKNOWN)
+        if name not in EXECUTORS.keys() | WITHOUT_DEMANDS:
+            reason = reason or _UNKNOWN
         acts = acts or name in EXECUTORS
     return acts, reason

@@ -20,9 +20,11 @@ def check(draft: AuthorizationDraft) -> None:
     client = draft.client.client
     levels = levels_of(draft.request.realm.realm, client)
     asked = _asked_by_claims(draft.claims)
+    every = (*(draft.get("acr_values") or "").split(), *asked) or client.levels.default
+    draft.acr_values = frozenset(every)
     essential = bool(asked) and _is_essential(draft.claims)
     if not essential:
-        asked = (*(draft.get("acr_values") or "").split(), *asked) or client.levels.default
+        asked = every
     found = [level_of(name, levels) for name in asked]
     if essential and None in found:
         message, error = PageMessage.invalidParameterMessage, EventError.INVALID_REQUEST

@@ -10,7 +10,7 @@ from gateway.protocol.policy_checks import check_authorization_request, realm_po
 
 
 def check(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a request that a policy refuses."""
+    """Keep the flow that the policies choose; raises OAuthError for a refused request."""
     request = draft.request
     if not realm_policies(request.realm):
         return
@@ -26,5 +26,6 @@ def check(draft: AuthorizationDraft) -> None:
         is_encrypted=draft.request_object_is_encrypted,
         was_pushed=draft.pushed_reference is not None,
         own_roles=draft.client.own_roles,
+        acr_values=draft.acr_values,
     )
-    check_authorization_request(request, asked)
+    draft.enforced_flow = check_authorization_request(request, asked)
