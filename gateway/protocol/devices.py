@@ -19,7 +19,7 @@ from gateway.domain.limits.rate_limits import RateLimit
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.sign_in.device_locks import DeviceLock, DeviceLocks, LockCause
 from gateway.protocol.errors import EventFailure, OAuthError
-from gateway.protocol.events.lockout_events import device_lock_event
+from gateway.protocol.events import device_lock_event
 from gateway.protocol.requests import ProtocolRequest
 
 NO_DEVICE: Final[Mapping[str, str]] = MappingProxyType({})
