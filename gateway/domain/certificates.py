@@ -41,7 +41,8 @@ class PresentedCertificate(CertificateFacts):
 
     `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`, `key_digest`
     the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN), `dns_names`, `uris`
-    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names.
+    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names. `names_digest`
+    is the SHA-256 of its subject and all alternative names, empty where it has neither.
     """
 
     thumbprint: str
@@ -52,6 +53,7 @@ class PresentedCertificate(CertificateFacts):
     uris: tuple[str, ...] = ()
     ip_addresses: tuple[str, ...] = ()
     key_digest: bytes = b""
+    names_digest: bytes = b""
 
 
 class ProxyVerdict(StrEnum):
@@ -96,13 +98,14 @@ class CertificationPath:
     """Certificates from the leaf to the anchor, each issued by the next.
 
     It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who
-    trusts the last one.
+    trusts the last one, `issuer_key` is the SHA-256 of the public key that has signed the leaf.
     """
 
     certificates: tuple[CertificateFacts, ...]
     begin: datetime
     end: datetime
     origin: AnchorOrigin = AnchorOrigin.SETTINGS
+    issuer_key: bytes = b""
 
     @classmethod
     def of(
@@ -110,6 +113,7 @@ class CertificationPath:
         *certificates: CertificateFacts,
         origin: AnchorOrigin = AnchorOrigin.SETTINGS,
         reissued: bool = False,
+        issuer_key: bytes = b"",
     ) -> "CertificationPath":
         """Return the path; `reissued`: the anchor's key has issued the last but one for itself.
 
@@ -121,6 +125,7 @@ class CertificationPath:
             begin=max(item.not_before for item in dated),
             end=min(item.not_after for item in dated),
             origin=origin,
+            issuer_key=issuer_key,
         )
 
     @property

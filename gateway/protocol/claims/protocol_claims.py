@@ -19,13 +19,15 @@ ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
 ISSUED_SERIAL: Final = "realmgate_issued_serial"
 """The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
+RENEWAL: Final = "realmgate_renewal"
+"""What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 
 RESERVED_CLAIMS: Final = frozenset(
     {
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL),
+        *("session_state", "events", ISSUED_SERIAL, RENEWAL),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.

@@ -151,7 +151,7 @@ class TokenExchange:
         if binding:
             if subject.client.client.id != client.id:
                 raise _invalid(_FOREIGN)
-            self._require_proved(request, subject)
+            await self._require_proved(request, subject)
         event, user = request.event, subject.user.user
         event.user_id = user.id
         event.details[Detail.USERNAME] = user.username
@@ -160,9 +160,10 @@ class TokenExchange:
             event.session_id = subject.session.id
         return subject, binding
 
-    def _require_proved(self, request: ProtocolRequest, subject: ActiveToken) -> None:
+    async def _require_proved(self, request: ProtocolRequest, subject: ActiveToken) -> None:
         try:
-            self._constraint.require_of_exchanged(request, subject.claims)
+            client = subject.client.client
+            await self._constraint.require_of_exchanged(request, client, subject.claims)
         except ProofRefused as error:
             raise refused(
                 "invalid_request", error.description or "", EventError.INVALID_DPOP_PROOF

@@ -14,16 +14,21 @@ from typing import Any, Final
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
-from gateway.domain.events import EventError
+from gateway.domain.events import Detail, EventError
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import (
     THUMBPRINT,
     certificate_to_bind,
+    issued_serial_claim,
     require_certificate,
 )
 from gateway.protocol.sender_constraint.credential import TokenCredential
 from gateway.protocol.sender_constraint.proof_checks import MISSING, NonceRequired, ProofChecks
+from gateway.protocol.sender_constraint.renewed_certificates import (
+    RenewedCertificates,
+    renewal_claim,
+)
 
 KEY: Final = "jkt"
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
@@ -35,8 +40,14 @@ USE_NONCE: Final = "use_dpop_nonce"
 class SenderConstraint:
     """Requires of requests what the tokens in them are bound to."""
 
-    def __init__(self, proofs: ProofChecks) -> None:
+    def __init__(self, proofs: ProofChecks, renewed: RenewedCertificates | None = None) -> None:
+        """Without `renewed` a token is used with its own certificate alone."""
         self._proofs = proofs
+        self._renewed = renewed
+
+    def with_renewed(self, renewed: RenewedCertificates) -> "SenderConstraint":
+        """Return one that accepts renewed certificates."""
+        return SenderConstraint(self._proofs, renewed)
 
     async def with_proved_key(
         self, request: ProtocolRequest, client: Client, *, required: bool = True
@@ -72,7 +83,7 @@ class SenderConstraint:
         `claims` are verified, `client` is that of the token. Raises OAuthError, ProofRefused among
         it, or StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         is_proved = credential.scheme is TokenScheme.DPOP
         if key is None:
             if is_proved:
@@ -96,7 +107,7 @@ class SenderConstraint:
         A confidential client has authenticated for the request, so it may leave the proof out; one
         that it sends must be right. Raises OAuthError, ProofRefused among it, or StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         if key is None:
             return
         proved = request.proof_key
@@ -105,17 +116,55 @@ class SenderConstraint:
         if proved is not None:
             _require_key(key, proved)
 
-    def require_of_exchanged(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> None:
+    async def require_of_exchanged(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
         """Require the binding of a token that the request exchanges: nothing stands in for it.
 
-        Raises OAuthError, ProofRefused among it.
+        Raises OAuthError, ProofRefused among it, or StoreUnavailable.
         """
-        key = _required_key(claims, request.certificate)
+        key = await self._required_key(request, client, claims)
         if key is None:
             return
         if request.proof_key is None:
             raise ProofRefused(INVALID_PROOF, MISSING)
         _require_key(key, request.proof_key)
+
+    async def _required_key(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> str | None:
+        """Return the key that is to be proved, None for a token without one.
+
+        Requires the certificate of a token that is bound to one, or a renewed one of it. A token
+        that is bound to anything else is refused: nothing here could prove it.
+        """
+        confirmation = claims.get("cnf")
+        if confirmation is None:
+            return None
+        bound = confirmation if isinstance(confirmation, dict) else {}
+        key = bound.get(KEY)
+        if THUMBPRINT in bound or key is None:
+            await self._require_certificate(request, client, claims, bound.get(THUMBPRINT))
+        return None if key is None else str(key)
+
+    async def _require_certificate(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        claims: Mapping[str, Any],
+        expected: object,
+    ) -> None:
+        certificate = request.certificate
+        if (
+            self._renewed is not None
+            and certificate is not None
+            and isinstance(expected, str)
+            and certificate.thumbprint != expected
+            and await self._renewed.accepts(request, client, claims, expected)
+        ):
+            request.event.details[Detail.CERTIFICATE_RENEWED_FROM] = expected
+            return
+        require_certificate(expected, certificate)
 
     async def _proved_key(self, request: ProtocolRequest, access_token: str | None = None) -> str:
         try:
@@ -151,6 +200,28 @@ def binding_of(claims: Mapping[str, Any]) -> Mapping[str, str]:
     return {str(name): str(bound) for name, bound in found.items()} if found else {}
 
 
+def proved_binding(
+    binding: Mapping[str, str], certificate: ClientCertificate | None
+) -> Mapping[str, str]:
+    """Return `cnf` of a token that takes the place of one whose binding the request has proved.
+
+    The certificate of the request is that of `cnf`, or a renewed one, which counts from now on.
+    """
+    if certificate is None or THUMBPRINT not in binding:
+        return binding
+    return {**binding, THUMBPRINT: certificate.thumbprint}
+
+
+def certificate_claims(
+    request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
+) -> Mapping[str, Any]:
+    """Return what an access token with this `cnf` says of its certificate beside the thumbprint."""
+    return {
+        **issued_serial_claim(request.certificate, confirmation),
+        **renewal_claim(request, client, confirmation),
+    }
+
+
 def refresh_confirmation(
     client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, str] | None:
@@ -180,22 +251,6 @@ def require_key_of_code(expected: str | None, proof_key: str | None) -> None:
         raise _refused_code("DPoP Proof missing")
     if not secrets.compare_digest(proof_key.encode(), expected.encode()):
         raise _refused_code("DPoP Proof public key thumbprint does not match dpop_jkt")
-
-
-def _required_key(claims: Mapping[str, Any], certificate: ClientCertificate | None) -> str | None:
-    """Return the key that is to be proved, None for a token without one.
-
-    Requires the certificate of a token that is bound to one. A token that is bound to anything else
-    is refused: nothing here could prove it.
-    """
-    confirmation = claims.get("cnf")
-    if confirmation is None:
-        return None
-    bound = confirmation if isinstance(confirmation, dict) else {}
-    key = bound.get(KEY)
-    if THUMBPRINT in bound or key is None:
-        require_certificate(bound.get(THUMBPRINT), certificate)
-    return None if key is None else str(key)
 
 
 def _require_key(expected: str, proved: str) -> None:
