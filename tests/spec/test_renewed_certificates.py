@@ -53,6 +53,7 @@ CLIENTS: Final = (
     _press("press"),
     _press("slow", **{RENEWAL_OVERLAP: str(3 * 3600)}),
     _press("strict", **{RENEWAL_OVERLAP: "0"}),
+    _press("changing"),
 )
 
 
@@ -213,6 +214,21 @@ def test_tokens_of_users_have_the_same_overlap(presses: CertificateClients) -> N
     assert presses.post("logout", other, left).status_code == 401
     assert presses.post("logout", new, left).status_code == 204
     assert presses.http(new).get(url, headers=bearer).status_code == 401
+
+
+def test_a_refresh_binds_to_the_renewed_certificate_whatever_its_client_asks_for(
+    presses: CertificateClients,
+) -> None:
+    press = Press(presses, "changing")
+    old, new = press.issue("before", DAY), press.issue("after", HOUR / 2)
+    tokens = press.tokens(old)
+    attributes = {**_ATTRIBUTES, **dict.fromkeys(BOUND, "false")}
+    changed = presses.with_attributes("changing", san_dns="changing.example", **attributes)
+    assert changed.status_code == 204, changed.text
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    renewed = presses.token(new, "changing", **form).json()
+    assert "cnf" in claims_of(renewed["access_token"])
+    assert claims_of(renewed["access_token"])["cnf"] != claims_of(tokens["access_token"])["cnf"]
 
 
 def test_another_certificate_is_no_renewed_one(presses: CertificateClients) -> None:
