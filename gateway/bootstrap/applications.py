@@ -19,7 +19,11 @@ from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
-from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
+from gateway.bootstrap.client_certificates import (
+    ClientCertificates,
+    client_certificates,
+    with_renewed_certificates,
+)
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.expiry.gauges import ExpiryGauges
 from gateway.bootstrap.expiry.listing import expiry_listing
@@ -97,6 +101,7 @@ def build_applications(
 ) -> Applications:
     """Return the applications of one worker; raises InvalidInput for unusable files."""
     certificates = client_certificates(settings, services)
+    services = with_renewed_certificates(services, certificates)
     if services.rules_file is not None:
         services.rules_file.load()
     log: FilteringBoundLogger = structlog.get_logger()

@@ -1,7 +1,7 @@
 """Builds what evaluates client certificates, and the use cases of deny lists."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateway.admin.authorities import AuthorityAdministration
@@ -25,6 +25,7 @@ from gateway.crypto.x509.reader import (
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
 from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
+from gateway.protocol.sender_constraint import RenewedCertificates
 from gateway.settings import Settings, variable
 
 
@@ -52,6 +53,12 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
     """
     sources = services.deny_lists, services.realm_revocation_lists
     return read_client_certificates(settings, sources, services.revocation_downloads, services.ocsp)
+
+
+def with_renewed_certificates(services: Services, certificates: ClientCertificates) -> Services:
+    """Return services that accept renewed certificates where realm or client allow an overlap."""
+    renewed = RenewedCertificates(CombinedRevocations(certificates.sources))
+    return replace(services, renewed_certificates=renewed)
 
 
 def read_client_certificates(

@@ -87,7 +87,7 @@ def client_authenticator(services: Services, certificates: CertificateTrust) -> 
 
 def sender_constraint(services: Services, certificates: CertificateTrust) -> SenderConstraint:
     """Return the rule of bound tokens."""
-    return SenderConstraint(services.proof_checks, certificates)
+    return SenderConstraint(services.proof_checks, certificates, services.renewed_certificates)
 
 
 def devices(services: Services) -> Devices:

@@ -71,7 +71,7 @@ from gateway.outgoing import (
     GuardedHttpClient,
 )
 from gateway.policies.candidate import PasswordBlacklists
-from gateway.protocol.sender_constraint import ProofChecks
+from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
@@ -151,6 +151,8 @@ class Services:
     sites: CurrentSites
     authorities: AuthorityStore
     seen_certificates: SeenCertificates
+    renewed_certificates: RenewedCertificates | None = None
+    """None where a token is used with its own certificate alone."""
 
 
 def preload(settings: Settings) -> None:

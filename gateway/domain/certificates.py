@@ -72,7 +72,8 @@ class PresentedCertificate(CertificateFacts):
 
     `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`, `key_digest`
     the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN), `dns_names`, `uris`
-    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names.
+    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names. `names_digest`
+    is the SHA-256 of its subject and all alternative names, empty where it has neither.
     """
 
     thumbprint: str
@@ -84,6 +85,7 @@ class PresentedCertificate(CertificateFacts):
     ip_addresses: tuple[str, ...] = ()
     key_digest: bytes = b""
     usage: CertificateUsage = _NO_USAGE
+    names_digest: bytes = b""
 
 
 class ProxyVerdict(StrEnum):
@@ -128,13 +130,14 @@ class CertificationPath:
     """Certificates from the leaf to the anchor, each issued by the next.
 
     It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who
-    trusts the last one.
+    trusts the last one, `issuer_key` is the SHA-256 of the public key that has signed the leaf.
     """
 
     certificates: tuple[CertificateFacts, ...]
     begin: datetime
     end: datetime
     origin: AnchorOrigin = AnchorOrigin.SETTINGS
+    issuer_key: bytes = b""
 
     @classmethod
     def of(
@@ -142,6 +145,7 @@ class CertificationPath:
         *certificates: CertificateFacts,
         origin: AnchorOrigin = AnchorOrigin.SETTINGS,
         reissued: bool = False,
+        issuer_key: bytes = b"",
     ) -> "CertificationPath":
         """Return the path; `reissued`: the anchor's key has issued the last but one for itself.
 
@@ -153,6 +157,7 @@ class CertificationPath:
             begin=max(item.not_before for item in dated),
             end=min(item.not_after for item in dated),
             origin=origin,
+            issuer_key=issuer_key,
         )
 
     @property

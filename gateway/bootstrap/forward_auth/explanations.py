@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from gateway.bootstrap.client_certificates import client_certificates
+from gateway.bootstrap.client_certificates import client_certificates, with_renewed_certificates
 from gateway.bootstrap.forward_auth.decisions import live_accounts, site_decisions
 from gateway.bootstrap.services import Services
 from gateway.domain.ports.certificates import CertificateParser
@@ -27,6 +27,7 @@ def explanations(settings: Settings, services: Services) -> Explanations:
     if services.rules_file is not None:
         services.rules_file.load()
     certificates = client_certificates(settings, services)
+    services = with_renewed_certificates(services, certificates)
     issuer = partial(realm_url, settings.public_url)
     trust = certificates.trust(services.authorities)
     accounts = live_accounts(services, trust)

@@ -112,7 +112,11 @@ class PathSearch:
             self._refusal = str(refusal)
             return None
         return CertificationPath.of(
-            chain[0].facts, *chain[1:], origin=origin, reissued=_is_reissued(chain)
+            chain[0].facts,
+            *chain[1:],
+            origin=origin,
+            reissued=_is_reissued(chain),
+            issuer_key=chain[1].key_digest if len(chain) > 1 else b"",
         )
 
     def _chains(self, chain: _Chain) -> Iterator[tuple[_Chain, AnchorOrigin]]:

@@ -23,7 +23,7 @@ from gateway.crypto.x509.requirements import require_authority
 from gateway.crypto.x509.usage import certificate_usage
 from gateway.domain.authorities import Authority, AuthorityDescription, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, PresentedCertificate
-from gateway.domain.distinguished_names.der import decode_value
+from gateway.domain.distinguished_names.der import decode_value, read_element, read_elements
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.limits.key_documents import MAX_CERTIFICATE_BYTES
@@ -93,7 +93,28 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         ip_addresses=_ip_addresses(parsed),
         key_digest=hashlib.sha256(signed_fields(der)[1]).digest(),
         usage=certificate_usage(parsed),
+        names_digest=_names_digest(parsed),
     )
+
+
+def _names_digest(parsed: ParsedCertificate) -> bytes:
+    """Return the SHA-256 of subject and alternative names of every kind, in any order.
+
+    Empty where there are none, and where one of them cannot be encoded.
+    """
+    names = parsed.extension(x509.SubjectAlternativeName)
+    try:
+        found = () if names is None else read_elements(read_element(names.public_bytes()).content)
+        encoded = sorted(bytes((element.tag,)) + element.content for element in found)
+    except ValueError:  # a name of another kind whose value is no DER
+        return b""
+    if not encoded and not parsed.subject.relative_names:
+        return b""
+    hashed = hashlib.sha256()
+    for part in (str(parsed.subject).encode("utf-8", "surrogatepass"), *encoded):
+        hashed.update(len(part).to_bytes(4))
+        hashed.update(part)
+    return hashed.digest()
 
 
 def _alternative_names(

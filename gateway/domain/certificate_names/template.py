@@ -28,8 +28,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("session_state", "client_id", "active", "username", "token_type", "jwt", "prov"),
         *("aud_x", "reuse_id", "roles", "groups", "preferred_username", "email", "name"),
         *("email_verified", "given_name", "family_name", "permissions", DEVICE_CLAIM),
-        "realmgate_issued_serial",
-        "aud_only",
+        *("realmgate_issued_serial", "realmgate_renewal", "aud_only"),
     }
 )
 """Claims that a placeholder cannot become: they say who the subject is and what it may do."""

@@ -166,6 +166,8 @@ class ClientTokens:
     """`access.token.lifespan`: None inherits the realm's, a negative one lasts as the session."""
     certificate_bound: bool = False
     """`tls.client.certificate.bound.access.tokens`: `cnf` names the client's certificate."""
+    renewal_overlap: timedelta | None = None
+    """`realmgate.certificates.renewal.overlap`: None inherits the realm's."""
     dpop_bound: bool = False
     """`dpop.bound.access.tokens`: every token request needs a DPoP proof, whose key `cnf` names."""
     lightweight: bool = False

@@ -12,6 +12,8 @@ class Detail:
     AUDIENCE: Final = "audience"
     AUTH_METHOD: Final = "auth_method"
     AUTH_TYPE: Final = "auth_type"
+    CERTIFICATE_RENEWED_FROM: Final = "certificate_renewed_from"
+    """The `x5t#S256` in a token that was used with a renewed certificate. An own one."""
     CLIENT_AUTH_METHOD: Final = "client_auth_method"
     CLIENT_POLICY_ERROR: Final = "client_policy_error"
     CLIENT_POLICY_ERROR_DETAIL: Final = "client_policy_error_detail"

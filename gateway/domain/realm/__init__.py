@@ -19,6 +19,14 @@ from gateway.domain.realm.authorization import (
     parse_levels,
     pushed_request_lifespan,
 )
+from gateway.domain.realm.certificate_renewal import (
+    LONGEST_OVERLAP,
+    OVERLAP_FORM,
+    RENEWAL_OVERLAP,
+    is_overlap,
+    parse_overlap,
+    renewal_overlap_of,
+)
 from gateway.domain.realm.certificate_revocation import (
     OCSP,
     OCSP_NONCE,

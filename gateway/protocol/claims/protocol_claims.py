@@ -21,13 +21,15 @@ ISSUED_SERIAL: Final = "realmgate_issued_serial"
 ONLY_FOR: Final = "aud_only"
 """The clients that a token is for, where a token exchange named them: it has no roles of others."""
 """The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
+RENEWAL: Final = "realmgate_renewal"
+"""What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 
 RESERVED_CLAIMS: Final = frozenset(
     {
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR),
+        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.

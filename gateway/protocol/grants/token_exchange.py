@@ -162,9 +162,8 @@ class TokenExchange:
 
     async def _require_proved(self, request: ProtocolRequest, subject: ActiveToken) -> None:
         try:
-            await self._constraint.require_of_exchanged(
-                request, subject.client.client, subject.claims
-            )
+            client = subject.client.client
+            await self._constraint.require_of_exchanged(request, client, subject.claims)
         except ProofRefused as error:
             raise refused(
                 "invalid_request", error.description or "", EventError.INVALID_DPOP_PROOF

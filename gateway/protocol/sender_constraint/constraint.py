@@ -15,16 +15,21 @@ from gateway.certificates import CertificateTrust, evaluate_for_client
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
-from gateway.domain.events import EventError
+from gateway.domain.events import Detail, EventError
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import (
     THUMBPRINT,
     certificate_to_bind,
+    issued_serial_claim,
     require_certificate,
 )
 from gateway.protocol.sender_constraint.credential import TokenCredential
 from gateway.protocol.sender_constraint.proof_checks import MISSING, NonceRequired, ProofChecks
+from gateway.protocol.sender_constraint.renewed_certificates import (
+    RenewedCertificates,
+    renewal_claim,
+)
 
 KEY: Final = "jkt"
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
@@ -36,9 +41,16 @@ USE_NONCE: Final = "use_dpop_nonce"
 class SenderConstraint:
     """Requires of requests what the tokens in them are bound to."""
 
-    def __init__(self, proofs: ProofChecks, trust: CertificateTrust) -> None:
+    def __init__(
+        self,
+        proofs: ProofChecks,
+        trust: CertificateTrust,
+        renewed: RenewedCertificates | None = None,
+    ) -> None:
+        """Without `renewed` a token is used with its own certificate alone."""
         self._proofs = proofs
         self._trust = trust
+        self._renewed = renewed
 
     async def with_proved_key(
         self, request: ProtocolRequest, client: Client, *, required: bool = True
@@ -127,9 +139,9 @@ class SenderConstraint:
     ) -> str | None:
         """Return the key that is to be proved, None for a token without one.
 
-        Requires the certificate of a token that is bound to one; the anchors of the token's client
-        judge it, as when the token was issued. A token that is bound to anything else is refused:
-        nothing here could prove it.
+        Requires the certificate of a token that is bound to one, or a renewed one of it; the
+        anchors of the token's client judge it, as when the token was issued. A token that is bound
+        to anything else is refused: nothing here could prove it.
         """
         confirmation = claims.get("cnf")
         if confirmation is None:
@@ -137,9 +149,27 @@ class SenderConstraint:
         bound = confirmation if isinstance(confirmation, dict) else {}
         key = bound.get(KEY)
         if THUMBPRINT in bound or key is None:
-            certificate = await self._certificate(request, client)
-            require_certificate(bound.get(THUMBPRINT), certificate)
+            await self._require_certificate(request, client, claims, bound.get(THUMBPRINT))
         return None if key is None else str(key)
+
+    async def _require_certificate(
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        claims: Mapping[str, Any],
+        expected: object,
+    ) -> None:
+        certificate = await self._certificate(request, client)
+        if (
+            self._renewed is not None
+            and certificate is not None
+            and isinstance(expected, str)
+            and certificate.thumbprint != expected
+            and await self._renewed.accepts(request, certificate, client, claims, expected)
+        ):
+            request.event.details[Detail.CERTIFICATE_RENEWED_FROM] = expected
+            return
+        require_certificate(expected, certificate)
 
     async def _certificate(
         self, request: ProtocolRequest, client: Client
@@ -181,6 +211,28 @@ def binding_of(claims: Mapping[str, Any]) -> Mapping[str, str]:
     """Return what a verified token is bound to, as `cnf` of a token that takes its place."""
     found = claims.get("cnf")
     return {str(name): str(bound) for name, bound in found.items()} if found else {}
+
+
+def proved_binding(
+    binding: Mapping[str, str], certificate: ClientCertificate | None
+) -> Mapping[str, str]:
+    """Return `cnf` of a token that takes the place of one whose binding the request has proved.
+
+    The certificate of the request is that of `cnf`, or a renewed one, which counts from now on.
+    """
+    if certificate is None or THUMBPRINT not in binding:
+        return binding
+    return {**binding, THUMBPRINT: certificate.thumbprint}
+
+
+def certificate_claims(
+    request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
+) -> Mapping[str, Any]:
+    """Return what an access token with this `cnf` says of its certificate beside the thumbprint."""
+    return {
+        **issued_serial_claim(request.certificate, confirmation),
+        **renewal_claim(request, client, confirmation),
+    }
 
 
 def refresh_confirmation(

@@ -38,10 +38,12 @@ from gateway.protocol.devices import device_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
 from gateway.protocol.sender_constraint import (
+    certificate_claims,
     confirmation_claim,
     is_bound_to_key,
-    issued_serial_claim,
+    proved_binding,
     refresh_confirmation,
+    renewal_claim,
 )
 from gateway.protocol.tokens.context import SessionKind, new_token_id
 from gateway.protocol.tokens.encryption import encrypt_id_token
@@ -161,7 +163,8 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     """
     client = issue.subject.client
     asked = confirmation_claim(client, request.certificate, request.proof_key)
-    confirmation = {**issue.binding, **(asked or {})} or None
+    proved = proved_binding(issue.binding, request.certificate)
+    confirmation = {**proved, **(asked or {})} or None
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
     access_token = sign_access_token(request, client, access.document)
@@ -230,7 +233,7 @@ def access_claims(
     )
     members = claims.members()
     members |= device_claims(request, client)
-    members |= issued_serial_claim(request.certificate, confirmation)
+    members |= certificate_claims(request, client, confirmation)
     if issue.audiences is not None:
         members[ONLY_FOR] = sorted(issue.audiences)
     return AccessToken(claims, mapped.document(members))
@@ -288,7 +291,8 @@ def _refresh_token(
         "cnf": refresh_confirmation(client, access.confirmation),
         ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
     }
-    token = request.realm.key_ring.sign_for_ourselves(present(claims), request.now)
+    members = present(claims) | dict(renewal_claim(request, client, access.confirmation))
+    token = request.realm.key_ring.sign_for_ourselves(members, request.now)
     return token, 0 if expires_at is None else expires_at - access.issued_at
 
 

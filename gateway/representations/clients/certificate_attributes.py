@@ -10,6 +10,7 @@ from typing import Final
 from gateway.domain.certificate_names import RESERVED_CLAIMS
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
+from gateway.domain.realm import RENEWAL_OVERLAP
 from gateway.representations.clients.certificate_values import read_claims, read_template
 from gateway.representations.clients.settings import (
     BOUND,
@@ -36,6 +37,10 @@ _AUTHENTICATOR: Final = "client-x509"
 
 def certificate_name_errors(client: Client, path: str) -> Iterator[FieldError]:
     """Yield what is wrong with the attributes beside their own form."""
+    overlap = client.attributes.get(RENEWAL_OVERLAP, "")
+    if overlap and client.attributes.get(BOUND) != "true":
+        allowed = f'nothing, unless {BOUND} is "true": other tokens need no certificate'
+        yield FieldError(join(path, RENEWAL_OVERLAP), describe(overlap), allowed)
     given = {
         name: text
         for name, text in client.attributes.items()

@@ -16,6 +16,7 @@ from gateway.domain.certificate_names import (
     CertificateTemplate,
 )
 from gateway.domain.clients import LONGEST_DEVICE_LOCK, DeviceSettings
+from gateway.domain.realm import OVERLAP_FORM, is_overlap, parse_overlap
 from gateway.representations.clients.attribute_values import AttributeValue
 
 _COUNT: Final = re.compile("[1-9][0-9]{0,5}")
@@ -99,7 +100,16 @@ def _lock_problem(text: str) -> str | None:
     return None if fine else f"whole seconds from 1 to {_MOST_SECONDS}"
 
 
+def _overlap(text: str) -> timedelta | None:
+    return parse_overlap(text) if text else None
+
+
+def _overlap_problem(text: str) -> str | None:
+    return None if is_overlap(text) else OVERLAP_FORM
+
+
 CERTIFICATE_TEMPLATE: Final = AttributeValue(read_template, _template_problem)
 TEMPLATE_CLAIM_NAMES: Final = AttributeValue(read_claims, _claims_problem)
 COUNT: Final = AttributeValue(_count, _count_problem)
 LOCK_DURATION: Final = AttributeValue(_lock_duration, _lock_problem)
+OVERLAP: Final = AttributeValue(_overlap, _overlap_problem)

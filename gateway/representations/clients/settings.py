@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from gateway.domain.clients import Client
+from gateway.domain.realm import RENEWAL_OVERLAP
 from gateway.representations.clients.attribute_values import (
     ALGORITHM,
     CONTENT_ENCRYPTION,
@@ -31,6 +32,7 @@ from gateway.representations.clients.certificate_values import (
     CERTIFICATE_TEMPLATE,
     COUNT,
     LOCK_DURATION,
+    OVERLAP,
     TEMPLATE_CLAIM_NAMES,
     name_of,
 )
@@ -213,6 +215,7 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     TEMPLATE_CLAIMS: _Setting("devices", "claims", TEMPLATE_CLAIM_NAMES),
     DEVICE_QUOTA: _Setting("devices", "tokens_per_minute", COUNT),
     DEVICE_FAILURES: _Setting("devices", "failures", COUNT),
+    RENEWAL_OVERLAP: _Setting("tokens", "renewal_overlap", OVERLAP),
     DEVICE_LOCK: _Setting("devices", "lock_duration", LOCK_DURATION),
     "client.secret.authentication.allowed.method": _Setting(
         "secret_settings", "allowed_method", TEXT

@@ -121,7 +121,8 @@ _CLIENT: Final = _fields(
         " frontchannel.logout.url id.token.signed.response.alg login_theme logoUri"
         " oauth2.device.authorization.grant.enabled oauth2.device.code.lifespan"
         " oauth2.device.polling.interval oidc.ciba.grant.enabled pkce.code.challenge.method"
-        " policyUri post.logout.redirect.uris realm_client request.object.required"
+        " policyUri post.logout.redirect.uris realm_client realmgate.certificates.renewal.overlap"
+        " request.object.required"
         " request.object.signature.alg require.pushed.authorization.requests"
         " standard.token.exchange.enabled tls.client.certificate.bound.access.tokens"
         " token.endpoint.auth.signing.alg token.response.type.bearer.lower-case tosUri use.jwks.url"
@@ -190,7 +191,7 @@ _REALM: Final = _fields(
         " oauth2DevicePollingInterval parRequestUriLifespan realmReusableOtpCode"
         " realmgate.bruteForce.failuresPerAddress"
         " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
-        " realmgate.certificates.expiry.mail.days"
+        " realmgate.certificates.expiry.mail.days realmgate.certificates.renewal.overlap"
         " realmgate.certificates.crl.policy realmgate.certificates.ocsp"
         " shortVerificationUri userProfileEnabled"
     ),

@@ -90,6 +90,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "tests/spec/test_device_templates.py": "realmgate.certificate.template"
             " realmgate.certificate.template.claims realmgate.certificate.device.quota"
             " realmgate.certificate.device.failures realmgate.certificate.device.lock",
+            "tests/spec/test_renewed_certificates.py": "realmgate.certificates.renewal.overlap",
             _PUSHED: "pkce.code.challenge.method request.object.required"
             " request.object.signature.alg allow.oidc.params.in.redirect.uris",
             "tests/unit/authorization/test_checks.py": "require.pushed.authorization.requests"
@@ -150,6 +151,9 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "realmgate.certificate.device.failures": "Refused token requests that lock a device",
             "realmgate.certificate.device.lock": "Seconds of such a lock, and of counting; 300"
             " without it",
+            "realmgate.certificates.renewal.overlap": "Seconds after the start of a renewed"
+            " certificate in which it stands in for that of a bound token; counts instead of the"
+            " realm's; 0: never",
             "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",
             "dpop.bound.access.tokens": "Every token request needs a DPoP proof. Without it a proof"

@@ -25,6 +25,8 @@ from gateway.domain.realm import (
     DPOP_NONCE,
     FAILURES_PER_ADDRESS,
     GATEWAY_AUTHORITIES,
+    OVERLAP_FORM,
+    RENEWAL_OVERLAP,
     WEBHOOK_SECRET,
     WEBHOOK_URL,
     Realm,
@@ -34,6 +36,7 @@ from gateway.domain.realm import (
     is_failure_limit,
     is_gateway_authorities,
     is_nonce_choice,
+    is_overlap,
 )
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import (
@@ -53,6 +56,7 @@ _PROFILES: Final = "clientProfiles"
 _CERTIFICATE_SETTINGS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
     GATEWAY_AUTHORITIES: (is_gateway_authorities, "true, false or nothing"),
     CERTIFICATE_POLICIES: (are_policies, "at most 50 object identifiers, separated by spaces"),
+    RENEWAL_OVERLAP: (is_overlap, f"{OVERLAP_FORM}, or nothing"),
     EXPIRY_MAIL_DAYS: (are_days, "at most 10 numbers from 1 to 365 with commas between them"),
     EXPIRY_MAIL_RECIPIENTS: (
         are_recipients,

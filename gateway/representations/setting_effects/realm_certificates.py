@@ -10,6 +10,18 @@ _MAILED: Final = (
 
 ATTRIBUTES: Final = (
     (
+        "realmgate.certificates.renewal.overlap",
+        (
+            "seconds after the start of a renewed certificate in which it stands in for the one"
+            " that a token is bound to, at most 2592000; 0 or nothing: never"
+        ),
+        "Keycloak: 11.1",
+        (
+            "tests/spec/test_renewed_certificates.py"
+            "::test_tokens_are_used_with_a_renewed_certificate_while_the_overlap_lasts"
+        ),
+    ),
+    (
         "realmgate.certificates.expiry.mail.recipients",
         "mail addresses that get mails ahead of time about what expires",
         _SOURCE,
