@@ -19,7 +19,11 @@ from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
 from gateway.bootstrap.admin_api import admin_operations
-from gateway.bootstrap.client_certificates import ClientCertificates, client_certificates
+from gateway.bootstrap.client_certificates import (
+    ClientCertificates,
+    client_certificates,
+    refusal_explainer,
+)
 from gateway.bootstrap.clients import client_use_cases
 from gateway.bootstrap.expiry.gauges import ExpiryGauges
 from gateway.bootstrap.expiry.listing import expiry_listing
@@ -50,6 +54,7 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routes import build_admin_routes
 from gateway.http.application import build_http_application
+from gateway.http.certificate_refusal import build_certificate_refusal_route
 from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
@@ -255,6 +260,7 @@ def _routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
         *build_site_routes(site_handlers(services, context, grants, at_sites), context),
+        build_certificate_refusal_route(refusal_explainer(services, certificates), context),
         *build_resource_routes(Resources.of(designs), context),
     ]
     return routes, operations
