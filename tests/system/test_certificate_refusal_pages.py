@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from tests.support.chains import CA, issue
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import PROXY_SECRET, Edge, RunningNginx, start_nginx
@@ -110,6 +112,18 @@ def test_people_get_a_page_without_anything_to_load(
         assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
         assert response.headers["cache-control"] == "no-store"
         assert response.headers.get_list("x-content-type-options") == ["nosniff"]
+
+
+def test_names_of_a_stranger_are_text(nginx: RunningNginx, tmp_path: Path) -> None:
+    """A name is whatever its issuer wrote: markup, direction marks, any length."""
+    node = issue("<b>\u202eevil</b>", issue("x" * 60, None, CA))
+    key = node.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "evil.crt").write_text(node.pem)
+    (tmp_path / "evil.key").write_bytes(key)
+    page = get(nginx, tmp_path / "evil", TOKEN, BROWSER).text
+    assert "\u202e" not in page
+    assert r"CN=\&lt;b\&gt;" in page
+    assert r"\<b" not in page
 
 
 def test_a_missing_certificate_is_said_to_be_missing(nginx: RunningNginx) -> None:

