@@ -22,6 +22,7 @@ from gateway.bootstrap.admin_api import admin_operations
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
     client_certificates,
+    refusal_explainer,
     with_renewed_certificates,
 )
 from gateway.bootstrap.clients import client_use_cases
@@ -54,6 +55,7 @@ from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
 from gateway.http.admin.routes import build_admin_routes
 from gateway.http.application import build_http_application
+from gateway.http.certificate_refusal import build_certificate_refusal_route
 from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.edge.facts import Edge
 from gateway.http.edge.peer import ProxyTrust
@@ -262,6 +264,7 @@ def _routes(
             context, ResourceUrls.below(context.public_url, designs.version)
         ),
         *build_site_routes(site_handlers(services, context, grants, at_sites), context),
+        build_certificate_refusal_route(refusal_explainer(services, certificates), context),
         *build_resource_routes(Resources.of(designs), context),
     ]
     return routes, operations

@@ -24,7 +24,11 @@ from gateway.crypto.x509.reader import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
-from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
+from gateway.protocol.certificate_explanation import (
+    CertificateExplainer,
+    RefusalExplainer,
+    RevocationSources,
+)
 from gateway.protocol.sender_constraint import RenewedCertificates
 from gateway.settings import Settings, variable
 
@@ -104,6 +108,13 @@ def certificate_explainer(
         issuer=issuer,
         clock=services.clock,
     )
+
+
+def refusal_explainer(services: Services, certificates: ClientCertificates) -> RefusalExplainer:
+    """Return what explains the refusals of the proxy."""
+    sources = RevocationSources(services.deny_lists, certificates.revocation, services.ocsp)
+    trust = certificates.trust(services.authorities)
+    return RefusalExplainer(services.directory, trust, sources, services.clock)
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

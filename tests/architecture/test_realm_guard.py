@@ -13,10 +13,12 @@ WITHOUT_REALM = {
     "/.realmgate/callback",
     "/.realmgate/sign-out",
     "/.realmgate/refused",
+    "/.realmgate/certificate/{format}/{status}",
 }
 """Paths of no realm: the admin endpoints check the caller's realm; static files have none.
 
-Those of protected sites check the realm that the site of the host names.
+Those of protected sites check the realm that the site of the host names. The page of a refused
+certificate is for the proxy alone and gives no access.
 """
 PUBLIC_OF_A_DISABLED_REALM = {
     "/realms/{realm}",

@@ -17,6 +17,8 @@ CLOSE_AFTER_READING = "/fail/close"
 ERROR_OF_ITS_OWN = "/fail/503"
 ECHO = "/echo"
 """The end of paths that are answered with the headers of the request."""
+CERTIFICATE_REFUSALS = "/.realmgate/certificate/"
+"""The beginning of paths by which nginx asks for a page; it gets none, so it shows its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,11 @@ class Received:
 
 @dataclass(slots=True)
 class RecordingUpstream:
-    """What arrived so far."""
+    """What arrived so far: `received` are requests of callers, `asked` those of nginx for pages."""
 
     path: Path
     received: list[Received] = field(default_factory=list)
+    asked: list[Received] = field(default_factory=list)
     connections: int = 0
     failing: bool = False
     responses: dict[str, bytes] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class RecordingUpstream:
     def forget(self) -> None:
         """Start counting again, and answer as usual."""
         self.received.clear()
+        self.asked.clear()
         self.responses.clear()
         self.connections = 0
 
@@ -78,7 +82,8 @@ class _Handler(socketserver.StreamRequestHandler):
         record.connections += 1
         connection = record.connections
         while request := self._read(connection):
-            record.received.append(request)
+            is_question = request.target.startswith(CERTIFICATE_REFUSALS)
+            (record.asked if is_question else record.received).append(request)
             if record.failing or request.target == CLOSE_AFTER_READING:
                 return
             self._answer(request)
@@ -107,6 +112,8 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.write(written)
             return
         status = "503 Busy" if request.target == ERROR_OF_ITS_OWN else "200 OK"
+        if request.target.startswith(CERTIFICATE_REFUSALS):
+            status = "404 Not Found"
         answer: dict[str, object] = {"target": request.target}
         if request.target.endswith(ECHO):
             answer["headers"] = request.headers

@@ -9,3 +9,8 @@ from gateway.protocol.certificate_explanation.explanation import (
     CertificateExplanation,
     Step,
 )
+from gateway.protocol.certificate_explanation.refusal import (
+    MISSING_CERTIFICATE,
+    CertificateRefusal,
+    RefusalExplainer,
+)

@@ -1,0 +1,231 @@
+"""A refused or missing client certificate is explained, by the gateway through the real nginx.
+
+nginx decides and sets the status; the gateway only says why. attacks: A6, A8
+"""
+
+import json
+import re
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from tests.support.chains import CA, issue
+from tests.support.edge_certificates import EdgeCertificates
+from tests.support.gateway_process import start_gateway
+from tests.support.nginx import PROXY_SECRET, Edge, RunningNginx, start_nginx
+
+REALM: Final = {
+    "realm": "demo",
+    "enabled": True,
+    "attributes": {"realmgate.certificates.gatewayAuthorities": "true"},
+}
+TOKEN: Final = "/realms/demo/protocol/openid-connect/token"
+BROWSER: Final = {"Accept": "text/html"}
+PROGRAM: Final = {"Accept": "application/json"}
+STEPS: Final = {
+    "expired": ("validity", r"It ended on \d{4}-\d\d-\d\d \d\d:\d\d UTC\."),
+    "not yet valid": ("validity", r"It is not valid before \d{4}-.*UTC\."),
+    "unknown CA": ("path", r"No trusted authority is known here that leads to its issuer\."),
+    "self-signed": ("path", r"No trusted authority is known here .*"),
+    "same-named CA with another key": ("path", r"No trusted authority is known here .*"),
+    "wrong EKU": ("path", r"Its extended key usage does not allow client authentication\."),
+    "weak key": ("path", r"Its key is weak .*"),
+    "revoked": ("revocation", r"It was revoked\."),
+}
+"""The first failing step, and the sentence."""
+OUTSIDE_OF_REALMS: Final = {
+    "expired": ("validity", r"It ended on .*UTC\."),
+    "unknown CA": ("path", r"No trusted authority is known here .*"),
+    "revoked": ("revocation", r"It was revoked\."),
+}
+
+
+@pytest.fixture(scope="module")
+def nginx(
+    tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCertificates
+) -> Iterator[RunningNginx]:
+    """Run nginx in front of a gateway that has the same authorities."""
+    folder, certificates = tmp_path_factory.mktemp("refusals"), edge_certificates.folder
+    (folder / "realm.json").write_text(json.dumps(REALM))
+    socket_address = f"unix:{folder / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(folder, certificates, [socket_address], proxy_secret=PROXY_SECRET) as running,
+        start_gateway(
+            folder,
+            import_realm=folder / "realm.json",
+            public_url=running.https,
+            proxy_secret=PROXY_SECRET,
+            client_ca_file=certificates / "ca.crt",
+            client_crl_file=certificates / "ca.crl",
+        ),
+    ):
+        yield running
+
+
+def get(
+    nginx: RunningNginx, pair: Path | None, path: str, headers: dict[str, str], **options: Any
+) -> httpx2.Response:
+    """Ask the listener that requires certificates."""
+    method = options.pop("method", "GET")
+    with nginx.client(pair, http2=options.pop("http2", False)) as client:
+        return client.request(method, f"{nginx.mtls}{path}", headers=headers, **options)
+
+
+def test_the_first_failing_step_is_named(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    for path, expected in ((TOKEN, STEPS), ("/", OUTSIDE_OF_REALMS)):
+        for kind, (step, sentence) in expected.items():
+            response = get(nginx, edge_certificates.pair(kind), path, PROGRAM)
+            answer = response.json()
+            assert response.status_code == 400
+            assert answer["failed_step"] == step, (kind, answer)
+            assert answer["checks"][step] == "failed"
+            assert re.search(f"refused. {sentence} ", answer["error_description"]), kind
+            assert answer["request_id"] == response.headers["x-request-id"]
+
+
+def test_people_get_a_page_without_anything_to_load(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    for http2 in (False, True):
+        pair = edge_certificates.pair("expired")
+        response = get(nginx, pair, "/realms/demo/account?a=<b>", BROWSER, http2=http2)
+        page = response.text
+        assert response.status_code == 400
+        assert response.headers["content-type"] == "text/html; charset=utf-8"
+        assert "It ended on" in page
+        assert "Renew the certificate" in page
+        assert response.headers["x-request-id"] in page
+        assert not re.search(r"<script|<link|\son\w+=|\sstyle=|https?://|url\(|<b>|demo", page)
+        (style,) = re.findall(r"<style>(.*)</style>", page, re.DOTALL)
+        digest = b64encode(sha256(style.encode()).digest()).decode()
+        policy = response.headers["content-security-policy"]
+        assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers.get_list("x-content-type-options") == ["nosniff"]
+
+
+def test_names_of_a_stranger_are_text(nginx: RunningNginx, tmp_path: Path) -> None:
+    """A name is whatever its issuer wrote: markup, direction marks, any length."""
+    node = issue("<b>\u202eevil</b>", issue("x" * 60, None, CA))
+    key = node.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "evil.crt").write_text(node.pem)
+    (tmp_path / "evil.key").write_bytes(key)
+    page = get(nginx, tmp_path / "evil", TOKEN, BROWSER).text
+    assert "\u202e" not in page
+    assert r"CN=\&lt;b\&gt;" in page
+    assert r"\<b" not in page
+
+
+def test_a_missing_certificate_is_said_to_be_missing(nginx: RunningNginx) -> None:
+    page = get(nginx, None, "/", BROWSER)
+    answer = get(nginx, None, TOKEN, {"Accept": "*/*"})
+    assert (page.status_code, answer.status_code) == (400, 400)
+    assert "No certificate was sent." in page.text
+    assert set(answer.json()) == {"error", "error_description", "request_id"}
+    assert answer.json()["error"] == "invalid_client"
+
+
+def test_head_has_no_body_and_a_small_post_is_explained(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    pair = edge_certificates.pair("expired")
+    head = get(nginx, pair, TOKEN, BROWSER, method="HEAD")
+    posted = get(nginx, pair, TOKEN, PROGRAM, method="POST", content=b"x" * 60_000)
+    assert (head.status_code, head.content) == (400, b"")
+    assert (posted.status_code, posted.json()["failed_step"]) == (400, "validity")
+
+
+def test_a_large_body_is_not_read(nginx: RunningNginx, edge_certificates: EdgeCertificates) -> None:
+    """The static page comes at once, while not one byte of the body has been sent."""
+    tls = ssl.create_default_context(cafile=nginx.site.certificates / "ca.crt")
+    pair = edge_certificates.pair("expired")
+    tls.load_cert_chain(f"{pair}.crt", f"{pair}.key")
+    head = f"POST {TOKEN} HTTP/1.1\r\nHost: localhost\r\n"
+    for length in ("Content-Length: 65000", "Transfer-Encoding: chunked"):
+        request = f"{head}{length}\r\n\r\n".encode()
+        with (
+            socket.create_connection(("127.0.0.1", nginx.site.mtls_port), timeout=4) as plain,
+            tls.wrap_socket(plain, server_hostname="localhost") as connection,
+        ):
+            connection.sendall(request)
+            answer = connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert b"The check ended with: certificate has expired" in answer
+
+
+def test_nothing_but_the_certificate_goes_to_the_gateway(
+    edge: Edge, edge_certificates: EdgeCertificates
+) -> None:
+    forged = {
+        "ssl-client-verify": "SUCCESS",
+        "X-Original-Request": "GET /realms/other/ HTTP/1.1",
+        "Cookie": "session=secret",
+        "Authorization": "Bearer secret",
+    }
+    response = get(
+        *(edge.nginx, edge_certificates.pair("expired"), TOKEN, PROGRAM | forged),
+        method="POST",
+        content=b"password=secret",
+    )
+    (asked,) = edge.upstream.asked
+    assert (asked.method, asked.target) == ("GET", "/.realmgate/certificate/json/495")
+    assert asked.body == b""
+    assert sorted(name.lower() for name, _ in asked.headers) == [
+        "host",
+        "ssl-client-cert",
+        "ssl-client-verify",
+        "x-forwarded-for",
+        "x-forwarded-proto",
+        "x-original-request",
+        "x-realmgate-proxy-secret",
+        "x-request-id",
+    ]
+    assert asked.all("ssl-client-verify") == ["FAILED:certificate has expired"]
+    assert asked.all("x-original-request") == [f"POST {TOKEN} HTTP/1.1"]
+    # The gateway had no page, so nginx shows its own.
+    assert response.status_code == 400
+    assert "The check ended with: certificate has expired" in response.json()["error_description"]
+
+
+def test_without_the_gateway_the_static_page_is_shown(
+    tmp_path: Path, edge_certificates: EdgeCertificates
+) -> None:
+    upstream = f"unix:{tmp_path / 'nobody-there.sock'}"
+    with start_nginx(tmp_path, edge_certificates.folder, [upstream]) as nginx:
+        expired = get(nginx, edge_certificates.pair("expired"), "/", BROWSER)
+        missing = get(nginx, None, TOKEN, PROGRAM)
+    assert (expired.status_code, missing.status_code) == (400, 400)
+    assert "The check ended with: certificate has expired" in expired.text
+    assert "a certificate, and none was sent" in missing.json()["error_description"]
+    assert expired.headers["x-request-id"] in expired.text
+
+
+def test_the_pages_cannot_be_asked_for(nginx: RunningNginx) -> None:
+    forged = {"X-Original-Request": f"GET {TOKEN} HTTP/1.1", "X-Realmgate-Proxy-Secret": "guess"}
+    with nginx.client() as client:
+        unknown = client.get(f"{nginx.https}/unknown")
+        hidden = client.get(f"{nginx.https}/.realmgate/certificate/html/496", headers=forged)
+        behind_prefix = client.get(
+            f"{nginx.https}/auth/.realmgate/certificate/html/496", headers=forged
+        )
+    assert (unknown.status_code, hidden.status_code) == (404, 404)
+    assert hidden.text == unknown.text
+    assert (behind_prefix.status_code, behind_prefix.text) == (404, unknown.text)
+
+
+def test_a_listener_that_takes_any_certificate_is_not_affected(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    with nginx.client(edge_certificates.pair("unknown CA")) as client:
+        response = client.get(f"{nginx.self_signed}/realms/demo")
+    assert (response.status_code, response.json()["realm"]) == (200, "demo")
