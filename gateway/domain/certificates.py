@@ -5,6 +5,7 @@ The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decide
 """
 
 import base64
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,6 +14,9 @@ from itertools import pairwise
 from typing import Final
 
 from gateway.domain.distinguished_names import DistinguishedName
+
+_NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
+_LONGEST_REASON: Final = 200
 
 
 class CertificateRefused(Exception):
@@ -211,6 +215,14 @@ class ClientCertificate:
     trust_level: TrustLevel
     reason: str | None = None
     path: CertificationPath | None = field(default=None, repr=False)
+
+    @property
+    def reason_for_caller(self) -> str:
+        """The reason in the characters of an `error_description`: it can quote a certificate.
+
+        Spec: RFC 6749 §5.2
+        """
+        return _NOT_DESCRIBABLE.sub("?", self.reason or "")[:_LONGEST_REASON]
 
     @property
     def leaf(self) -> PresentedCertificate:

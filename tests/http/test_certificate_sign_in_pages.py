@@ -266,6 +266,9 @@ def test_the_realm_decides_which_certificates_are_trusted(realm: Realm) -> None:
             return browser.open()
 
     assert opened("self-signed").message == REJECTED
+    reason = realm.last_event()["details"]["reason"]
+    assert reason.startswith("Certificate validation's failed: "), reason
+    assert "the issuer" in reason
     assert opened("user").id == "login-x509-info"
     added = server.ask("POST", authorities, {"certificate": anchor.read_text()})
     assert added.status_code == 201, added.text

@@ -59,7 +59,6 @@ HANDSHAKE: Final = "TLS handshake refused"
 BY_THE_PROXY: Final = "by the proxy"
 REASONS: Final[Mapping[str, str]] = {
     "missing": r"no client certificate was presented|[Cc]ertificat\w+ (is )?missing",
-    "untrusted": r"Certificate validation's failed",
     "unknown-issuer": r"the issuer .* is not known",
     "no-path": r"no path leads over .* to a trusted root",
     "not-verified": r"the proxy did not verify it",

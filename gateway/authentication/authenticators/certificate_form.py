@@ -32,7 +32,7 @@ from gateway.authentication.errors import (
 )
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.certificates import ClientCertificate
-from gateway.domain.events import EventError
+from gateway.domain.events import Detail, EventError
 from gateway.domain.flows import CERTIFICATE_FORM
 from gateway.domain.users import User
 
@@ -78,6 +78,8 @@ class CertificateForm:
             user = _require_user(sign_in, account)
         except SignInRefused as refusal:
             sign_in.failure, sign_in.information = refusal, MessageKey.CERTIFICATE_NOT_ACCEPTED
+            if isinstance(refusal, CertificateRejected):
+                sign_in.event_details |= {Detail.REASON: refusal.text}
             return Outcome.ATTEMPTED
         mark = _mark(certificate, user)
         if options.asks_confirmation and confirmed != mark:

@@ -22,10 +22,11 @@ def identity_in(certificate: ClientCertificate | None, options: CertificateOptio
 
     To be called in a thread: a pattern takes up to 30 ms.
     """
-    if certificate is None or not certificate.binds:
+    if certificate is None:
         raise CertificateRejected("X509 client certificate is missing.")
     if not certificate.identifies:
-        raise CertificateRejected("Certificate validation's failed.")
+        reason = certificate.reason_for_caller
+        raise CertificateRejected(f"Certificate validation's failed: {reason}")
     require_usage(certificate.leaf.usage, options)
     identity = _identity(certificate.leaf, options)
     if not identity or not _is_plain(identity, options):

@@ -162,7 +162,7 @@ def _answer_to(refusal: SignInRefused) -> _Answer:
             error = EventError.GENERIC_AUTHENTICATION_ERROR
             return _Answer(refusal.text, None, error, HTTPStatus.FORBIDDEN)
         case CertificateRejected():
-            return _Answer(refusal.text, None, "invalid_request", HTTPStatus.UNAUTHORIZED)
+            return _Answer(refusal.text, refusal.text, "invalid_request", HTTPStatus.UNAUTHORIZED)
         case _:
             service = refusal.event_error == EventError.INVALID_USER
             reason = "User is a service account" if service else None

@@ -3,7 +3,6 @@
 Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
 """
 
-import re
 import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -19,8 +18,6 @@ from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL
 from gateway.protocol.errors import OAuthError, refused
 
 THUMBPRINT: Final = "x5t#S256"
-_NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
-_LONGEST_REASON: Final = 200
 _MISSING: Final = "Client Certification missing for MTLS HoK Token Binding"
 _REFUSED: Final = "Client Certification refused for MTLS HoK Token Binding"
 _MISMATCH: Final = (
@@ -39,7 +36,7 @@ def certificate_to_bind(client: Client, certificate: ClientCertificate | None) -
     if certificate is None:
         raise _unbound(_MISSING)
     if not certificate.binds:
-        raise _unbound(f"{_REFUSED}: {_reason_for_caller(certificate)}")
+        raise _unbound(f"{_REFUSED}: {certificate.reason_for_caller}")
     return certificate.thumbprint
 
 
@@ -93,15 +90,7 @@ def require_certificate(expected: object, certificate: ClientCertificate | None)
     if certificate is None or certificate.thumbprint != expected:
         raise _unproved(_MISMATCH)
     if not certificate.binds:
-        raise _unproved(f"Client certificate refused: {_reason_for_caller(certificate)}")
-
-
-def _reason_for_caller(certificate: ClientCertificate) -> str:
-    """Return why the certificate is refused, in the characters of an `error_description`.
-
-    The reason can quote names from the certificate. Spec: RFC 6749 §5.2
-    """
-    return _NOT_DESCRIBABLE.sub("?", certificate.reason or "")[:_LONGEST_REASON]
+        raise _unproved(f"Client certificate refused: {certificate.reason_for_caller}")
 
 
 def _unbound(text: str) -> OAuthError:
