@@ -18,7 +18,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import audiences_of
+from gateway.protocol.claims.protocol_claims import audiences_of, only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, scope_of, still_granted
@@ -190,6 +190,7 @@ def _require_audience(realm: RealmEntry, active: ActiveToken) -> None:
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(realm, active.client.client, names)
         context = resolve_claims(active.client, active.user, granted, session=active.session)
-        audiences = tuple(context.map_claims(ClaimsFor.INTROSPECTION).audiences)
+        wanted, mapped = only_for(active.claims), context.map_claims(ClaimsFor.INTROSPECTION)
+        audiences = tuple(name for name in mapped.audiences if wanted is None or name in wanted)
     if ACCOUNT not in audiences:
         raise NotAuthenticated(f"the token is not for the audience {ACCOUNT}")

@@ -212,7 +212,7 @@ def _list_downloader(settings: Settings, most_bytes: int) -> Callable[[str], Awa
         AddressPolicy(settings.fetch_networks),
         allow_http=True,
         authorities=settings.fetch_ca_file,
-        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=most_bytes, at_once=2),
+        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=most_bytes, at_once=16),
     )
 
     async def fetch(url: str) -> bytes:

@@ -103,10 +103,7 @@ class IntrospectionEndpoint:
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
         context = resolve_claims(active.client, active.user, granted, session=active.session)
-        wanted = only_for(active.claims)
-        if wanted is not None:
-            context = context.within(wanted)
-        mapped = context.map_claims(ClaimsFor.INTROSPECTION)
+        mapped, wanted = context.map_claims(ClaimsFor.INTROSPECTION), only_for(active.claims)
         if wanted is not None:
             mapped.audiences = tuple(name for name in mapped.audiences if name in wanted)
         audiences = audiences_of(active.claims)

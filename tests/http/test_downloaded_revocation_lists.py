@@ -89,6 +89,23 @@ def downloads(
 
 
 @pytest.mark.anyio
+async def test_a_document_with_an_older_list_is_kept_once(downloads: _Downloads) -> None:
+    """Else each download of it would leave a copy of the newer list. CWE-770."""
+    older = _der(downloads.issuer, 5, issued=NOW - DAY)
+    newer = _der(downloads.issuer, 6, issued=NOW)
+    document = b"".join(
+        x509.load_der_x509_crl(each).public_bytes(Encoding.PEM) for each in (older, newer)
+    )
+    sizes = set()
+    for _ in range(3):
+        await downloads.serve(document)
+        assert downloads.revoked(6)
+        sizes.add(downloads.lists.size)
+        downloads.clock.advance(DAY / 2 - RETRY)
+    assert len(sizes) == 1
+
+
+@pytest.mark.anyio
 async def test_a_list_is_downloaded_again_before_it_ends(downloads: _Downloads) -> None:
     await downloads.serve(_der(downloads.issuer, 5))
     assert (downloads.revoked(5), downloads.revoked(6)) == (True, False)

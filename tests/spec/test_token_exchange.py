@@ -22,7 +22,7 @@ REFRESH: Final = "urn:ietf:params:oauth:token-type:refresh_token"
 ON: Final = {"standard.token.exchange.enabled": "true"}
 SAME_SESSION: Final = {"standard.token.exchange.enableRefreshRequestedTokenType": "SAME_SESSION"}
 LIGHT: Final = {"client.use.lightweight.access.token.enabled": "true"}
-MANAGER: Final = {"realm-management": ["view-users"]}
+MANAGER: Final = {"realm-management": ["view-users", "view-clients"]}
 INVALID: Final = (400, "invalid_request", "Invalid token")
 Form = Mapping[str, str | list[str]]
 
@@ -219,6 +219,19 @@ def test_a_narrowed_token_has_no_more_rights_than_it_says(exchange: Stack) -> No
         for answer, status in ((allowed, 200), (refused, 403)):
             found = exchange.ask(f"{REALM}/users", token=answer["access_token"])
             assert found.status_code == status, (client_id, found.text)
+            registered = exchange.http.get(
+                f"{exchange.nginx.https}/realms/{REALM}/clients-registrations/default/stock",
+                headers={"Authorization": f"Bearer {answer['access_token']}"},
+            )
+            assert registered.is_success is (status == 200), (client_id, registered.text)
+            account = exchange.http.get(
+                f"{exchange.nginx.https}/realms/{REALM}/account",
+                headers={
+                    "Authorization": f"Bearer {answer['access_token']}",
+                    "Accept": "application/json",
+                },
+            )
+            assert not account.is_success
         described = _introspected(exchange, refused["access_token"])
         assert described["active"] is True
         assert set(described["resource_access"]) == {"stock", "orders"}
@@ -287,6 +300,14 @@ def test_a_service_exchanges_the_token_of_another_service(exchange: Stack) -> No
     for enabled in (False, True):
         assert exchange.put(f"{path}/{second['id']}", second | {"enabled": enabled}).is_success
         assert _introspected(exchange, own)["active"] is enabled
+
+
+def test_an_exchanged_token_is_not_prolonged_by_its_own_client(exchange: Stack) -> None:
+    """Else the client would outlive its removal from the session."""
+    first = _signed_in(exchange)["access_token"]
+    own = _exchanged(exchange, first)["access_token"]
+    again = _exchanged(exchange, own)["access_token"]
+    assert claims_of(again)["exp"] <= claims_of(own)["exp"] <= claims_of(first)["exp"]
 
 
 def test_consent_that_was_not_given_is_demanded(exchange: Stack) -> None:

@@ -116,14 +116,16 @@ class DownloadedLists:
                 self._failures[url] = problem
                 structlog.get_logger().error("revocation list not downloaded", reason=problem)
             return
-        kept = [item for item in self._lists[url].verified if _is_newer(item, lists)]
+        kept = [item for item in self._lists[url].newest if _is_newer(item, lists)]
         self._lists[url] = RevocationListSet((*lists, *kept))
         self._failures.pop(url, None)
         self._due[url] = now + _until_next(lists, now)
 
 
 def _is_newer(known: RevocationList, lists: Iterable[RevocationList]) -> bool:
-    return any(item.issuer == known.issuer and item.issued < known.issued for item in lists)
+    """Tell whether the document has lists of that issuer, all older than the known one."""
+    of_issuer = [item.issued for item in lists if item.issuer == known.issuer]
+    return bool(of_issuer) and max(of_issuer) < known.issued
 
 
 def _until_next(lists: Iterable[RevocationList], now: datetime) -> timedelta:

@@ -14,6 +14,8 @@ from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 
 _MOST_VERIFIED: Final = 10_000
+_MOST_OF_A_NAME: Final = 32
+"""Lists of one issuer whose signature is verified, the newest: each takes a part of a request."""
 
 
 class RevocationListSet:
@@ -39,6 +41,11 @@ class RevocationListSet:
         return sum(item.serials.size for named in self._by_issuer.values() for item in named)
 
     @property
+    def newest(self) -> frozenset[RevocationList]:
+        """Of the lists that were found by the key of an authority, the newest of each."""
+        return frozenset(signed[0] for signed in self._signed_by.values() if signed)
+
+    @property
     def verified(self) -> frozenset[RevocationList]:
         """The lists that were found by the key of an authority."""
         return frozenset(item for signed in self._signed_by.values() for item in signed)
@@ -59,8 +66,9 @@ class RevocationListSet:
         known = self._signed_by.get(authority.digest)
         if known is None:
             named = self._by_issuer.get(authority.certificate.subject, ())
-            signed = [item for item in named if item.is_signed_by(authority)]
-            known = tuple(sorted(signed, key=lambda item: item.issued, reverse=True))
+            newest = sorted(named, key=lambda item: item.issued, reverse=True)[:_MOST_OF_A_NAME]
+            signed = [item for item in newest if item.is_signed_by(authority)]
+            known = tuple(signed)
             if len(self._signed_by) >= _MOST_VERIFIED:
                 self._signed_by.clear()
                 self._usable.clear()

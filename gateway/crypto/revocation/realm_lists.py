@@ -29,6 +29,11 @@ CHECK_INTERVAL: Final = timedelta(minutes=1)
 """Between two looks whether realms still exist and name the same URLs."""
 
 
+_AT_ONCE: Final = 2
+"""Downloads of one realm at the same time, so that it cannot hold up those of others."""
+_LONGEST_WAIT: Final = timedelta(seconds=1)
+
+
 @dataclass(frozen=True, slots=True)
 class RealmListStatus:
     """The lists of one realm that were used. `problem` says why a URL has none, or an old one."""
@@ -56,6 +61,8 @@ class RealmRevocationLists:
         """Name and URLs of each realm that has used its lists, by the realm's id."""
         self._lists: dict[str, DownloadedLists] = {}
         """By URL."""
+        self._slots: dict[str, asyncio.Semaphore] = {}
+        """Of the downloads at the same time, by the realm's id."""
         self._rule = RevocationListRule()
         self._checked_at = clock.now()
 
@@ -83,7 +90,10 @@ class RealmRevocationLists:
         if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
             self._checked_at = now
             await self._check_realms()
-        await asyncio.gather(*(each.renew() for each in tuple(self._lists.values())))
+        renewals = [asyncio.ensure_future(each.renew()) for each in tuple(self._lists.values())]
+        if renewals:
+            # A server that does not answer holds up its own URL alone.
+            await asyncio.wait(renewals, timeout=_LONGEST_WAIT.total_seconds())
 
     def statuses(self, now: datetime) -> Iterator[RealmListStatus]:
         """Yield the state of the lists of each realm."""
@@ -137,9 +147,16 @@ class RealmRevocationLists:
     def _drop_unused(self) -> None:
         named = {url for _, urls in self._urls.values() for url in urls}
         self._lists = {url: lists for url, lists in self._lists.items() if url in named}
+        self._slots = {each: slots for each, slots in self._slots.items() if each in self._urls}
 
     async def _download(self, url: str) -> bytes:
         others = (lists.size for each, lists in self._lists.items() if each != url)
         if sum(others) > MOST_BYTES:
             raise DocumentUnavailable(f"the lists of realms have more than {MOST_BYTES} bytes")
-        return await self._fetch(url)
+        # Waiting for a slot is no part of the time that a download may take.
+        async with self._slots.setdefault(self._owner(url), asyncio.Semaphore(_AT_ONCE)):
+            return await self._fetch(url)
+
+    def _owner(self, url: str) -> str:
+        """Return the realm whose slots the download takes: the first one that names the URL."""
+        return next((realm_id for realm_id, (_, urls) in self._urls.items() if url in urls), "")

@@ -16,21 +16,18 @@ from gateway.admin.access import (
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.lookups import CurrentRevocations
-from gateway.domain.roles import EffectiveRoles
 from gateway.http.exchange import Exchange
 from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
 from gateway.http.realm_endpoint import RealmContext
-from gateway.protocol.claims.protocol_claims import only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
     TokenCredential,
     token_credential,
 )
-from gateway.protocol.tokens import AccessTokens, ActiveToken
+from gateway.protocol.tokens import AccessTokens, ActiveToken, administered_scope
 
 
 class AdminAuthentication:
@@ -72,7 +69,7 @@ class AdminAuthentication:
         exchange.log.token_id = str(active.claims["jti"])
         exchange.log.user = active.user.user.id
         entry, user = request.realm, active.user
-        scope = _scope(entry, active)
+        scope = administered_scope(entry, active)
         return Caller(entry.realm, user.user, active.client.client, scope, user.roles)
 
     async def _active(
@@ -105,19 +102,6 @@ class AdminAuthentication:
         if not name or len(name) > LONGEST_REALM_NAME:
             return None
         return await self._context.directory.realm(name)
-
-
-def _scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
-    """Return the roles in the scope of the token, by the current settings of the realm."""
-    names = str(active.claims.get("scope", "")).split()
-    granted = still_granted(realm, active.client.client, names)
-    scope = scope_of(active.client, granted.permitted_to(active.user.roles))
-    wanted = only_for(active.claims)
-    if wanted is None:
-        return scope
-    held = active.user.roles.within(scope)
-    kept = tuple((client, names) for client, names in held.clients if client in wanted)
-    return EffectiveRoles(held.realm, kept)
 
 
 def _credential(authorization: str | None) -> TokenCredential:

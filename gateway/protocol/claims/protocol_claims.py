@@ -18,9 +18,9 @@ ACCESS_TOKEN_TYPES: Final = frozenset({BEARER, LOWER_CASE_BEARER, DPOP})
 ID_TOKEN_TYPE: Final = "ID"  # noqa: S105 - a type
 CLIENT_ID: Final = "client_id"
 ISSUED_SERIAL: Final = "realmgate_issued_serial"
+"""The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
 ONLY_FOR: Final = "aud_only"
 """The clients that a token is for, where a token exchange named them: it has no roles of others."""
-"""The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
 RENEWAL: Final = "realmgate_renewal"
 """What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 

@@ -1,8 +1,9 @@
 """token-exchange: a client exchanges the access token that it received for one of its own.
 
 What Keycloak calls standard token exchange: access tokens of the realm alone, and the same user. A
-binding of the exchanged token is proved and kept, and an audience only narrows. The new token ends
-with the session of the exchanged one.
+binding of the exchanged token is proved and kept. The new token ends with the session of the
+exchanged one. What it is for is decided by the caller's own settings, as in Keycloak: `audience`
+narrows that.
 Spec: RFC 8693; Keycloak: 1.9 (26.7)
 """
 
@@ -13,6 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from gateway.client_policies import EventKind
+from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
@@ -92,7 +94,7 @@ class TokenExchange:
         client = caller.entry.client
         request.event.details[Detail.AUTH_METHOD] = "token_exchange"
         exchange = await self._accepted(request, client)
-        user, granted = exchange.subject.user, exchange.granted
+        user, granted = exchange.subject.whole_user, exchange.granted
         part = _part(exchange, client)
         context = resolve_claims(
             caller.entry, user, granted, session=None if part is None else part.session
@@ -111,7 +113,7 @@ class TokenExchange:
             EXCHANGED,
             part,
             id_token_encrypter=encrypter,
-            lifespan=_lifespan(request, exchange.subject, client),
+            lifespan=None if wants_refresh else _lifespan(request, exchange.subject, client),
             refreshable=wants_refresh,
             with_id_token=wants_id or None,
             audiences=exchange.audiences or None,
@@ -148,6 +150,9 @@ class TokenExchange:
         except InvalidToken as error:
             raise _invalid_token(str(error)) from error
         binding = binding_of(subject.claims)
+        if DEVICE_CLAIM in subject.claims and subject.client.client.id != client.id:
+            # Its lock and its quota are rules of that client.
+            raise _invalid("A token of a device is exchanged by the client of the device alone")
         if binding:
             if subject.client.client.id != client.id:
                 raise _invalid(_FOREIGN)
@@ -284,11 +289,12 @@ def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -
 
 
 def _lifespan(request: ProtocolRequest, subject: ActiveToken, client: Client) -> timedelta | None:
-    """Return how long the token lives: without a session no longer than the exchanged one.
+    """Return how long the token lives: no longer than the exchanged one.
 
-    Else a chain of exchanges would have no end. None for the lifespan of realm and client.
+    Else a chain of exchanges would outlive a client that was removed from the session. None, for
+    the lifespan of realm and client, where the caller takes part in the session itself.
     """
-    if subject.session is not None:
+    if subject.session is not None and client.id in subject.session.clients:
         return None
     left = datetime.fromtimestamp(subject.claims["exp"], UTC) - request.now
     return min(left, access_token_lifespan(request.realm.realm, client.tokens))

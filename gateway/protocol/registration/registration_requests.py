@@ -35,13 +35,12 @@ from gateway.protocol.client_authentication import ClientAuthenticator
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.registration.sector_identifiers import check_sector, names_sector
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
     TokenCredential,
     token_credential,
 )
-from gateway.protocol.tokens import AccessTokens
+from gateway.protocol.tokens import AccessTokens, administered_scope
 from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation
 
@@ -155,10 +154,8 @@ class RegistrationRequests:
             request.event.user_id = None
         origins = active.client.client.allowed_origins or ()
         request.page.require(origins)
-        names = str(active.claims.get("scope", "")).split()
-        granted = still_granted(request.realm, active.client.client, names)
-        scope = scope_of(active.client, granted.permitted_to(active.user.roles))
-        caller = Caller(realm, active.user.user, active.client.client, scope)
+        scope = administered_scope(request.realm, active)
+        caller = Caller(realm, active.user.user, client, scope, active.user.roles)
         rights = await self.access.rights(caller, realm)
         return Acting(caller, realm, rights, request.remote_address), origins
 

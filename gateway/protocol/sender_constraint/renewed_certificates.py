@@ -97,8 +97,8 @@ def renewal_claim(
 ) -> Mapping[str, Mapping[str, str | int]]:
     """Return the claim of a token that `confirmation` binds to the request's certificate.
 
-    None where no overlap is allowed, and for a certificate that is not trusted: a token does not
-    grow for nothing.
+    Empty where no overlap is allowed, and for a certificate that is not trusted: such a claim would
+    only enlarge the token.
     """
     certificate = request.certificate
     if certificate is None or confirmation is None:

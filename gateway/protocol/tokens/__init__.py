@@ -1,6 +1,11 @@
 """Access, ID and refresh tokens: issued, signed, and recognized again."""
 
-from gateway.protocol.tokens.access_token_checks import AccessTokens, ActiveToken, OtherKindOfToken
+from gateway.protocol.tokens.access_token_checks import (
+    AccessTokens,
+    ActiveToken,
+    OtherKindOfToken,
+    administered_scope,
+)
 from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
 from gateway.protocol.tokens.context import EXCHANGED
 from gateway.protocol.tokens.encryption import (

@@ -7,25 +7,28 @@ Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
 from gateway.domain.ports.certificates import DeniedCertificates
-from gateway.domain.ports.directory import ClientEntry, Directory, UserEntry
+from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
+from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
+    only_for,
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
@@ -39,7 +42,8 @@ class OtherKindOfToken(InvalidToken):
 class ActiveToken:
     """A token that holds, the client it was issued to, and the user it speaks for.
 
-    `session` is None for a transient one, such as a service account's.
+    `session` is None for a transient one, such as a service account's. `user` has no roles of
+    clients that a narrowed token is not for; `whole_user` has all.
     """
 
     claims: Mapping[str, Any]
@@ -47,6 +51,7 @@ class ActiveToken:
     client: ClientEntry
     user: UserEntry
     session: UserSession | None
+    whole_user: UserEntry
 
 
 class AccessTokens:
@@ -101,7 +106,7 @@ class AccessTokens:
             if await self._denied.denies(realm, named, request.now):
                 raise InvalidToken("the certificate that it is bound to is on a deny list")
         await self._devices.require_unlocked_token(realm.id, entry.client, claims, request.now)
-        return ActiveToken(claims, context, entry, user, session)
+        return ActiveToken(claims, context, entry, _limited(user, claims), session, user)
 
     def verify(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
@@ -211,6 +216,29 @@ class AccessTokens:
             raise InvalidToken("issued before the notBefore of the client of its user")
         request.event.user_id = user.user.id
         return UserEntry(_service_account(entry, claims), entry.roles)
+
+
+def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
+    """Return the roles that the token may use to administer; None where they are not limited.
+
+    They follow from the current settings. A narrowed token has those of its clients alone, and none
+    of the realm, which give rights over all of it.
+    """
+    names = str(active.claims.get("scope", "")).split()
+    granted = still_granted(realm, active.client.client, names)
+    scope = scope_of(active.client, granted.permitted_to(active.user.roles))
+    if only_for(active.claims) is None:
+        return scope
+    return EffectiveRoles((), active.user.roles.within(scope).clients)
+
+
+def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
+    """Return the user without roles of clients that a narrowed token is not for."""
+    wanted = only_for(claims)
+    if wanted is None:
+        return user
+    kept = tuple((client, names) for client, names in user.roles.clients if client in wanted)
+    return replace(user, roles=EffectiveRoles(user.roles.realm, kept))
 
 
 def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
