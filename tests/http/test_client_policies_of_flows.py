@@ -43,7 +43,7 @@ def flowing(administration: Administration) -> Iterator[SignInRealm]:
             web_client("golden", attributes={**_NAMED, "default.acr.values": "gold"}),
         ],
     }
-    with administered_realm(administration, "flowing", {}, **settings) as realm:
+    with administered_realm(administration, "policy-flows", {}, **settings) as realm:
         document = person("anna")
         document["credentials"] = [*document["credentials"], {**DEVICE, "id": None}]
         realm.change("POST", "users", document)

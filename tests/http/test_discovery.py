@@ -14,7 +14,8 @@ def test_the_metadata_lists_what_works_and_nothing_else(wire: Wire) -> None:
     assert document["issuer"] == ISSUER
     assert document["grant_types_supported"] == [
         *("authorization_code", "client_credentials"),
-        *("urn:ietf:params:oauth:grant-type:device_code", "password", "refresh_token", "implicit"),
+        *("urn:ietf:params:oauth:grant-type:device_code", "password", "refresh_token"),
+        *("urn:ietf:params:oauth:grant-type:token-exchange", "implicit"),
     ]
     assert document["code_challenge_methods_supported"] == ["plain", "S256"]
     assert document["token_endpoint_auth_methods_supported"] == [

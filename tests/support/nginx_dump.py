@@ -61,7 +61,7 @@ class Location:
 
 
 def proxying_locations(nginx: RunningNginx) -> Iterator[Location]:
-    """Yield every location that proxies, of every server nginx knows."""
+    """Yield every location that callers can ask for and that proxies, of every server."""
     (http,) = dump(nginx.prefix, nginx.configuration).children("http")
     for server in http.children("server"):
         _, listen, *options = next(server.children("listen")).arguments
@@ -69,6 +69,8 @@ def proxying_locations(nginx: RunningNginx) -> Iterator[Location]:
         for location in server.walk():
             if location.name == "location" and any(location.children("proxy_pass")):
                 modifier, path = ("", *location.arguments[1:])[-2:]
+                if path.startswith("@"):
+                    continue
                 assert "~" not in modifier.replace("^~", ""), f"no sample path for {path}"
                 port = listen.rpartition(":")[2]
                 yield Location(f"{scheme}://localhost:{port}{path}", scheme == "https")

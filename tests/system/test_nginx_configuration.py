@@ -185,7 +185,9 @@ def test_imports_of_whole_realms_have_minutes_and_all_else_half_a_minute(edge: E
         assert server.value("proxy_read_timeout") == "30s"
         for location in server.children("location"):
             own = [line.arguments[1] for line in location.children("proxy_read_timeout")]
-            assert own == (["10m"] if location.arguments[-1].endswith("/admin/") else [])
+            name = location.arguments[-1]
+            page = ["5s"] if name.startswith("@realmgate_") else []
+            assert own == (["10m"] if name.endswith("/admin/") else page)
 
 
 def test_chains_with_two_intermediate_authorities_are_followed(edge: Edge) -> None:

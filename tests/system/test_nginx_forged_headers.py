@@ -187,10 +187,13 @@ def test_every_proxy_pass_stands_below_the_headers() -> None:
         text = path.read_text()
         headers = text.count("include realmgate/proxy-headers.conf;")
         headers += text.count("include realmgate/guard-request.conf;")
+        # Passes on no header of the caller.
+        headers += text.count("include realmgate/certificate-refusal.conf;")
         if "proxy_pass http" in text:
             passing[path.name] = text.count("proxy_pass http")
             assert headers == passing[path.name], path.name
     assert passing == {
+        "error-pages.conf": 2,
         "gateway.conf": 1,
         "guard-server.conf": 1,
         "guard-cache.conf": 1,

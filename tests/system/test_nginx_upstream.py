@@ -202,7 +202,8 @@ def test_bodies_with_their_secrets_are_never_written_to_a_file(edge: Edge) -> No
 def test_answers_with_their_tokens_are_never_written_to_a_file(edge: Edge) -> None:
     (http,) = dump(edge.nginx.prefix, edge.nginx.configuration).children("http")
     proxying = [block for block in http.walk() if any(block.children("proxy_pass"))]
-    assert [block.value("proxy_max_temp_file_size") for block in proxying] == ["0"] * 15
+    assert {block.value("proxy_max_temp_file_size") for block in proxying} == {"0"}
+    assert len(proxying) > 15
 
 
 @pytest.mark.parametrize(

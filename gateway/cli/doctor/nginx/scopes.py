@@ -190,6 +190,11 @@ class Location:
         return bool(self.scope.own("return"))
 
     @property
+    def explains_refusals(self) -> bool:
+        """Tell whether it is one of error-pages.conf, where the gateway explains a refusal."""
+        return str(self).startswith("location @realmgate_")
+
+    @property
     def serves_files(self) -> bool:
         """Tell whether requests are answered with files."""
         inner = any(Location(scope, self.server).handler for scope in self.scope.scopes)

@@ -8,6 +8,8 @@ from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 
 def _find(proxy: Proxy) -> Iterator[Finding]:
     for location in proxy.to_gateway:
+        if location.explains_refusals:
+            continue  # the static page follows where the gateway has none
         if location.scope.value("proxy_intercept_errors", "off") == "on":
             line = location.scope.in_force("proxy_intercept_errors")[-1]
             yield Finding(
