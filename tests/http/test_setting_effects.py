@@ -264,8 +264,9 @@ def test_an_enabled_policy_with_an_executor_that_demands_something_is_refused(
     fine = [policy(name, enabled=name != later) for name in names]
     realm.done("PUT", profiles, {"profiles": [*together, {"name": "empty", "executors": []}]})
     realm.done("PUT", policies, {"policies": [*fine, policy("empty")]})
-    filled = {"name": "empty", "executors": [{"executor": later}]}
-    assert reason in realm.refusal("PUT", profiles, {"profiles": [*together, filled]})
+    for executor in (later, *samples(Place.EXECUTOR, Effect.REFUSED)):
+        filled = {"name": "empty", "executors": [{"executor": executor}]}
+        assert reason in realm.refusal("PUT", profiles, {"profiles": [*together, filled]})
 
 
 @pytest.mark.parametrize("enabled", [True, False])

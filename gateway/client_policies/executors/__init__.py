@@ -80,7 +80,7 @@ EXECUTORS: Final[Mapping[str, type[Executor]]] = {
 OF_OTHER_REQUESTS: Final = frozenset(
     {
         *("client-id-metadata-document", "downscope-assertion-grant-enforcer"),
-        *("intent-client-bind-checker", "jwt-claim-enforcer", "saml-avoid-redirect"),
+        *("jwt-claim-enforcer", "saml-avoid-redirect"),
         *("saml-secure-client-uris", "saml-signature-enforcer", "secure-ciba-req-sig-algorithm"),
         *("secure-ciba-session", "secure-ciba-signed-authn-req"),
     }

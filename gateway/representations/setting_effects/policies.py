@@ -17,7 +17,14 @@ from gateway.client_policies import (
     list_global_profiles,
     policy_problem,
 )
-from gateway.representations.setting_effects.rows import Place, SettingRow, stored, works
+from gateway.representations.setting_effects.rows import (
+    Place,
+    SettingRow,
+    is_given,
+    refused,
+    stored,
+    works,
+)
 
 _EXECUTOR: Final = Place.EXECUTOR
 
@@ -49,6 +56,13 @@ _TESTS: Final[Mapping[str, str]] = {
 
 EXECUTOR_ROWS: Final[tuple[SettingRow, ...]] = (
     *works(_EXECUTOR, _TESTS),
+    refused(
+        *(_EXECUTOR, "intent-client-bind-checker"),
+        "Nothing asks the server that binds intents, so no request would be judged",
+        refuses=is_given,
+        sample="intent-client-bind-checker",
+        allowed="not in an enabled policy",
+    ),
     *stored(
         _EXECUTOR,
         {
