@@ -1,9 +1,9 @@
 """`auth-x509-client-username-form`: the certificate of the browser names the user.
 
 A page shows the certificate and the user, who continues or ignores it; the flow may leave the page
-out. Without a certificate, and where it names no user who may sign in, the next alternative is
-next, with a message. What the page has shown is bound to the certificate and the user: where either
-differs when the form arrives, the page is shown again.
+out. Without a certificate the flow goes on to the next alternative; where the certificate names no
+user who may sign in, it does so with a message. What the page has shown is bound to the certificate
+and the user: where either differs when the form arrives, the page is shown again.
 Keycloak: 11.2 (26.7)
 """
 

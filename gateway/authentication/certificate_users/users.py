@@ -27,7 +27,7 @@ class CertificateUsers:
     ) -> tuple[Account, str, CertificateOptions]:
         """Return the account, the name for events, and the options of the step.
 
-        The account has no user where nobody has what the certificate names. Raises
+        The account has no user where no user matches the certificate. Raises
         CertificateRejected or StoreUnavailable.
         """
         options = _options(config)

@@ -21,7 +21,10 @@ from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.domain.realm import Realm, certificate_revocation_of
 
 LARGEST_OF_REALM: Final = 8 * 1024 * 1024
-"""Bytes of one document; a list of 200,000 entries. Larger ones belong into the settings."""
+"""Bytes of one document; a list of 200,000 entries.
+
+Larger ones are configured by REALMGATE_CLIENT_CRL_URLS.
+"""
 MOST_BYTES: Final = 128 * 1024 * 1024
 """Memory of a worker for the lists of all realms; a further list is not downloaded."""
 _PAUSE: Final = timedelta(seconds=5)

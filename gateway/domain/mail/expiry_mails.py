@@ -29,7 +29,7 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class ExpiryMailSettings:
-    """Who gets a mail how many days ahead; nobody without recipients."""
+    """The recipients of mails, and how many days ahead; without recipients none is sent."""
 
     recipients: tuple[str, ...] = ()
     days: tuple[int, ...] = STANDARD_DAYS

@@ -1,6 +1,7 @@
 """Explains to a stranger why the proxy refused their certificate, or that none was sent.
 
-It tells them about their own certificate alone: nothing of clients, anchors, deny lists or URLs.
+The explanation contains their own certificate and the results of its checks: no clients, anchors,
+URLs, or reasons of deny lists.
 The proxy's own words are evidence, used where the checks of the gateway find nothing or less.
 Nothing is fetched: OCSP is not asked. Source: the phrases are those of OpenSSL,
 https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/

@@ -197,7 +197,7 @@ class TokenExchange:
     async def _join(
         self, request: ProtocolRequest, client: Client, exchange: _Exchange
     ) -> SessionPart:
-        """Let the caller take part in the session of the exchanged token: it gets its own end."""
+        """Add the caller to the session of the exchanged token, as a client of its own."""
         session = exchange.subject.session
         if session is None or session.offline:
             raise _invalid(_NO_SESSION)
@@ -259,7 +259,7 @@ def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
             raise _invalid(_NO_SESSION)
         user_id = subject.user.user.id
         if subject_identifier(client, user_id) != user_id:
-            # Only `sub` says whose token it is, and a pairwise one names nobody.
+            # Only `sub` says whose token it is, and a pairwise one names no user.
             raise _invalid("A client with pairwise subjects cannot exchange a token without sid")
         return None
     if exchange.requested == _REFRESH and session.offline:

@@ -122,7 +122,7 @@ class SenderConstraint:
     async def require_of_exchanged(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
     ) -> None:
-        """Require the binding of a token that the request exchanges: nothing stands in for it.
+        """Require the binding of a token that the request exchanges, the DPoP proof in any case.
 
         `client` is that of the token. Raises OAuthError, ProofRefused among it, or
         StoreUnavailable.
