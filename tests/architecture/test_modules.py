@@ -27,6 +27,26 @@ ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "Dockerfile",
+    "LICENSE",
+    "README.md",
+    "bench",
+    "certs",
+    "docker-compose.yml",
+    "docs",
+    "gateway",
+    "nginx",
+    "proxies",
+    "pyproject.toml",
+    "requirements-clients.lock",
+    "requirements-dev.lock",
+    "requirements.lock",
+    "scripts",
+    "tests",
+    "var",
+}
 MODULES = sorted(
     str(path.relative_to(ROOT))
     for path in chain((ROOT / "gateway").rglob("*.py"), (ROOT / "scripts").rglob("*.py"))
@@ -70,6 +90,12 @@ def test_whatever_a_module_cites_can_be_looked_up() -> None:
         if not re.search(r"\d|https://", standard)
     ]
     assert without_a_place == []
+
+
+def test_the_top_level_holds_what_a_newcomer_expects_there_and_nothing_else() -> None:
+    names = {path.name for path in ROOT.iterdir()}
+    built = {name for name in names if name.startswith(".") or name.endswith(".egg-info")}
+    assert names - built - TOP_LEVEL == set()
 
 
 def test_every_module_is_named_for_what_it_holds() -> None:
