@@ -4,7 +4,6 @@ The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decide
 (`ClientCertificate`). Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
 """
 
-import base64
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
+from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName
 
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
@@ -35,9 +35,9 @@ class CertificateFacts:
     digest: bytes
 
     @property
-    def x5t_s256(self) -> str:
-        """The digest as base64url without padding. Spec: RFC 8705 §3.1."""
-        return base64.urlsafe_b64encode(self.digest).rstrip(b"=").decode("ascii")
+    def thumbprint(self) -> str:
+        """The digest in base64url, the value of `x5t#S256`. Spec: RFC 8705 §3.1."""
+        return base64url.encode(self.digest)
 
 
 KEY_USAGES: Final = (
@@ -74,13 +74,12 @@ _NO_USAGE: Final = CertificateUsage()
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`, `key_digest`
-    the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN), `dns_names`, `uris`
-    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names. `names_digest`
-    is the SHA-256 of its subject and all alternative names, empty where it has neither.
+    `key_digest` is the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN),
+    `dns_names`, `uris` and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative
+    names. `names_digest` is the SHA-256 of its subject and all alternative names, empty where it
+    has neither.
     """
 
-    thumbprint: str
     der: bytes = field(repr=False)
     emails: tuple[str, ...] = ()
     principal_names: tuple[str, ...] = ()

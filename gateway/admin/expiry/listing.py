@@ -93,7 +93,7 @@ def of_certificate(
     """Return the end of a certificate."""
     return Expiration(
         kind=kind,
-        id=facts.x5t_s256,
+        id=facts.thumbprint,
         realm=realm,
         subject=facts.subject.rfc4514(),
         issuer=facts.issuer.rfc4514(),
