@@ -7,7 +7,7 @@ changes nothing. Exit codes: 0 accepted, 1 refused, 2 usage or bad input, 3 unre
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ from gateway.cli.output import show_rows
 if TYPE_CHECKING:
     from gateway.protocol.certificate_explanation import CertificateExplanation
 
-_MASTER: Final = "master"
 _Row = tuple[str, str]
 
 
@@ -79,11 +78,13 @@ def explain(
 
 
 async def _only_realm(operator: LocalOperator) -> str:
+    from gateway.domain.realm import MASTER
+
     async with operator.services.database.read() as stores:
-        names = [each.name for each in await stores.realms.list() if each.name != _MASTER]
+        names = [each.name for each in await stores.realms.list() if each.name != MASTER]
     if len(names) == 1:
         return names[0]
-    raise click.UsageError(f"There are {len(names)} realms besides {_MASTER}: give --realm.")
+    raise click.UsageError(f"There are {len(names)} realms besides {MASTER}: give --realm.")
 
 
 def _show(document: dict[str, Any]) -> None:
