@@ -137,7 +137,7 @@ REFUSED_ATTRIBUTES: tuple[tuple[dict[str, str], str], ...] = (
     ({"san_email": "nobody"}, "an e-mail address"),
     ({"san_dns": "a.example", "san_ip": "192.0.2.7"}, "exactly one name"),
     ({"san_dns": "a.example", "x509.subjectdn": "CN=a"}, "exactly one name"),
-    ({"san_dns": "a.example", "self_signed": "true"}, "nothing beside"),
+    ({"san_dns": "a.example", "self_signed": "true"}, "nothing together with"),
     ({"san_nds": "a.example"}, "one of realmgate.certificate."),
     ({"device_quota": "10"}, "unless realmgate.certificate.template is set"),
 )

@@ -66,7 +66,7 @@ class RenewedCertificates:
         claims: Mapping[str, Any],
         thumbprint: str,
     ) -> bool:
-        """Tell whether `certificate`, that of the request, stands in for that with `thumbprint`.
+        """Tell whether `certificate`, that of the request, may replace that with `thumbprint`.
 
         `claims` are those of a verified token of the client, which is bound to `thumbprint`.
         Raises StoreUnavailable.
