@@ -27,9 +27,7 @@ _Row = tuple[str, str]
 @click.option(
     "--realm", metavar="NAME", help="Realm to ask. [default: the only one besides master]"
 )
-@click.option(
-    "--client", "client_id", metavar="CLIENT_ID", help="Client that the certificate is to be of."
-)
+@click.option("--client", "client_id", metavar="CLIENT_ID", help="Client to authenticate.")
 @output_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --output json.")
 @click.pass_context
@@ -43,7 +41,7 @@ def explain(
     *,
     as_json: bool,
 ) -> None:
-    """Explain what a gateway thinks of the first certificate of CERT, which is PEM or DER.
+    """Explain why a gateway accepts or refuses the first certificate of CERT, which is PEM or DER.
 
     Other certificates of the file count as sent with it.
     """

@@ -46,7 +46,7 @@ class ExpiryListing:
         first: int = 0,
         maximum: int | None = None,
     ) -> tuple[Expiration, ...]:
-        """Return what is due within the time, what expires first coming first.
+        """Return what is due within the time, the first to expire first.
 
         None is for everything that is known. `realm` is the name of one, None for all of them;
         what the settings name is listed for all and for master. At most `MOST_LISTED`.
