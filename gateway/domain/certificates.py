@@ -19,6 +19,14 @@ _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
 
 
+def reason_for_caller(reason: str) -> str:
+    """Return a reason that can quote a certificate in the characters of an `error_description`.
+
+    Spec: RFC 6749 §5.2
+    """
+    return _NOT_DESCRIBABLE.sub("?", reason)[:_LONGEST_REASON]
+
+
 class CertificateRefused(Exception):
     """The certificate must not be used at all; `str()` is the reason, for logs and operators."""
 
@@ -217,11 +225,8 @@ class ClientCertificate:
 
     @property
     def reason_for_caller(self) -> str:
-        """The reason in the characters of an `error_description`: it can quote a certificate.
-
-        Spec: RFC 6749 §5.2
-        """
-        return _NOT_DESCRIBABLE.sub("?", self.reason or "")[:_LONGEST_REASON]
+        """The reason in the characters of an `error_description`."""
+        return reason_for_caller(self.reason or "")
 
     @property
     def leaf(self) -> PresentedCertificate:
