@@ -60,6 +60,8 @@ class CertificateRevocationSettings:
 
 
 _STANDARD: Final = CertificateRevocationSettings()
+_RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY)
+"""Without any of these the others say nothing."""
 
 
 def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
@@ -68,10 +70,10 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
     An unusable value is refused where it is written; here it counts as the strictest one.
     """
     attributes = realm.attributes
+    if attributes.keys().isdisjoint(_RULING):
+        return _STANDARD
     ocsp = attributes.get(OCSP, "")
     urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
-    if not ocsp and not urls and REVOCATION_POLICY not in attributes:
-        return _STANDARD
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
     requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
     return CertificateRevocationSettings(

@@ -229,10 +229,9 @@ def certificate_claims(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Any]:
     """Return what an access token with this `cnf` says of its certificate beside the thumbprint."""
-    return {
-        **issued_serial_claim(request.certificate, confirmation),
-        **renewal_claim(request, client, confirmation),
-    }
+    found = issued_serial_claim(request.certificate, confirmation)
+    renewal = renewal_claim(request, client, confirmation)
+    return {**found, **renewal} if renewal else found
 
 
 def refresh_confirmation(
