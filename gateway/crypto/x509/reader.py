@@ -33,7 +33,7 @@ from gateway.domain.limits.key_documents import MAX_CERTIFICATE_BYTES
 from gateway.domain.ports.certificates import MalformedCertificate
 
 _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
-REMEMBERED_BYTES: Final = 56 * 1024 * 1024
+REMEMBERED_BYTES: Final = 64 * 1024 * 1024
 """Memory of a worker for parsed certificates: 10,000 usual ones in use, and as many old ones."""
 _PARSED_BYTES: Final = 900
 """Bytes of a parsed certificate besides its encoding and its names."""
