@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from gateway.domain.distinguished_names import DistinguishedName
 
@@ -134,8 +134,7 @@ class AnchorOrigin(StrEnum):
     """An administrator, for one client of a realm."""
 
 
-@dataclass(frozen=True, slots=True)
-class CertificationPath:
+class CertificationPath(NamedTuple):
     """Certificates from the leaf to the anchor, each issued by the next.
 
     It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who

@@ -196,7 +196,7 @@ class X509Authorities:
             return found
         # The leaf equals `parsed.facts`: keep one of them in memory.
         others = found.path.certificates[1:]
-        return replace(found, path=replace(found.path, certificates=(leaf, *others)))
+        return replace(found, path=found.path._replace(certificates=(leaf, *others)))
 
 
 class X509AuthorityFactory:
