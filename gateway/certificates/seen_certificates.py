@@ -50,11 +50,16 @@ class SeenCertificates:
         self._noted.put(key, day + _DAY)
         self._waiting[key] = Sighting(realm_id, leaf, day)
 
+    @property
+    def are_waiting(self) -> bool:
+        """Tell whether any sighting waits: none does most of the time."""
+        return bool(self._waiting)
+
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
         """Note which client and user have used a certificate whose sighting still waits."""
-        waiting = self._waiting.get((realm_id, leaf.digest)) if self._waiting else None
+        waiting = self._waiting.get((realm_id, leaf.digest))
         if waiting is None:
             return
         client, user_id = client or waiting.client, user_id or waiting.user_id

@@ -64,14 +64,19 @@ _RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY)
 """Without any of these the others say nothing."""
 
 
+def configures_revocation(realm: Realm) -> bool:
+    """Tell whether the realm has settings of its own: most have none, and are asked often."""
+    return not realm.attributes.keys().isdisjoint(_RULING)
+
+
 def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
     """Return what the attributes of the realm say.
 
     An unusable value is refused where it is written; here it counts as the strictest one.
     """
-    attributes = realm.attributes
-    if attributes.keys().isdisjoint(_RULING):
+    if not configures_revocation(realm):
         return _STANDARD
+    attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
     urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD

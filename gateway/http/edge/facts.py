@@ -110,7 +110,7 @@ class Edge:
             ignored=None,
             headers=headers,
             method=scope.get("method", ""),
-            target=_target(scope),
+            target=scope.get("raw_path") or _unescaped(scope),
         )
 
     def _without_proxy(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
@@ -128,7 +128,7 @@ class Edge:
             ignored=ignored,
             headers=headers,
             method=scope.get("method", ""),
-            target=_target(scope),
+            target=scope.get("raw_path") or _unescaped(scope),
         )
 
     def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
@@ -159,9 +159,9 @@ class Edge:
             raise EdgeRefusal(f"undecodable client certificate: {error}") from error
 
 
-def _target(scope: Scope) -> bytes:
-    sent: bytes = scope.get("raw_path") or scope.get("path", "").encode("utf-8", "replace")
-    return sent
+def _unescaped(scope: Scope) -> bytes:
+    path: str = scope.get("path", "")
+    return path.encode("utf-8", "replace")
 
 
 def _weight(values: _Values, evidence: CertificateEvidence) -> int:
