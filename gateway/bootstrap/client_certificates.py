@@ -42,12 +42,19 @@ class ClientCertificates:
     parser: X509CertificateParser
     sources: tuple[Revocations, ...]
     """Everything that is asked about revocation, in this order."""
+    of_realms: tuple[Revocations, ...] = ()
+    """Those of `sources` that only count where a realm configures them."""
+
+    @property
+    def revocations(self) -> CombinedRevocations:
+        """All sources as one."""
+        return CombinedRevocations(self.sources, self.of_realms)
 
     def trust(self, store: AuthorityStore) -> AnchoredTrust:
         """Return the rule of trust over these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
-        revocations = CombinedRevocations(self.sources)
-        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), revocations)
+        selection = RegisteredAuthoritySelection(store, factory)
+        return AnchoredTrust(selection, self.revocations)
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
@@ -55,13 +62,16 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
 
     Raises InvalidInput where a file cannot be used.
     """
-    sources = services.deny_lists, services.realm_revocation_lists
-    return read_client_certificates(settings, sources, services.revocation_downloads, services.ocsp)
+    lists, ocsp = services.realm_revocation_lists, services.ocsp
+    found = read_client_certificates(
+        settings, (services.deny_lists, lists), services.revocation_downloads, ocsp
+    )
+    return replace(found, of_realms=(lists, ocsp))
 
 
 def with_renewed_certificates(services: Services, certificates: ClientCertificates) -> Services:
     """Return services that accept renewed certificates where realm or client allow an overlap."""
-    renewed = RenewedCertificates(CombinedRevocations(certificates.sources))
+    renewed = RenewedCertificates(certificates.revocations)
     return replace(services, renewed_certificates=renewed)
 
 

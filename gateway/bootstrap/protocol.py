@@ -81,7 +81,7 @@ def client_authenticator(services: Services, certificates: CertificateTrust) -> 
             devices(services),
             certificates,
         ),
-        CertificateOwners(services.directory, services.database),
+        CertificateOwners(services.directory, services.certificate_owners),
     )
 
 

@@ -41,7 +41,7 @@ from gateway.domain.ports.certificates import AuthorityStore
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.directory import CertificateOwnerIndex, Directory
 from gateway.domain.ports.events import EventListeners
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
@@ -74,6 +74,7 @@ from gateway.policies.candidate import PasswordBlacklists
 from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
 from gateway.settings import Settings
 from gateway.storage.cache import CacheLimits, RealmCache
+from gateway.storage.certificate_owners import CachedCertificateOwners
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.current_authorities import CurrentAuthorities
 from gateway.storage.current_deny_lists import CurrentDenyLists
@@ -150,6 +151,7 @@ class Services:
     """None where the settings name none."""
     sites: CurrentSites
     authorities: AuthorityStore
+    certificate_owners: CertificateOwnerIndex
     seen_certificates: SeenCertificates
     renewed_certificates: RenewedCertificates | None = None
     """None where a token is used with its own certificate alone."""
@@ -327,5 +329,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 invalidation,
                 read_changes=follower.read,
                 age=settings.cache_age,
+            ),
+            certificate_owners=CachedCertificateOwners(
+                database, clock, invalidation, age=settings.cache_age
             ),
         )

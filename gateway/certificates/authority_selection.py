@@ -16,7 +16,11 @@ from typing import Final
 from gateway.domain.authorities import Authority, AuthorityKind, RegisteredAuthorities
 from gateway.domain.certificates import AnchorOrigin
 from gateway.domain.limits.caches import SizedCache
-from gateway.domain.ports.certificates import Authorities, AuthorityFactory, AuthorityStore
+from gateway.domain.ports.certificates import (
+    AuthorityFactory,
+    AuthorityStore,
+    SelectedAuthorities,
+)
 from gateway.domain.realm import Realm, certificate_trust_of
 
 _PREPARED_BYTES: Final = 64 * 1024 * 1024
@@ -30,7 +34,7 @@ class _Prepared:
     """The authorities that were prepared from `registered`."""
 
     registered: RegisteredAuthorities
-    authorities: Authorities = field(repr=False)
+    selected: SelectedAuthorities = field(repr=False)
     der_bytes: int
 
 
@@ -41,23 +45,23 @@ class RegisteredAuthoritySelection:
         self._store = store
         self._factory = factory
         self._prepared: SizedCache[_Key, _Prepared] = SizedCache(_PREPARED_BYTES, _weigh)
+        self._of_settings: SelectedAuthorities | None = None
 
-    async def authorities_of(self, realm: Realm, client: str | None) -> Authorities:
+    async def select(self, realm: Realm, client: str | None) -> SelectedAuthorities:
         gateway = await self._factory.gateway()
         registered = await self._store.registered(realm.id)
         wants_gateway = certificate_trust_of(realm).gateway_authorities
         if not registered.authorities and wants_gateway is not False:
-            return gateway
+            if self._of_settings is None or self._of_settings.authorities is not gateway:
+                self._of_settings = SelectedAuthorities(gateway)
+            return self._of_settings
         owner = client if client in registered.clients_with_anchors else None
         key = (realm.id, owner, wants_gateway)
         known = self._prepared.get(key)
         if known is None or known.registered is not registered:
             known = await self._prepare(registered, owner, wants_gateway=wants_gateway)
             self._prepared.put(key, known)
-        return known.authorities
-
-    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
-        return client in (await self._store.registered(realm.id)).clients_with_anchors
+        return known.selected
 
     async def _prepare(
         self, registered: RegisteredAuthorities, owner: str | None, *, wants_gateway: bool | None
@@ -73,7 +77,8 @@ class RegisteredAuthoritySelection:
                 else wants_gateway
             )
         authorities = await self._factory.prepare(entries, origin, with_gateway=with_gateway)
-        return _Prepared(registered, authorities, sum(len(entry.der) for entry in entries))
+        selected = SelectedAuthorities(authorities, registered.clients_with_anchors)
+        return _Prepared(registered, selected, sum(len(entry.der) for entry in entries))
 
 
 def _entries_for(registered: Iterable[Authority], owner: str | None) -> Iterable[Authority]:

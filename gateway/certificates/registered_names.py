@@ -5,13 +5,17 @@ name in the subject is none. A client has one name, or a template of them.
 Spec: RFC 8705 §2.1.2, §7.4; Keycloak: `client-x509`; attacks A14, A15
 """
 
+import sys
+from typing import Final
+
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients import Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.limits.caches import cached
+from gateway.domain.limits.caches import SizedCache, cached
 
-_subject_matches = cached(512 * 1024)(subject_matches)
-"""Cached: a device authenticates often, and parsing its registered name takes long."""
+_MATCHES_BYTES: Final = 8 * 1024 * 1024
+"""Memory of a worker for results: those of 10,000 certificates in use, and as many old ones."""
+_MATCH_BYTES: Final = 200
 
 
 class NotRegistered(Exception):
@@ -38,8 +42,29 @@ def _require_name(client: Client, leaf: PresentedCertificate) -> None:
             raise NotRegistered(f"the certificate lacks the {name.kind} name of the client")
     elif not subject:
         raise NotRegistered("no certificate subject is registered for the client")
-    elif not _subject_matches(leaf.subject, subject, regex=registered.is_pattern):
+    elif not _subject_matches(leaf, subject, regex=registered.is_pattern):
         raise NotRegistered("the certificate's subject is not the one registered for the client")
+
+
+_Key = tuple[bytes, str, bool]
+"""Digest of the certificate, the registered name, and whether that is an expression."""
+
+
+def _weigh(key: _Key, _matches: bool) -> int:  # noqa: FBT001 - the value of an entry
+    return _MATCH_BYTES + sys.getsizeof(key[1])
+
+
+_MATCHES: Final[SizedCache[_Key, bool]] = SizedCache(_MATCHES_BYTES, _weigh)
+"""A device authenticates often, and parsing its registered name takes long."""
+
+
+def _subject_matches(leaf: PresentedCertificate, expected: str, *, regex: bool) -> bool:
+    key = (leaf.digest, expected, regex)
+    found = _MATCHES.get(key)
+    if found is None:
+        found = subject_matches(leaf.subject, expected, regex=regex)
+        _MATCHES.put(key, found)
+    return found
 
 
 def _require_one_device(found: int) -> None:

@@ -23,8 +23,9 @@ from gateway.domain.realm import Realm
 MOST_WAITING: Final = 2_000
 """Sightings of a worker that wait; others are noted when they are seen again."""
 _BATCH: Final = 500
-_REMEMBERED_BYTES: Final = 2 * 1024 * 1024
-"""Memory of a worker for certificates of today: about 5,000."""
+_REMEMBERED_BYTES: Final = 12 * 1024 * 1024
+"""Memory of a worker for certificates of today: 10,000 in use, and as many old ones."""
+_NOTED_BYTES: Final = 350
 _DAY: Final = timedelta(days=1)
 _Key = tuple[str, bytes]
 """Id of the realm, digest of the certificate."""
@@ -35,7 +36,7 @@ class SeenCertificates:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._noted: SizedCache[_Key, datetime] = SizedCache(_REMEMBERED_BYTES)
+        self._noted: SizedCache[_Key, datetime] = SizedCache(_REMEMBERED_BYTES, _weigh)
         """When the day of the last sighting ends."""
         self._waiting: dict[_Key, Sighting] = {}
 
@@ -49,15 +50,22 @@ class SeenCertificates:
         self._noted.put(key, day + _DAY)
         self._waiting[key] = Sighting(realm_id, leaf, day)
 
+    @property
+    def are_waiting(self) -> bool:
+        """Tell whether any sighting waits: none does most of the time."""
+        return bool(self._waiting)
+
     def note_use(
         self, realm_id: str, leaf: PresentedCertificate, client: str | None, user_id: str | None
     ) -> None:
         """Note which client and user have used a certificate whose sighting still waits."""
         waiting = self._waiting.get((realm_id, leaf.digest))
-        if waiting is not None:
-            self._waiting[realm_id, leaf.digest] = replace(
-                waiting, client=client or waiting.client, user_id=user_id or waiting.user_id
-            )
+        if waiting is None:
+            return
+        client, user_id = client or waiting.client, user_id or waiting.user_id
+        if (client, user_id) != (waiting.client, waiting.user_id):
+            used = replace(waiting, client=client, user_id=user_id)
+            self._waiting[realm_id, leaf.digest] = used
 
     async def write(self) -> None:
         """Store what waits; raises StoreUnavailable, and keeps then what was not stored."""
@@ -71,6 +79,10 @@ class SeenCertificates:
             except StoreUnavailable:
                 self._waiting = batch | self._waiting
                 raise
+
+
+def _weigh(key: _Key, _end: datetime) -> int:
+    return _NOTED_BYTES + len(key[0])
 
 
 class ObservedTrust:
@@ -92,6 +104,3 @@ class ObservedTrust:
         if found.identifies:
             self._seen.note(realm.id, evidence.leaf, now)
         return found
-
-    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
-        return await self._trust.has_own_anchors(realm, client)

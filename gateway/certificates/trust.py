@@ -6,7 +6,9 @@ Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A14, A17; decision 0020
 """
 
 import hashlib
+import sys
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -24,8 +26,10 @@ from gateway.domain.limits.caches import SizedCache, size_of
 from gateway.domain.ports.certificates import Authorities, AuthoritySelection, Revocations
 from gateway.domain.realm import Realm, certificate_trust_of
 
-REMEMBERED_BYTES: Final = 5 * 512 * 1024
-"""Memory of a worker for results: a thousand usual certificates, or fewer large ones."""
+REMEMBERED_BYTES: Final = 16 * 1024 * 1024
+"""Memory of a worker for results: those of 10,000 certificates in use, and as many old ones."""
+_RESULT_BYTES: Final = 600
+"""Bytes of a result with its key, without texts and what authorities share."""
 _Key = tuple[bytes, Hashable, frozenset[str], bytes]
 """Digest of the leaf, edition of the authorities, policies of the realm, digest of the chain."""
 
@@ -50,13 +54,6 @@ class CertificateTrust(Protocol):
         """
         ...
 
-    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
-        """Return whether other anchors than the realm's count for the client with that internal id.
-
-        Raises StoreUnavailable.
-        """
-        ...
-
 
 async def evaluate_for_client(
     trust: CertificateTrust,
@@ -70,9 +67,32 @@ async def evaluate_for_client(
     `client` is the internal id. Without anchors of its own the client has those of the realm: the
     result is the same. Raises StoreUnavailable.
     """
-    if not await trust.has_own_anchors(realm, client):
+    if client not in certificate.clients_with_anchors:
         return certificate
     return await trust.evaluate(certificate.evidence, realm, now, client=client)
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A PathResult without the leaf, which is much larger than the rest.
+
+    `authorities` are those of the path, from the issuer to the anchor; None without a path.
+    """
+
+    authorities: tuple[CertificateFacts, ...] | None
+    begin: datetime
+    end: datetime
+    origin: AnchorOrigin
+    issuer_key: bytes
+    refusal: str | None
+    since: datetime
+    until: datetime
+
+    def path_of(self, leaf: CertificateFacts) -> CertificationPath | None:
+        if self.authorities is None:
+            return None
+        certificates = (leaf, *self.authorities)
+        return CertificationPath(certificates, self.begin, self.end, self.origin, self.issuer_key)
 
 
 class AnchoredTrust:
@@ -82,7 +102,7 @@ class AnchoredTrust:
         """Trust what leads to anchors of `selection`; without any, no certificate is TRUSTED."""
         self._selection = selection
         self._revocations = revocations
-        self._results: SizedCache[_Key, PathResult] = SizedCache(REMEMBERED_BYTES, _weigh)
+        self._results: SizedCache[_Key, _Remembered] = SizedCache(REMEMBERED_BYTES, _weigh)
 
     async def evaluate(
         self,
@@ -92,23 +112,22 @@ class AnchoredTrust:
         *,
         client: str | None = None,
     ) -> ClientCertificate:
-        authorities = await self._selection.authorities_of(realm, client)
-        result = self._result(evidence, authorities, certificate_trust_of(realm).policies, now)
-        if result.refusal is not None:
-            return ClientCertificate(evidence, TrustLevel.REFUSED, result.refusal)
-        path = result.path
-        held = CertificationPath.of(evidence.leaf) if path is None else path
-        refusal = None if held.holds_at(now) else _time_refusal(held, now)
-        if refusal is None and self._revocations is not None:
-            refusal = await self._revocations.refusal(held, realm, now)
-        if refusal is not None:
-            return ClientCertificate(evidence, TrustLevel.REFUSED, refusal)
-        if path is None:
-            reason = f"the issuer {evidence.leaf.issuer} is not known"
-            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, reason)
-        if path.origin is AnchorOrigin.SETTINGS and evidence.verdict is not ProxyVerdict.VERIFIED:
-            return ClientCertificate(evidence, TrustLevel.UNTRUSTED, "the proxy did not verify it")
-        return ClientCertificate(evidence, TrustLevel.TRUSTED, path=path)
+        selected = await self._selection.select(realm, client)
+        result = self._result(evidence, selected.authorities, realm, now)
+        level, reason, path = TrustLevel.TRUSTED, result.refusal, result.path_of(evidence.leaf)
+        if reason is None:
+            held = CertificationPath.of(evidence.leaf) if path is None else path
+            reason = None if held.begin <= now <= held.end else _time_refusal(held, now)
+            if reason is None and self._revocations is not None:
+                reason = await self._revocations.refusal(held, realm, now)
+        if reason is not None:
+            level = TrustLevel.REFUSED
+        elif path is None:
+            level, reason = TrustLevel.UNTRUSTED, f"the issuer {evidence.leaf.issuer} is not known"
+        elif path.origin is AnchorOrigin.SETTINGS and evidence.verdict is not ProxyVerdict.VERIFIED:
+            level, reason = TrustLevel.UNTRUSTED, "the proxy did not verify it"
+        trusted = path if level is TrustLevel.TRUSTED else None
+        return ClientCertificate(evidence, level, reason, trusted, selected.clients_with_anchors)
 
     async def find_path(
         self,
@@ -119,27 +138,36 @@ class AnchoredTrust:
         client: str | None = None,
     ) -> PathResult:
         """Return the search that `evaluate` judges by; raises StoreUnavailable."""
-        authorities = await self._selection.authorities_of(realm, client)
-        return self._result(evidence, authorities, certificate_trust_of(realm).policies, now)
-
-    async def has_own_anchors(self, realm: Realm, client: str) -> bool:
-        return await self._selection.has_own_anchors(realm, client)
+        selected = await self._selection.select(realm, client)
+        found = self._result(evidence, selected.authorities, realm, now)
+        path = found.path_of(evidence.leaf)
+        return PathResult(path, found.refusal, found.since, found.until)
 
     def _result(
         self,
         evidence: CertificateEvidence,
         authorities: Authorities,
-        policies: frozenset[str],
+        realm: Realm,
         now: datetime,
-    ) -> PathResult:
+    ) -> _Remembered:
         leaf, chain = evidence.leaf, evidence.chain
+        policies = certificate_trust_of(realm).policies
         key = (leaf.digest, authorities.edition, policies, _digest(chain) if chain else b"")
         known = self._results.get(key)
-        if known is not None and known.holds_at(now):
+        if known is not None and known.since <= now < known.until:
             return known
-        result = authorities.find_path(leaf, chain, policies, now)
+        result = _remembered(authorities.find_path(leaf, chain, policies, now))
         self._results.put(key, result)
         return result
+
+
+def _remembered(found: PathResult) -> _Remembered:
+    path, refusal, since, until = found.path, found.refusal, found.since, found.until
+    if path is None:
+        return _Remembered(None, since, until, AnchorOrigin.SETTINGS, b"", refusal, since, until)
+    others, origin = path.certificates[1:], path.origin
+    dates = path.begin, path.end
+    return _Remembered(others, *dates, origin, path.issuer_key, refusal, since, until)
 
 
 def _digest(chain: Sequence[bytes]) -> bytes:
@@ -150,11 +178,11 @@ def _digest(chain: Sequence[bytes]) -> bytes:
     return hashed.digest()
 
 
-def _weigh(key: _Key, result: PathResult) -> int:
-    if result.path is None or key[-1]:
-        return size_of((key[0], result))
-    # Without a chain the other certificates of the path belong to the authorities.
-    return size_of((key[0], result.refusal, result.path.certificates[0]))
+def _weigh(key: _Key, result: _Remembered) -> int:
+    if key[-1]:
+        return _RESULT_BYTES + size_of(result)
+    # Without a chain the certificates of the path belong to the authorities.
+    return _RESULT_BYTES + sys.getsizeof(result.refusal)
 
 
 def _time_refusal(path: CertificationPath, now: datetime) -> str:

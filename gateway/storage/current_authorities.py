@@ -92,10 +92,11 @@ class CurrentAuthorities:
             return loaded.registered
 
     def _is_usable(self, loaded: _Loaded, now: datetime) -> bool:
-        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
         if loaded.changed:
             return False
-        if loaded.connection == self._connection and _is_younger(loaded, age, now):
+        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
+        begin = loaded.loaded_at
+        if loaded.connection == self._connection and begin <= now < begin + age:
             return True
         outage = self._outage_at
         is_paused = outage is not None and outage <= now < outage + _OUTAGE_PAUSE

@@ -21,6 +21,7 @@ from gateway.domain.realm import MASTER, Realm
 CHANGES_AGE: Final = timedelta(milliseconds=400)
 _MOST_BYTES: Final = 256 * 1024 * 1024
 """At most: a realm without entries takes 600 bytes, one with 10,000 entries 4 MB."""
+_MOST_WITHOUT_ENTRIES: Final = 10_000
 
 
 class CurrentDenyLists:
@@ -39,6 +40,8 @@ class CurrentDenyLists:
         self._changes = changes
         self._lists: SizedCache[str, DenyList] = SizedCache(_MOST_BYTES, _weigh)
         """By the realm's id."""
+        self._without_entries: set[str] = set()
+        """Ids of realms in which no entry counts, neither their own nor one of master."""
         self._master_id: str | None = None
         self._version = 0
         """The number of messages so far: what was read before a message is not kept."""
@@ -49,8 +52,6 @@ class CurrentDenyLists:
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         for name, entries in await self._of(realm):
-            if entries.is_empty:
-                continue
             for certificate in path.certificates:
                 if entries.denies(certificate, now):
                     is_leaf = certificate is path.certificates[0]
@@ -63,17 +64,22 @@ class CurrentDenyLists:
         return any(entries.denies_id(identity, now) for _, entries in lists)
 
     async def _of(self, realm: Realm) -> tuple[tuple[str, DenyList], ...]:
-        """Return the deny lists that count in the realm; raises StoreUnavailable."""
-        await self._catch_up(realm)
-        own = await self._list(realm.id)
-        if realm.name == MASTER:
-            return ((MASTER, own),)
-        return ((realm.name, own), (MASTER, await self._list(await self._find_master(realm.id))))
-
-    async def _catch_up(self, realm: Realm) -> None:
+        """Return the deny lists with entries that count; raises StoreUnavailable."""
         now, current_at = self._clock.now(), self._current_at
         if current_at is None or not current_at <= now < current_at + CHANGES_AGE:
             await self._reading.run("", lambda: self._read_changes(realm.id, now))
+        if realm.id in self._without_entries:
+            return ()
+        version = self._version
+        found = [(realm.name, await self._list(realm.id))]
+        if realm.name != MASTER:
+            found.append((MASTER, await self._list(await self._find_master(realm.id))))
+        counting = tuple((name, entries) for name, entries in found if not entries.is_empty)
+        if not counting and version == self._version:
+            if len(self._without_entries) >= _MOST_WITHOUT_ENTRIES:
+                self._without_entries.clear()
+            self._without_entries.add(realm.id)
+        return counting
 
     async def _read_changes(self, realm_id: str, now: datetime) -> None:
         await self._changes.catch_up(realm_id)
@@ -106,10 +112,13 @@ class CurrentDenyLists:
         if topic is None:
             self._version += 1
             self._lists.clear()
+            self._without_entries.clear()
             self._master_id = None
         elif topic.startswith((DENY_LIST_TOPIC, REALM_TOPIC)):
             self._version += 1
             self._lists.drop(topic.split(":")[1])
+            # The realm may be master, whose entries count in all of them.
+            self._without_entries.clear()
 
 
 def _weigh(_realm_id: str, entries: DenyList) -> int:

@@ -1,8 +1,8 @@
 """The deny lists of a worker: current although messages are lost, and unknown in an outage."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -53,7 +53,10 @@ class _Gateway:
     database: SqlDatabase
     clock: SetClock
     lists: CurrentDenyLists
+    messages: _Silence
     is_down: bool = False
+    meanwhile: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """What happens before each of the next queries."""
 
     async def refusal(self, of: Realm | None = None, *above: CertificateFacts) -> str | None:
         path = CertificationPath.of(_certificate(), *above)
@@ -75,6 +78,8 @@ async def gateway(database: SqlDatabase, other_gateway: SqlDatabase) -> _Gateway
         async def read(self) -> AsyncIterator[Stores]:
             if made.is_down:
                 raise StoreUnavailable("sql")
+            if made.meanwhile:
+                await made.meanwhile.pop(0)()
             async with other_gateway.read() as stores:
                 yield stores
 
@@ -87,7 +92,7 @@ async def gateway(database: SqlDatabase, other_gateway: SqlDatabase) -> _Gateway
     follower = ChangeFollower(other_gateway.changes, messages.deliver)
     switched: Any = Switched()
     changes = Followed(other_gateway.lookups, follower)
-    made = _Gateway(database, clock, CurrentDenyLists(switched, clock, messages, changes))
+    made = _Gateway(database, clock, CurrentDenyLists(switched, clock, messages, changes), messages)
     return made
 
 
@@ -118,6 +123,35 @@ async def test_an_entry_counts_although_its_message_is_lost(gateway: _Gateway) -
         await stores.change_log.record([deny_list_topic("demo-id")])
     gateway.clock.advance(CHANGES_AGE)
     assert await gateway.refusal() is None
+
+
+@pytest.mark.parametrize("place", range(3))
+async def test_an_entry_that_is_added_while_lists_are_read_counts_for_the_next_use(
+    gateway: _Gateway, place: int
+) -> None:
+    """That no list had an entry is remembered only where none was added meanwhile."""
+
+    async def nothing() -> None:
+        pass
+
+    async def deny() -> None:
+        await _deny(gateway.database)
+        gateway.messages.deliver([deny_list_topic("demo-id")])
+
+    gateway.meanwhile = [*[nothing] * place, deny]
+    await gateway.refusal()
+    assert not gateway.meanwhile
+    assert await gateway.refusal() == "it is on the deny list of the realm demo"
+
+
+@pytest.mark.parametrize("of", [MASTER, "demo"])
+async def test_an_entry_counts_after_its_message_where_none_counted_before(
+    gateway: _Gateway, of: str
+) -> None:
+    assert await gateway.refusal() is None
+    await _deny(gateway.database, of=of)
+    gateway.messages.deliver([deny_list_topic(f"{of}-id")])
+    assert await gateway.refusal() == f"it is on the deny list of the realm {of}"
 
 
 async def test_without_the_database_a_certificate_is_neither_accepted_nor_refused(

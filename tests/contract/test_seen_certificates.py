@@ -34,6 +34,9 @@ def leaf(name: str = "device", number: int = 1, left: int = 20) -> PresentedCert
         not_after=NOW + left * DAY,
         digest=digest,
         der=b"",
+        issued_serial="",
+        legacy_subject="",
+        legacy_issuer="",
     )
 
 

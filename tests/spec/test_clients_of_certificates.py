@@ -3,8 +3,10 @@
 Through the real nginx. Attacks A6, A14.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,8 @@ CLIENTS = (
     client("disabled", san_ip="192.0.2.1") | {"enabled": False},
     client("template", template="urn://fleet/{device}", **BOUND),
 )
+_IN_A_ROW = 12
+"""The same answer without another between them: enough for both gateways to have answered."""
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +98,26 @@ def test_a_changed_or_removed_client_is_found_by_its_new_name(clients: Certifica
     assert [clients.token(each).status_code for each in (before, after)] == [401, 200]
     assert clients.admin("DELETE", f"clients/{clients.id_of('moving')}").status_code == 204
     assert [clients.token(each).status_code for each in (before, after)] == [401, 401]
+
+
+def test_both_gateways_find_a_changed_client_within_a_second(pair: Stack, tmp_path: Path) -> None:
+    """As a client that is named by its id: what each gateway has in memory is dropped."""
+    clients = (
+        client("moved", san_dns="old.example"),
+        client("template", template="urn://f/{d}", **BOUND),
+    )
+    with ExitStack() as open_ones:
+        realm = CertificateClients.make(pair, "moved", tmp_path, clients, open_ones)
+        names = ("dns:old.example", "dns:new.example", "uri:urn://f/1")
+        old, new, other = (realm.issue(f"has-{at}", name) for at, name in enumerate(names))
+
+        def statuses() -> list[int]:
+            return [realm.token(each).status_code for each in (old, new, other)]
+
+        assert [statuses() for _ in range(_IN_A_ROW)] == [[200, 401, 200]] * _IN_A_ROW
+        assert realm.with_attributes("moved", san_dns="new.example").status_code == 204
+        changed_at, same = time.monotonic(), 0
+        while same < _IN_A_ROW:
+            asked_at = time.monotonic()
+            same = same + 1 if statuses() == [401, 200, 200] else 0
+            assert same or asked_at < changed_at + 1

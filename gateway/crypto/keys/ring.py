@@ -95,6 +95,8 @@ class PyJwtKeyRing:
             if isinstance(record.algorithm, SecretAlgorithm)
         }
         self._decryption = RealmDecryption(usable)
+        self._signers: dict[SigningAlgorithm, tuple[datetime, datetime, RealmKey]] = {}
+        """What signs with each algorithm, and from when until before when it does."""
         self._every_key: Mapping[str, ParsedKey | ParsedSecretKey] = {
             **self._secret_keys,
             **self._keys,
@@ -130,9 +132,13 @@ class PyJwtKeyRing:
         return claims
 
     def _signer(self, algorithm: SigningAlgorithm, now: datetime) -> RealmKey:
+        known = self._signers.get(algorithm)
+        if known is not None and known[0] <= now < known[1]:
+            return known[2]
         record = signing_key(self._records, algorithm, now)
         if record is None:
             raise LookupError(f"the realm has no active {algorithm} key")
+        self._signers[algorithm] = (*self.same_keys(now), record)
         return record
 
     def public_jwks(self, now: datetime) -> tuple[Mapping[str, Any], ...]:

@@ -70,6 +70,11 @@ class RevocationList:
             known = self._asked[serial] = serial in self.serials
         return known
 
+    def clears(self, serial: int, now: datetime) -> bool:
+        """Tell whether the list is in force at `now` and does not name the serial number."""
+        end = self.next_update
+        return end is not None and self.issued <= now <= end and not self.revokes(serial)
+
     def is_signed_by(self, authority: ParsedCertificate) -> bool:
         """Tell whether the authority has that name, signed the list, and may sign lists."""
         usage = authority.extension(x509.KeyUsage)

@@ -75,9 +75,16 @@ class RevocationLists:
         realm: Realm,
         now: datetime,
     ) -> str | None:
-        await self._renew_lists()
+        if self._downloads is not None or (
+            self._file is not None and self._file.may_have_changed()
+        ):
+            await self._renew_lists()
         for certificate, issuer in path.links:
-            refusal = self._refusal(certificate, issuer, realm, now)
+            found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
+            if found is not None and found.clears(certificate.serial, now):
+                continue
+            missing = self._missing(issuer) if found is None else None
+            refusal = self._rule.refusal((certificate, issuer), found, missing, realm, now)
             if refusal is not None:
                 return refusal
         return None
@@ -127,13 +134,6 @@ class RevocationLists:
         """Return what the authority has revoked; None without a usable list."""
         found = self._find(authority)
         return None if found is None else found.serials
-
-    def _refusal(
-        self, certificate: CertificateFacts, issuer: CertificateFacts, realm: Realm, now: datetime
-    ) -> str | None:
-        found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None
-        missing = self._missing(issuer) if found is None else None
-        return self._rule.refusal((certificate, issuer), found, missing, realm, now)
 
     def _find(self, authority: ParsedCertificate) -> RevocationList | None:
         """Return the newest usable list of the authority."""

@@ -1,6 +1,7 @@
 """Certificates: parsing, authorities and revocation."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -65,17 +66,25 @@ class Authorities(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedAuthorities:
+    """The authorities that count, and the clients of the realm for which others count.
+
+    Those clients are named by internal id.
+    """
+
+    authorities: Authorities
+    clients_with_anchors: frozenset[str] = frozenset()
+
+
 class AuthoritySelection(Protocol):
     """Chooses the authorities that count."""
 
-    async def authorities_of(self, realm: "Realm", client: str | None) -> Authorities:
+    async def select(self, realm: "Realm", client: str | None) -> SelectedAuthorities:
         """Return those of a realm, or those for the client with that internal id.
 
         Raises StoreUnavailable.
         """
-
-    async def has_own_anchors(self, realm: "Realm", client: str) -> bool:
-        """Return whether the client with that internal id has anchors; raises StoreUnavailable."""
 
 
 class AuthorityStore(Protocol):

@@ -5,7 +5,7 @@ writes realms, keys, clients, users or roles records the topic in the change log
 through Invalidation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -62,6 +62,16 @@ class UserEntry:
     roles: EffectiveRoles
     groups: tuple[str, ...] = ()
     group_attributes: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+
+
+class CertificateOwnerIndex(Protocol):
+    """Finds the clients that may own a certificate, as they are committed now."""
+
+    async def with_terms(self, realm_id: str, terms: Collection[str], most: int) -> tuple[str, ...]:
+        """Return at most `most` public names of clients that have one of the terms.
+
+        See `gateway/domain/clients/certificate_index.py`. Raises StoreUnavailable.
+        """
 
 
 class Directory(Protocol):

@@ -39,6 +39,7 @@ from gateway.domain.realm.certificate_revocation import (
     OcspPolicy,
     are_revocation_list_urls,
     certificate_revocation_of,
+    configures_revocation,
     is_ocsp_nonce,
     is_ocsp_policy,
     is_ocsp_scope,

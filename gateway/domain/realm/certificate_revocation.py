@@ -60,6 +60,13 @@ class CertificateRevocationSettings:
 
 
 _STANDARD: Final = CertificateRevocationSettings()
+_RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY)
+"""Without any of these the others say nothing."""
+
+
+def configures_revocation(realm: Realm) -> bool:
+    """Tell whether the realm has settings of its own: most have none, and are asked often."""
+    return not realm.attributes.keys().isdisjoint(_RULING)
 
 
 def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
@@ -67,11 +74,11 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
 
     An unusable value is refused where it is written; here it counts as the strictest one.
     """
+    if not configures_revocation(realm):
+        return _STANDARD
     attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
     urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
-    if not ocsp and not urls and REVOCATION_POLICY not in attributes:
-        return _STANDARD
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
     requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
     return CertificateRevocationSettings(

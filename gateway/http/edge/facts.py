@@ -74,8 +74,13 @@ class EdgeFacts:
     headers: EdgeHeaders = field(repr=False)
     method: str = ""
     """Empty for a WebSocket."""
-    path: bytes = field(default=b"", repr=False)
-    """As sent, without the query."""
+    target: bytes = field(default=b"", repr=False)
+    """The path as sent, maybe with the query."""
+
+    @property
+    def path(self) -> bytes:
+        """The path as sent, without the query."""
+        return self.target.partition(b"?")[0]
 
 
 class Edge:
@@ -116,7 +121,7 @@ class Edge:
             ignored=None,
             headers=headers,
             method=scope.get("method", ""),
-            path=_path(scope),
+            target=scope.get("raw_path") or _unescaped(scope),
         )
 
     def _without_proxy(self, scope: Scope, headers: EdgeHeaders) -> EdgeFacts:
@@ -134,7 +139,7 @@ class Edge:
             ignored=ignored,
             headers=headers,
             method=scope.get("method", ""),
-            path=_path(scope),
+            target=scope.get("raw_path") or _unescaped(scope),
         )
 
     def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
@@ -165,9 +170,9 @@ class Edge:
             raise CertificateUnreadable(f"undecodable client certificate: {error}") from error
 
 
-def _path(scope: Scope) -> bytes:
-    sent: bytes = scope.get("raw_path") or scope.get("path", "").encode("utf-8", "replace")
-    return sent.partition(b"?")[0]
+def _unescaped(scope: Scope) -> bytes:
+    path: str = scope.get("path", "")
+    return path.encode("utf-8", "replace")
 
 
 def _weight(values: _Values, evidence: CertificateEvidence) -> int:

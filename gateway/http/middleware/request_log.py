@@ -40,7 +40,7 @@ class RequestLog:
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])  # a plain number: the log need not look into it
             await send(message)
 
         try:

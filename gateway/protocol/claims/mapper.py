@@ -63,6 +63,8 @@ class ClaimMapper:
     description: MapperType
     late: bool = False
     check: ConfigCheck | None = None
+    needs_attributes: Callable[[ProtocolMapper], bool] | None = None
+    """Whether a mapper adds nothing where neither the user nor its groups have attributes."""
 
     def serves(self, mapper: ProtocolMapper, purpose: ClaimsFor) -> bool:
         """Tell whether the mapper's options name a purpose of its type."""

@@ -24,6 +24,9 @@ class ClaimPlan:
 
     changes: tuple[tuple[int, ChangeRoles], ...] = ()
     adders: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
+    without_attributes: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
+    """Those of `adders` that can add something for a subject without attributes, as most service
+    accounts are: a third of the usual ones."""
     late: Mapping[ClaimsFor, tuple[AddClaims, ...]] = field(default_factory=dict)
 
 
@@ -34,6 +37,7 @@ def prepare(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
     """Return what the mappers do; those of unknown types, and of other protocols, do nothing."""
     changes: list[tuple[int, ChangeRoles]] = []
     adders: dict[ClaimsFor, list[AddClaims]] = {}
+    bare: dict[ClaimsFor, list[AddClaims]] = {}
     late: dict[ClaimsFor, list[AddClaims]] = {}
     for mapper in mappers:
         kind = CLAIM_MAPPERS.get(mapper.mapper_type)
@@ -44,22 +48,27 @@ def prepare(mappers: Iterable[ProtocolMapper]) -> ClaimPlan:
             if change is not None:
                 changes.append((kind.order, change))
         else:
-            _add(late if kind.late else adders, kind, mapper)
+            needs_attributes = kind.needs_attributes is not None and kind.needs_attributes(mapper)
+            several = [late] if kind.late else [adders] if needs_attributes else [adders, bare]
+            _add(several, kind, mapper)
     return ClaimPlan(
         tuple(changes),
-        {purpose: tuple(found) for purpose, found in adders.items()},
-        {purpose: tuple(found) for purpose, found in late.items()},
+        *(
+            {purpose: tuple(found) for purpose, found in some.items()}
+            for some in (adders, bare, late)
+        ),
     )
 
 
 def _add(
-    adders: dict[ClaimsFor, list[AddClaims]], kind: ClaimMapper, mapper: ProtocolMapper
+    several: Iterable[dict[ClaimsFor, list[AddClaims]]], kind: ClaimMapper, mapper: ProtocolMapper
 ) -> None:
     purposes = [purpose for purpose in kind.purposes if kind.serves(mapper, purpose)]
     add = kind.prepare(mapper) if purposes else None
     if add is not None:
-        for purpose in purposes:
-            adders.setdefault(purpose, []).append(add)
+        for adders in several:
+            for purpose in purposes:
+                adders.setdefault(purpose, []).append(add)
 
 
 def mapped_roles(plans: Iterable[ClaimPlan], roles: EffectiveRoles) -> EffectiveRoles:
@@ -77,8 +86,9 @@ def map_claims(
 ) -> MappedClaims:
     """Run the mappers that serve the purpose; return what they add."""
     claims = MappedClaims(purpose)
+    bare = not subject.user.attributes and not subject.group_attributes
     for plan in plans:
-        for add in plan.adders.get(purpose, ()):
+        for add in (plan.without_attributes if bare else plan.adders).get(purpose, ()):
             add(claims, subject)
     for plan in plans:
         for add in plan.late.get(purpose, ()):

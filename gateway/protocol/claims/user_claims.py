@@ -166,6 +166,7 @@ USER_ATTRIBUTE: Final = ClaimMapper(
             ),
         ),
     ),
+    needs_attributes=lambda mapper: mapper.config.get("user.attribute") not in _FIELDS,
 )
 USER_PROPERTY: Final = ClaimMapper(
     "oidc-usermodel-property-mapper",

@@ -122,12 +122,13 @@ class ClientAuthenticator:
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
         name = _NO_PROOF if client.public_client else client.client_authenticator_type
-        return AuthenticatedClient(entry, name, certificate, self._assertion(request))
-
-    def _assertion(self, request: ProtocolRequest) -> SignedClaims | None:
-        """Return what the assertion says; None in a realm without policies, and for no JWT."""
         token = request.parameters.raw("client_assertion")
-        if not token or not realm_policies(request.realm):
+        assertion = self._assertion(request, token) if token else None
+        return AuthenticatedClient(entry, name, certificate, assertion)
+
+    def _assertion(self, request: ProtocolRequest, token: str) -> SignedClaims | None:
+        """Return what the assertion says; None in a realm without policies, and for no JWT."""
+        if not realm_policies(request.realm):
             return None
         try:
             return self._services.signatures.read(token)

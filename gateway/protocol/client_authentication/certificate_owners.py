@@ -11,8 +11,7 @@ from gateway.certificates import NotRegistered, require_registered
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import terms_of_certificate
 from gateway.domain.events import EventError
-from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.directory import CertificateOwnerIndex, Directory
 from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
@@ -24,9 +23,9 @@ _MOST_CANDIDATES: Final = 50
 class CertificateOwners:
     """Finds the client of a certificate."""
 
-    def __init__(self, directory: Directory, database: Database) -> None:
+    def __init__(self, directory: Directory, index: CertificateOwnerIndex) -> None:
         self._directory = directory
-        self._database = database
+        self._index = index
 
     async def client_id(self, request: ProtocolRequest) -> str | None:
         """Return the public name; None for a request without a trusted certificate.
@@ -38,9 +37,7 @@ class CertificateOwners:
         if certificate is None or not certificate.identifies:
             return None
         terms = terms_of_certificate(certificate.leaf)
-        async with self._database.read() as stores:
-            most = _MOST_CANDIDATES + 1
-            candidates = await stores.clients.with_certificate_terms(realm_id, terms, most)
+        candidates = await self._index.with_terms(realm_id, terms, _MOST_CANDIDATES + 1)
         if len(candidates) > _MOST_CANDIDATES:
             raise _undecided(f"more than {_MOST_CANDIDATES} clients may own the certificate")
         owners = [each for each in candidates if await self._owns(realm_id, each, certificate)]

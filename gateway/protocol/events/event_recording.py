@@ -72,12 +72,10 @@ class EventRecording:
 
     def _note_certificate(self, request: ProtocolRequest) -> None:
         """Note who has used the certificate of a request that succeeded."""
-        certificate, event = request.certificate, request.event
-        if certificate is not None and event.error is None:
+        certificate, event, seen = request.certificate, request.event, self._seen_certificates
+        if certificate is not None and event.error is None and seen.are_waiting:
             realm_id = request.realm.realm.id
-            self._seen_certificates.note_use(
-                realm_id, certificate.leaf, event.client_id, event.user_id
-            )
+            seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
 
     def _record(self, request: ProtocolRequest, error: str | None) -> None:
         draft = request.event

@@ -10,10 +10,7 @@ from typing import Any, Final
 
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.denied_certificates import IssuedSerial
-from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.events import EventError
-from gateway.domain.limits.caches import cached
 from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL
 from gateway.protocol.errors import OAuthError, refused
 
@@ -76,13 +73,7 @@ def issued_serial_claim(
     """
     if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
         return {}
-    leaf = certificate.leaf
-    return {ISSUED_SERIAL: _issued_serial(leaf.issuer, leaf.serial)}
-
-
-@cached(512 * 1024)
-def _issued_serial(issuer: DistinguishedName, serial: int) -> str:
-    return IssuedSerial(issuer, serial).digest
+    return {ISSUED_SERIAL: certificate.evidence.leaf.issued_serial}
 
 
 def require_certificate(expected: object, certificate: ClientCertificate | None) -> None:

@@ -229,10 +229,9 @@ def certificate_claims(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Any]:
     """Return the claims about the certificate of a token with this `cnf`, except for `cnf`."""
-    return {
-        **issued_serial_claim(request.certificate, confirmation),
-        **renewal_claim(request, client, confirmation),
-    }
+    found = issued_serial_claim(request.certificate, confirmation)
+    renewal = renewal_claim(request, client, confirmation)
+    return {**found, **renewal} if renewal else found
 
 
 def refresh_confirmation(

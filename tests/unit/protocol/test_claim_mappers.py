@@ -15,7 +15,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.claims.mapper import ClaimMapper, ClaimsFor
-from gateway.protocol.claims.plans import mapped_roles, prepare
+from gateway.protocol.claims.plans import map_claims, mapped_roles, prepare
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from tests.support.mapped_documents import mapped_document
@@ -574,6 +574,19 @@ def test_one_name_is_the_full_name_of_who_has_no_other(
 ) -> None:
     ann = replace(FULL, user=replace(ANN, first_name=first_name, last_name=last_name))
     assert _claims("oidc-full-name-mapper", {}, ann) == claims
+
+
+@pytest.mark.parametrize("purpose", [ClaimsFor.ACCESS_TOKEN, ClaimsFor.USERINFO])
+def test_an_attribute_of_a_group_is_told_of_a_user_without_any(purpose: ClaimsFor) -> None:
+    """Mappers of attributes are left out only where neither the user nor a group has one."""
+    config = {"user.attribute": "team", "claim.name": "team", purpose: "true"}
+    mapper = ProtocolMapper(*("m", "team", "oidc-usermodel-attribute-mapper"), config=config)
+    plans = (prepare([mapper]),)
+    bare = replace(FULL, user=replace(ANN, attributes={}))
+    of_group = replace(bare, group_attributes=({"team": ("theirs",)},))
+    alone = replace(bare, group_attributes=())
+    found = [map_claims(plans, each, purpose).document({}) for each in (FULL, of_group, alone)]
+    assert found == [{"team": "own"}, {"team": "theirs"}, {}]
 
 
 def test_explicit_audiences_come_before_those_that_follow_from_roles() -> None:

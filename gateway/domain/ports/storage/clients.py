@@ -49,6 +49,9 @@ class ClientRepository(Protocol):
         See `gateway/domain/clients/certificate_index.py`.
         """
 
+    async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
+        """Return at most `most` terms of the realm's clients, each with the public name."""
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:

@@ -77,6 +77,13 @@ class SqlClients:
         statement = named.where(one_of_them).order_by(clients.c.client_id).limit(most)
         return await self._transaction.read(statement, lambda row: str(row.client_id))
 
+    async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == clients.c.realm_id, found.client == clients.c.id)
+        named = select(found.term, clients.c.client_id).join(clients, of_client)
+        statement = named.where(found.realm_id == realm_id).limit(most)
+        return await self._transaction.read(statement, lambda row: (row.term, row.client_id))
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:

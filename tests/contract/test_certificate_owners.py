@@ -1,0 +1,154 @@
+"""The clients that may own a certificate: in memory until a client of the realm changes."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gateway.domain.clients import Client, certificate_terms
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.ports.invalidation import client_topic, realm_topic
+from gateway.domain.ports.storage import Stores
+from gateway.representations.clients.settings import with_attributes
+from gateway.storage import certificate_owners
+from gateway.storage.certificate_owners import CachedCertificateOwners
+from gateway.storage.sql.database import SqlDatabase
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW, client, store_realms
+
+AGE = timedelta(seconds=60)
+
+
+@dataclass
+class _Surroundings:
+    """Messages that the test sends, and a database whose reads are counted."""
+
+    database: SqlDatabase
+    connected: bool = True
+    is_down: bool = False
+    reads: int = 0
+    meanwhile: list[str] = field(default_factory=list)
+    """Topics of messages that arrive while something is read."""
+    send: Callable[[str | None], None] = lambda _topic: None
+
+    async def publish(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            self.send(topic)
+
+    def subscribe(self, listener: Callable[[str | None], None]) -> None:
+        self.send = listener
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Stores]:
+        self.reads += 1
+        if self.is_down:
+            raise StoreUnavailable("sql")
+        async with self.database.read() as stores:
+            yield stores
+        while self.meanwhile:
+            self.send(self.meanwhile.pop())
+
+
+@dataclass(frozen=True)
+class _Setup:
+    around: _Surroundings
+    clock: SetClock
+    owners: CachedCertificateOwners
+
+    async def add(self, *clients: Client) -> None:
+        async with self.around.database.write() as stores:
+            for each in clients:
+                await stores.clients.add(each)
+
+    async def found(self, *names: str, realm: str = "demo-id", most: int = 10) -> list[str]:
+        terms = frozenset[str]().union(*(certificate_terms(_known("x", name)) for name in names))
+        return list(await self.owners.with_terms(realm, terms, most))
+
+
+def _known(client_id: str, name: str) -> Client:
+    known = client(client_id, client_authenticator_type="client-x509")
+    return with_attributes(known, {"realmgate.certificate.san.dns": f"{name}.example"})
+
+
+@pytest.fixture
+async def setup(database: SqlDatabase) -> _Setup:
+    await store_realms(database, "demo", "other")
+    around, clock = _Surroundings(database), SetClock(NOW)
+    anything: Any = around
+    owners = CachedCertificateOwners(anything, clock, anything, age=AGE)
+    made = _Setup(around, clock, owners)
+    await made.add(_known("one", "one"), _known("two", "two"), _known("also-two", "two"))
+    return made
+
+
+async def test_one_query_serves_every_certificate_of_a_realm(setup: _Setup) -> None:
+    assert await setup.found("one") == ["one"]
+    assert await setup.found("two") == ["also-two", "two"]
+    assert await setup.found("two", "one", most=2) == ["also-two", "one"]
+    assert await setup.found("three") == []
+    assert await setup.found() == []
+    assert setup.around.reads == 1
+    assert await setup.found("one", realm="other-id") == []
+
+
+@pytest.mark.parametrize("topic", [client_topic("demo-id", "three-id"), realm_topic("demo-id")])
+async def test_a_changed_client_is_found_after_the_message(setup: _Setup, topic: str) -> None:
+    """As for a client that is known by its id, on every gateway."""
+    assert await setup.found("three") == []
+    await setup.add(_known("three", "three"))
+    setup.around.send(client_topic("other-id", "three-id"))
+    assert await setup.found("three") == []
+    setup.around.send(topic)
+    assert await setup.found("three") == ["three"]
+
+
+async def test_a_change_during_the_query_is_not_missed(setup: _Setup) -> None:
+    setup.around.meanwhile.append(client_topic("demo-id", "three-id"))
+    assert await setup.found("three") == []
+    await setup.add(_known("three", "three"))
+    assert await setup.found("three") == ["three"]
+
+
+@pytest.mark.parametrize(("connected", "age"), [(True, 60), (False, 5)])
+async def test_a_lost_message_is_made_up_for_by_age(
+    setup: _Setup, *, connected: bool, age: int
+) -> None:
+    setup.around.connected = connected
+    assert await setup.found("three") == []
+    await setup.add(_known("three", "three"))
+    setup.clock.advance(timedelta(seconds=age) - timedelta(milliseconds=1))
+    assert await setup.found("three") == []
+    setup.clock.advance(timedelta(milliseconds=1))
+    assert await setup.found("three") == ["three"]
+
+
+async def test_a_new_connection_to_the_messages_reads_again(setup: _Setup) -> None:
+    assert await setup.found("three") == []
+    await setup.add(_known("three", "three"))
+    setup.around.send(None)
+    assert await setup.found("three") == ["three"]
+
+
+async def test_an_outage_is_no_answer_once_the_age_is_reached(setup: _Setup) -> None:
+    """As for a client: it may have been disabled, or given to another certificate."""
+    assert await setup.found("one") == ["one"]
+    setup.around.is_down = True
+    assert await setup.found("one") == ["one"]
+    setup.clock.advance(AGE)
+    with pytest.raises(StoreUnavailable):
+        await setup.found("one")
+
+
+async def test_too_many_names_stay_in_the_database(
+    setup: _Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every owner is found all the same."""
+    monkeypatch.setattr(certificate_owners, "MOST_TERMS", 2)
+    assert await setup.found("two") == ["also-two", "two"]
+    assert await setup.found("one") == ["one"]
+    assert setup.around.reads == 3
+    await setup.add(_known("three", "three"))
+    assert await setup.found("three") == ["three"]
