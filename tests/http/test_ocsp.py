@@ -23,7 +23,7 @@ from cryptography.x509 import ocsp
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 from structlog.testing import capture_logs
 
-from gateway.bootstrap.services import ocsp_revocations
+from gateway.bootstrap.services import responder_client
 from gateway.crypto.revocation.ocsp import LONGEST_USE, OUTAGE_PAUSE, OcspRevocations
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
@@ -195,7 +195,7 @@ class Setup:
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, networks: str) -> OcspRevocations:
     monkeypatch.setenv("REALMGATE_STATE_DIR", str(folder))
     monkeypatch.setenv("REALMGATE_FETCH_NETWORKS", networks)
-    return ocsp_revocations(load_settings())
+    return OcspRevocations(responder_client(load_settings()))
 
 
 @pytest.fixture
