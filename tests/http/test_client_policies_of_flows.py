@@ -130,6 +130,13 @@ def test_a_session_of_a_lower_level_steps_up_and_one_of_the_level_goes_on(
         assert browser.open(prompt="none").answer["code"]
 
 
+def test_the_level_of_a_flow_does_not_outlive_its_policy(flowing: SignInRealm) -> None:
+    with _enforced(flowing, "passwords-alone", 2):
+        browser = flowing.browser()
+        assert _acr(browser, browser.sign_in("anna")) == "gold"
+    assert _acr(browser, browser.open(prompt="none")) != "gold"
+
+
 def test_the_level_does_not_survive_a_change_of_the_flow(flowing: SignInRealm) -> None:
     with _enforced(flowing, "passwords-alone", 2):
         browser = flowing.browser()
