@@ -1,27 +1,29 @@
 """Sends mutations of a certificate to a gateway's socket, and measures the worker's memory.
 
-    python -m bench.mutated_certificates --socket run/gateway.sock --realm R --certificate C.crt \
-        --worker PID --count 1000000
+    python -m bench.mutated_certificates --socket run/gateway.sock --realm R --client-id C \
+        --certificate C.crt --proxy-secret-file secrets/proxy.secret --worker PID --count 1000000
 
-Each is to be refused by 400 or 401; any other status, a broken connection or an answer that takes
-longer than a second ends the run.
+The certificate itself is to be granted a token, or the mutations would prove nothing. Each of them
+is to be refused by 400 or 401; any other status, a broken connection or an answer that takes longer
+than a second ends the run. The reasons are counted.
 """
 
 import base64
 import http.client
+import json
 import random
 import socket
 import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 from bench.processes import proportional_bytes
 
-_FORM: Final = b"grant_type=client_credentials&client_id=device-1"
 _HEADERS: Final = {
     "Host": "localhost",
     "X-Forwarded-Proto": "https",
@@ -32,6 +34,7 @@ _HEADERS: Final = {
 _REFUSALS: Final = {400, 401}
 _SLOWEST: Final = 1.0
 """Seconds."""
+_MOST_REASONS: Final = 20
 _ODD: Final = '%+-=" 0aZ~\t'
 
 
@@ -63,29 +66,54 @@ def _escaped(der: bytes | bytearray) -> str:
     return quote(f"-----BEGIN CERTIFICATE-----\n{lines}-----END CERTIFICATE-----\n", safe="")
 
 
+class _Sender:
+    """Asks for tokens over one connection to the gateway's socket."""
+
+    def __init__(self, options: Namespace) -> None:
+        self._connection = http.client.HTTPConnection("localhost", timeout=10)
+        self._connection.sock = socket.socket(socket.AF_UNIX)
+        self._connection.sock.connect(str(options.socket))
+        self._path = f"/realms/{options.realm}/protocol/openid-connect/token"
+        self._form = urlencode(
+            {"grant_type": "client_credentials", "client_id": options.client_id}
+        ).encode()
+        secret = options.proxy_secret_file
+        self._headers = {
+            **_HEADERS,
+            **({"X-Realmgate-Proxy-Secret": secret.read_text().strip()} if secret else {}),
+        }
+
+    def answer(self, certificate: str) -> tuple[int, dict[str, object]]:
+        """Return status and document of the answer to an escaped certificate."""
+        headers = {**self._headers, "ssl-client-cert": certificate}
+        self._connection.request("POST", self._path, self._form, headers)
+        answer = self._connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
 def _run(options: Namespace) -> None:
     der = base64.b64decode("".join(options.certificate.read_text().splitlines()[1:-1]))
     chosen = random.Random(options.seed)  # noqa: S311 - the same mutations in every run
-    connection = http.client.HTTPConnection("localhost", timeout=10)
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(str(options.socket))
-    path = f"/realms/{options.realm}/protocol/openid-connect/token"
-    statuses: Counter[int] = Counter()
+    sender = _Sender(options)
+    status, document = sender.answer(_escaped(der))
+    if status != HTTPStatus.OK:
+        sys.exit(f"The certificate itself gets {status} {document}")
+    reasons: Counter[tuple[int, str]] = Counter()
     slowest, before = 0.0, 0.0
     for number in range(options.count):
         if number == options.count // 100:
             before = proportional_bytes(options.worker)
         value = mutation(chosen, der)
         sent = time.monotonic()
-        connection.request("POST", path, _FORM, {**_HEADERS, "ssl-client-cert": value})
-        answer = connection.getresponse()
-        text = answer.read()
+        status, document = sender.answer(value)
         slowest = max(slowest, time.monotonic() - sent)
-        statuses[answer.status] += 1
-        if answer.status not in _REFUSALS or b"error_description" not in text:
-            sys.exit(f"{answer.status} {text!r} for {value}")
+        if status not in _REFUSALS or not document.get("error_description"):
+            sys.exit(f"{status} {document} for {value}")
+        reasons[status, f"{document['error']}: {document['error_description']}"] += 1
     after = proportional_bytes(options.worker)
-    print(f"{dict(statuses)}, slowest {slowest * 1000:.0f} ms")
+    for (status, reason), count in reasons.most_common(_MOST_REASONS):
+        print(f"{count:>8}  {status} {reason[:120]}")
+    print(f"slowest {slowest * 1000:.0f} ms")
     print(
         f"worker: {before / 1e6:.1f} MB after 1 % of the requests, {after / 1e6:.1f} MB at the end"
     )
@@ -97,6 +125,8 @@ def _options() -> Namespace:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--realm", required=True)
+    parser.add_argument("--client-id", required=True, help="a client that the certificate signs in")
+    parser.add_argument("--proxy-secret-file", type=Path)
     parser.add_argument("--certificate", type=Path, required=True, help="PEM of one certificate")
     parser.add_argument("--worker", type=int, required=True, help="its process id")
     parser.add_argument("--count", type=int, default=1_000_000)

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from gateway.http.admin.operations import REALM, Decided, Operation, State
 from scripts.admin_operations import read_operations
-from scripts.generated_page import write_or_check
+from scripts.generated_page import with_tables, write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "admin-api.md"
-MARK = "<!-- tables -->\n"
-"""What follows it on the page is generated."""
 _TITLE = "\n### {tag}\n\n| method | path | operation | state | roles |\n|---|---|---|---|---|\n"
 _UNSUPPORTED = """
 ### Not supported
@@ -30,12 +28,11 @@ _UNSUPPORTED = """
 
 
 def page() -> str:
-    """Return the whole page; the text above the mark is kept."""
-    text, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
+    """Return the whole page."""
     operations = read_operations()
     supported = [row for row in operations if row.state is not State.NOT_SUPPORTED]
     unsupported = [row for row in operations if row.state is State.NOT_SUPPORTED]
-    return text + mark + "".join(_tables(supported)) + _unsupported(unsupported)
+    return with_tables(PAGE, (*_tables(supported), _unsupported(unsupported)))
 
 
 def _tables(operations: Iterable[Operation]) -> Iterator[str]:

@@ -24,20 +24,17 @@ from gateway.representations.setting_effects.realm_settings import (
 )
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, TextList, TextMap
 from scripts.check_links import anchor_of
-from scripts.generated_page import write_or_check
+from scripts.generated_page import with_tables, write_or_check
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "realm-settings.md"
-MARK = "<!-- tables -->\n"
-"""What follows it on the page is generated."""
 _HEADING = re.compile(r"^#+ ((\d+(?:\.\d+)*)\.? .*)$", re.MULTILINE)
 _SHAPES = {entry.name: entry.shape for entry in REALM_FIELDS}
 
 
 def page() -> str:
-    """Return the whole page; the text above the mark is kept."""
-    text, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    return text + mark + "".join(_tables())
+    """Return the whole page."""
+    return with_tables(PAGE, _tables())
 
 
 def _tables() -> Iterator[str]:

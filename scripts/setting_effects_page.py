@@ -9,11 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
-from scripts.generated_page import write_or_check
+from scripts.generated_page import with_tables, write_or_check
 
 PAGE = Path(__file__).parents[1] / "docs" / "effects-of-settings.md"
-MARK = "<!-- tables -->\n"
-"""What follows it on the page is generated."""
 _TITLES = {
     Place.CLIENT_FIELD: "Fields of clients",
     Place.CLIENT_ATTRIBUTE: "Attributes of clients",
@@ -28,9 +26,8 @@ _ORDER = tuple(Effect)
 
 
 def page() -> str:
-    """Return the whole page; the text above the mark is kept."""
-    text, mark, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
-    return text + mark + "".join(_tables())
+    """Return the whole page."""
+    return with_tables(PAGE, _tables())
 
 
 def _tables() -> Iterator[str]:

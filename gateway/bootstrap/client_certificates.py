@@ -58,7 +58,7 @@ class ClientCertificates:
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
-    """Read the files of the settings, beside deny lists and downloaded revocation lists.
+    """Read the files of the settings, in addition to deny lists and downloaded revocation lists.
 
     Raises InvalidInput where a file cannot be used.
     """

@@ -1,10 +1,10 @@
 """A deny list in memory: finds a certificate by its thumbprint, or by issuer and serial number."""
 
-import base64
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
+from gateway.domain import base64url
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
 from gateway.domain.distinguished_names import DistinguishedName
@@ -69,4 +69,4 @@ def _counts(until: _Until, now: datetime) -> bool:
 
 
 def _digest(thumbprint: str) -> bytes:
-    return base64.urlsafe_b64decode(thumbprint + "=")
+    return base64url.decode(thumbprint)

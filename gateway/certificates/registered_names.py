@@ -1,7 +1,7 @@
 """Whether a trusted certificate is the one that is registered for a client: the one rule of names.
 
 Only the leaf counts, and only in the field that is meant for the registered kind of name: a DNS
-name that stands in the subject is none. A client has one name, or a template of them.
+name in the subject is none. A client has one name, or a template of them.
 Spec: RFC 8705 §2.1.2, §7.4; Keycloak: `client-x509`; attacks A14, A15
 """
 

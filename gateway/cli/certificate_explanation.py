@@ -7,7 +7,7 @@ changes nothing. Exit codes: 0 accepted, 1 refused, 2 usage or bad input, 3 unre
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ from gateway.cli.output import show_rows
 if TYPE_CHECKING:
     from gateway.protocol.certificate_explanation import CertificateExplanation
 
-_MASTER: Final = "master"
 _Row = tuple[str, str]
 
 
@@ -28,9 +27,7 @@ _Row = tuple[str, str]
 @click.option(
     "--realm", metavar="NAME", help="Realm to ask. [default: the only one besides master]"
 )
-@click.option(
-    "--client", "client_id", metavar="CLIENT_ID", help="Client that the certificate is to be of."
-)
+@click.option("--client", "client_id", metavar="CLIENT_ID", help="Client to authenticate.")
 @output_option
 @click.option("--json", "as_json", is_flag=True, help="Same as --output json.")
 @click.pass_context
@@ -44,7 +41,7 @@ def explain(
     *,
     as_json: bool,
 ) -> None:
-    """Explain what a gateway thinks of the first certificate of CERT, which is PEM or DER.
+    """Explain why a gateway accepts or refuses the first certificate of CERT, which is PEM or DER.
 
     Other certificates of the file count as sent with it.
     """
@@ -79,11 +76,13 @@ def explain(
 
 
 async def _only_realm(operator: LocalOperator) -> str:
+    from gateway.domain.realm import MASTER
+
     async with operator.services.database.read() as stores:
-        names = [each.name for each in await stores.realms.list() if each.name != _MASTER]
+        names = [each.name for each in await stores.realms.list() if each.name != MASTER]
     if len(names) == 1:
         return names[0]
-    raise click.UsageError(f"There are {len(names)} realms besides {_MASTER}: give --realm.")
+    raise click.UsageError(f"There are {len(names)} realms besides {MASTER}: give --realm.")
 
 
 def _show(document: dict[str, Any]) -> None:

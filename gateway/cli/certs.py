@@ -86,7 +86,8 @@ certs.add_command(explain)
     type=click.Choice(["ecdsa", "rsa"]),
     default="ecdsa",
     show_default=True,
-    help="Type of all keys: ECDSA on P-256, or RSA with 2048 bits.",
+    help="Keys of server and clients: ECDSA on P-256, or RSA with 2048 bits."
+    " Those of the authorities are RSA with 3072 bits.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing PKI.")
 def init(directory: Path, names: tuple[str, ...], algorithm: str, *, force: bool) -> None:

@@ -49,7 +49,7 @@ class _Window(click.ParamType[timedelta]):
 def expiring(
     ctx: click.Context, within: timedelta, realm: str | None, *, everything: bool, output: str
 ) -> None:
-    """List what expires soon, what expires first coming first.
+    """List what expires soon, the first to expire first.
 
     Certificates of clients and users that were presented, registered certificates, authorities,
     revocation lists, keys of realms and the certificate of the proxy. What lives for less than

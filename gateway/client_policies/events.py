@@ -94,8 +94,8 @@ def no_addresses(client: Client) -> Mapping[str, Sequence[str]]:
 class ClientChange:
     """A client is registered, changed, viewed or removed.
 
-    `client` is the one that is stored, None for a new one. `is_registration` tells a request to
-    the registration endpoint from one to the admin API.
+    `client` is the one that is stored, None for a new one. `is_registration`: the request is one to
+    the registration endpoint, not to the admin API.
     """
 
     kind: EventKind

@@ -6,7 +6,7 @@ Everything else raises InvalidToken and nothing else. Spec: RFC 7515 §4, RFC 75
 import json
 from typing import Any, Final
 
-from gateway.crypto import base64url
+from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 
 _MAX_HEADER_LENGTH: Final = 2 * 1024

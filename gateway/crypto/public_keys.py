@@ -11,8 +11,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-from gateway.crypto import base64url
 from gateway.crypto.der import BIT_STRING, INTEGER, OBJECT_IDENTIFIER, SEQUENCE, DerReader
+from gateway.domain import base64url
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.limits.key_documents import (
     MAX_EC_POINT_BYTES,

@@ -14,7 +14,7 @@ import secrets
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from gateway.crypto import base64url
+from gateway.domain import base64url
 from gateway.domain.errors import SecretUnreadable
 
 _VERSION = "v1"

@@ -45,7 +45,7 @@ class Authority:
 class AuthorityDescription:
     """What the certificate of an authority says. Hashes are in lower-case hexadecimal.
 
-    `self_signed` tells whether its own key signed it; `key_sha256` is that of the encoded public
+    `self_signed`: its own key signed it; `key_sha256` is that of the encoded public
     key (SubjectPublicKeyInfo).
     """
 

@@ -4,7 +4,6 @@ The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decide
 (`ClientCertificate`). Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
 """
 
-import base64
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,10 +12,19 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName
 
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
+
+
+def reason_for_caller(reason: str) -> str:
+    """Return a reason that can quote a certificate in the characters of an `error_description`.
+
+    Spec: RFC 6749 §5.2
+    """
+    return _NOT_DESCRIBABLE.sub("?", reason)[:_LONGEST_REASON]
 
 
 class CertificateRefused(Exception):
@@ -35,9 +43,9 @@ class CertificateFacts:
     digest: bytes
 
     @property
-    def x5t_s256(self) -> str:
-        """The digest as base64url without padding. Spec: RFC 8705 §3.1."""
-        return base64.urlsafe_b64encode(self.digest).rstrip(b"=").decode("ascii")
+    def thumbprint(self) -> str:
+        """The digest in base64url, the value of `x5t#S256`. Spec: RFC 8705 §3.1."""
+        return base64url.encode(self.digest)
 
 
 KEY_USAGES: Final = (
@@ -74,15 +82,14 @@ _NO_USAGE: Final = CertificateUsage()
 class PresentedCertificate(CertificateFacts):
     """The certificate of a TLS client.
 
-    `thumbprint` is base64url(SHA-256(DER)) without padding, the value of `x5t#S256`, `key_digest`
-    the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN), `dns_names`, `uris`
-    and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative names. `names_digest`
-    is the SHA-256 of its subject and all alternative names, empty where it has neither.
+    `key_digest` is the SHA-256 of its SubjectPublicKeyInfo. `emails`, `principal_names` (UPN),
+    `dns_names`, `uris` and `ip_addresses` (as RFC 5952 writes them) are its subject's alternative
+    names. `names_digest` is the SHA-256 of its subject and all alternative names, empty where it
+    has neither.
     `issued_serial` is the digest of its issuer and serial number as deny lists have it,
     `legacy_subject` and `legacy_issuer` are the names as events have them: each request needs them.
     """
 
-    thumbprint: str
     der: bytes = field(repr=False)
     issued_serial: str
     legacy_subject: str = field(repr=False)
@@ -95,6 +102,15 @@ class PresentedCertificate(CertificateFacts):
     key_digest: bytes = b""
     usage: CertificateUsage = _NO_USAGE
     names_digest: bytes = b""
+    _thumbprint: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Encode the digest once: each token and each log line has it."""
+        object.__setattr__(self, "_thumbprint", base64url.encode(self.digest))
+
+    @property
+    def thumbprint(self) -> str:
+        return self._thumbprint
 
 
 class ProxyVerdict(StrEnum):
@@ -224,11 +240,8 @@ class ClientCertificate:
 
     @property
     def reason_for_caller(self) -> str:
-        """The reason in the characters of an `error_description`: it can quote a certificate.
-
-        Spec: RFC 6749 §5.2
-        """
-        return _NOT_DESCRIBABLE.sub("?", self.reason or "")[:_LONGEST_REASON]
+        """The reason in the characters of an `error_description`."""
+        return reason_for_caller(self.reason or "")
 
     @property
     def leaf(self) -> PresentedCertificate:

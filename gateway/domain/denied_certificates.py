@@ -3,12 +3,12 @@
 The deny list of the realm master counts in every realm.
 """
 
-import base64
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName
 
 MOST_DENIED: Final = 10_000
@@ -27,7 +27,7 @@ class IssuedSerial:
         """The SHA-256 of both, in base64url."""
         named = f"{self.serial:x} {self.issuer}"
         hashed = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
-        return base64.urlsafe_b64encode(hashed).rstrip(b"=").decode("ascii")
+        return base64url.encode(hashed)
 
 
 @dataclass(frozen=True, slots=True)

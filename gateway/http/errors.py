@@ -117,7 +117,7 @@ def _known(error: Exception, realm: str) -> Reply | None:
                 (allow_header(error.allowed),),
             )
         case EdgeRefusal():
-            return oauth_error("invalid_request", "Malformed request from the proxy")
+            return oauth_error("invalid_request", error.public_text)
         case StoreUnavailable() | Overloaded():
             return _unavailable(error)
         case _:

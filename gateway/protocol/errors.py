@@ -58,14 +58,18 @@ class OAuthError(RealmgateError):
 
 
 class ClientAuthenticationFailed(OAuthError):
-    """One public text for every cause, so that a guesser learns nothing."""
+    """One public text for every cause, so that a guesser of secrets learns nothing.
+
+    Where the credential is a certificate, the reason follows it.
+    """
 
     default_status: ClassVar = HTTPStatus.UNAUTHORIZED
+    public_text: ClassVar = "Invalid client or Invalid client credentials"
 
     def __init__(
         self,
         error: str = "invalid_client",
-        description: str = "Invalid client or Invalid client credentials",
+        description: str = public_text,
         *,
         reason: str,
         event_error: str = EventError.INVALID_CLIENT_CREDENTIALS,

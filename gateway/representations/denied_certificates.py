@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from gateway.domain import base64url
 from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
 from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
 from gateway.domain.errors import FieldError
@@ -39,7 +40,7 @@ class Thumbprint(Verbatim):
         digest = _digest(value)
         if digest is None:
             raise refused(path, value, _THUMBPRINT)
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+        return base64url.encode(digest)
 
 
 class SerialNumber:
@@ -133,5 +134,5 @@ def _digest(text: str) -> bytes | None:
         digest = base64.b64decode(text.encode("ascii") + b"=", b"-_", validate=True)
     except (ValueError, binascii.Error):
         return None
-    canonical = base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii") == text
+    canonical = base64url.encode(digest) == text
     return digest if canonical and len(digest) == _SHA256_BYTES else None

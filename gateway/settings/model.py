@@ -242,7 +242,7 @@ def _lookup_disagreements(settings: Settings) -> Iterator[tuple[str, str]]:
     own = {*lookup.options.values(), *lookup.own_options}
     for name in SETTING_NAMES:
         if name in settings.given & _LOOKUP_OPTIONS - own:
-            yield name, f"no value beside the lookup {lookup.name}, which has no such option,"
+            yield name, f"no value with the lookup {lookup.name}, which has no such option,"
     taken: dict[str, str] = {}
     for name in _HEADER_OPTIONS:
         header = getattr(settings, name)

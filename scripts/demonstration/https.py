@@ -44,7 +44,7 @@ class HttpsClient:
 
         `device` is the name of the client certificate.
         """
-        trust = ssl.create_default_context(cafile=self.certificates / "ca.crt")
+        trust = ssl.create_default_context(cafile=self.certificates / "root.crt")
         if device is not None:
             pair = self.certificates / device
             trust.load_cert_chain(f"{pair}.crt", f"{pair}.key")

@@ -16,7 +16,7 @@ make_demo_secrets() {
 start_demo_application() {
     ISSUER=$public_url/realms/$realm CLIENT_ID=$application_id \
         CLIENT_SECRET_FILE=$state/secrets/$application_id.secret \
-        APPLICATION_URL=$application_url SSL_CERT_FILE=$state/certs/ca.crt \
+        APPLICATION_URL=$application_url SSL_CERT_FILE=$state/certs/root.crt \
         PYTHONPATH=$root/docs/examples \
         setsid "$python" -m hypercorn --bind "127.0.0.1:$demo_port" \
         'sign_in_application:from_environment()' \
@@ -35,6 +35,6 @@ show_demo_application() {
     say "$(paint 1 'Sign in with a browser:')" ""
     printf '  %-22s%s\n' "Application" "$application_url" "Internal service" "$site_url" \
         "User" "$person" "Password" "$(<"$state/secrets/$person.password")"
-    say "  $(paint 2 "The browser warns of the certificate unless it trusts certs/ca.crt.")"
+    say "  $(paint 2 "The browser warns of the certificate unless it trusts certs/root.crt.")"
     say ""
 }

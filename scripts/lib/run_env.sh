@@ -7,7 +7,7 @@ write_run_env() {
     local names=(URL MTLS_URL SELF_SIGNED_URL MANAGEMENT_URL CA CLIENT_CERT CLIENT_KEY REALM)
     local values=(
         "$public_url" "$mtls_url" "https://localhost:$self_signed_port"
-        "http://127.0.0.1:$management_port" "$state/certs/ca.crt" "$state/certs/device-1.crt"
+        "http://127.0.0.1:$management_port" "$state/certs/root.crt" "$state/certs/device-1.crt"
         "$state/certs/device-1.key" "$realm"
     )
     names+=(CLIENT_ID ADMIN ADMIN_PASSWORD HTTPS_PORT MTLS_PORT SELF_SIGNED_PORT HTTP_PORT)
@@ -36,7 +36,7 @@ write_run_env() {
 # in the environment as if somebody had chosen them for this one.
 forget_other_copy() {
     local other=${REALMGATE_CA-}
-    other=${other%/certs/ca.crt}
+    other=${other%/certs/root.crt}
     [[ -n $other && $other != "$state" ]] || return 0
     _forget PUBLIC_URL "${REALMGATE_URL-}"
     _forget MTLS_PUBLIC_URL "${REALMGATE_MTLS_URL-}"

@@ -247,7 +247,7 @@ def test_setup_creates_what_the_other_services_read_and_keeps_it(tmp_path: Path)
     assert "certs/ca.crl" in changed
     assert not {file for file in changed if file.startswith("secrets/")}
     assert {file for file in made if file.startswith("certs/")} == {
-        f"certs/{file}" for file in ("ca.crt", "ca.crl", "server.crt", "server.key")
+        f"certs/{file}" for file in ("ca.crt", "ca.crl", "root.crt", "server.crt", "server.key")
     }
     read = {path for name in _GATEWAYS for path in _SERVICES[name]["environment"].values()}
     for path in [path for path in read if path.startswith("/srv/")]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gateway.certificates import SeenCertificates
+from gateway.domain import base64url
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import StoreUnavailable
@@ -32,7 +33,6 @@ def leaf(name: str = "device", number: int = 1, left: int = 20) -> PresentedCert
         not_before=NOW + (left - 365) * DAY,
         not_after=NOW + left * DAY,
         digest=digest,
-        thumbprint=f"thumbprint-{number}",
         der=b"",
         issued_serial="",
         legacy_subject="",
@@ -51,7 +51,9 @@ async def listed(
 async def ids(
     database: SqlDatabase, days: int | None = 30, realm: str | None = "demo"
 ) -> list[str]:
-    return [each.id.removeprefix("thumbprint-") for each in await listed(database, days, realm)]
+    """Return the numbers of the listed certificates."""
+    found = await listed(database, days, realm)
+    return [str(int.from_bytes(base64url.decode(each.id))) for each in found]
 
 
 async def test_a_certificate_is_written_once_a_day_with_its_client_and_user(

@@ -3,12 +3,14 @@
 import re
 import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 import httpx2
 import pytest
 
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client
 from tests.support.administered_server import PREPARED, AdministeredServer
 from tests.support.sign_in_browser import SignInBrowser
 from tests.support.wire import PASSWORD, app, user
@@ -31,7 +33,7 @@ def server(administered: AdministeredServer) -> Iterator[AdministeredServer]:
     fields = {
         "enabled": True,
         "eventsEnabled": True,
-        "clients": [app("app")],
+        "clients": [app("app"), app("machine", serviceAccountsEnabled=True)],
         "users": [user("alice"), user("device-1", enabled=False)],
         "authenticationFlows": [
             {
@@ -206,6 +208,17 @@ def test_a_custom_attribute_finds_the_one_user_who_has_it(server: AdministeredSe
         for holder in (alice, device):
             server.ask("PUT", f"/{REALM}/users/{holder['id']}", {**holder, "attributes": {}})
         assert configured(server).status_code == 204
+
+
+def test_a_service_account_does_not_sign_in_with_a_certificate(server: AdministeredServer) -> None:
+    assert server.certificates is not None
+    account = "service-account-machine"
+    folder, order = server.certificates.folder, ClientOrder(account)
+    issue_client(folder, account, order, now=datetime.now(UTC), force=True)
+    expected = {"error": "invalid_grant", "error_description": "Invalid user credentials"}
+    assert signed_in(server, account) == (400, expected)
+    [event] = server.get(f"/{REALM}/events?type=LOGIN_ERROR&max=1")
+    assert event["error"] == "invalid_user"
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_of_several_flows_the_last_one_counts_with_its_own_level(flowing: SignIn
 
 
 def test_who_registers_signs_in_by_the_flow_afterwards(flowing: SignInRealm) -> None:
-    """Keycloak lets a registration or a new password stand in for the flow."""
+    """Keycloak lets a registration or a new password replace the flow."""
     fields = {
         "username": "newcomer",
         "email": "newcomer@example.test",

@@ -43,10 +43,12 @@ def test_another_spelling_is_refused(wire: Wire, name: str) -> None:
         quote("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
     ],
 )
-def test_an_undecodable_certificate_is_400(wire: Wire, value: str) -> None:
+def test_an_undecodable_certificate_is_400_with_the_reason(wire: Wire, value: str) -> None:
     headers = {"ssl-client-cert": value, "ssl-client-verify": "SUCCESS"}
     response = wire.http.post(protocol("wire", "token"), data=SVC, headers=headers)
-    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
+    text = "The client certificate cannot be read"
+    assert response.status_code == 400
+    assert response.json() == {"error": "invalid_request", "error_description": text}
 
 
 @pytest.mark.parametrize("value", ["not-an-address", "203.0.113.1, 10.0.0.1", "localhost", ""])

@@ -54,7 +54,7 @@ def test_a_damaged_certificate_is_refused_with_a_reason(
 def test_a_damaged_header_is_refused_with_a_reason(
     wire: Wire, at: int, put: str, cut: int, *, twice: bool
 ) -> None:
-    """Its text is changed, or stands there twice. attacks: A18."""
+    """Its text is changed, or is there twice. attacks: A18."""
     value = wire.certificates["valid"]
     at %= len(value)
     damaged = f"{value[:at]}{put}{value[at + cut :]}".strip(" \t") * (1 + twice)

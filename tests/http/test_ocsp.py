@@ -392,7 +392,7 @@ async def test_a_response_with_another_nonce_is_refused(setup: Setup) -> None:
 async def test_the_authorities_of_a_path_are_asked_about_where_the_realm_says_so(
     setup: Setup,
 ) -> None:
-    """Here the leaf stands below an authority that its root has revoked."""
+    """Here the leaf is below an authority that its root has revoked."""
     location = x509.UniformResourceIdentifier(setup.responder.url)
     access = x509.AccessDescription(AuthorityInformationAccessOID.OCSP, location)
     below = setup.authority.issue("below", 9, x509.AuthorityInformationAccess([access]))

@@ -116,16 +116,13 @@ def test_a_subject_that_can_be_misread_matches_no_pattern(clients: CertificateCl
     assert admitted == ["plain reading"]
 
 
-def test_the_log_says_which_name_is_missing(clients: CertificateClients) -> None:
+def test_log_and_caller_are_told_which_name_is_missing(clients: CertificateClients) -> None:
     certificate = clients.issue("unnamed", "dns:other.example")
     answer = clients.token(certificate, "by-uri")
-    assert answer.json() == {
-        "error": "invalid_client",
-        "error_description": "Invalid client or Invalid client credentials",
-    }
-    assert clients.reason(answer) == (
-        "invalid_client: the certificate lacks the uri name of the client"
-    )
+    reason = "the certificate lacks the uri name of the client"
+    text = f"Invalid client or Invalid client credentials: {reason}"
+    assert answer.json() == {"error": "invalid_client", "error_description": text}
+    assert clients.reason(answer) == f"invalid_client: {reason}"
 
 
 REFUSED_ATTRIBUTES: tuple[tuple[dict[str, str], str], ...] = (
@@ -137,7 +134,7 @@ REFUSED_ATTRIBUTES: tuple[tuple[dict[str, str], str], ...] = (
     ({"san_email": "nobody"}, "an e-mail address"),
     ({"san_dns": "a.example", "san_ip": "192.0.2.7"}, "exactly one name"),
     ({"san_dns": "a.example", "x509.subjectdn": "CN=a"}, "exactly one name"),
-    ({"san_dns": "a.example", "self_signed": "true"}, "nothing beside"),
+    ({"san_dns": "a.example", "self_signed": "true"}, "nothing together with"),
     ({"san_nds": "a.example"}, "one of realmgate.certificate."),
     ({"device_quota": "10"}, "unless realmgate.certificate.template is set"),
 )

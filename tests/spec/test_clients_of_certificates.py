@@ -70,7 +70,7 @@ def test_exactly_one_owner_is_the_client(clients: CertificateClients) -> None:
 
 
 def test_only_a_trusted_certificate_names_a_client(clients: CertificateClients) -> None:
-    """Attacks A6: a self-signed certificate with the name is nobody's."""
+    """Attacks A6: a self-signed certificate with the name identifies no client."""
     clients.issue("self-made", "dns:one.example", self_signed=True)
     answer = clients.token("self-made", self_signed=True)
     assert answer.status_code == 401

@@ -26,7 +26,7 @@ def key() -> ProofKey:
 
 @pytest.fixture
 def browser(spec: Stack) -> Iterator[SignInBrowser]:
-    """Return a browser that nobody has signed in."""
+    """Return a browser without a signed-in user."""
     with spec.nginx.client() as http:
         http.base_url = spec.nginx.https
         yield SignInBrowser(http, REALM, public_url=spec.nginx.https)

@@ -28,7 +28,7 @@ _KINDS: Mapping[str, Callable[[str], x509.GeneralName]] = {
 
 
 def client(client_id: str, **attributes: str) -> dict[str, Any]:
-    """Return a client with a certificate; `san_dns` stands for `realmgate.certificate.san.dns`."""
+    """Return a client with a certificate; `san_dns` means `realmgate.certificate.san.dns`."""
     named = {
         text if "." in text else f"{CERTIFICATE}{text.replace('_', '.')}": value
         for text, value in attributes.items()

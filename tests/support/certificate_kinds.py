@@ -182,7 +182,6 @@ def _authority(common_name: str, issuer: Node | None, *extensions: x509.Extensio
 
 
 def _node(authority: Authority) -> Node:
-    assert isinstance(authority.key, ec.EllipticCurvePrivateKey)
     return Node(authority.certificate, authority.key)
 
 

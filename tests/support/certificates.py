@@ -21,6 +21,7 @@ from gateway.crypto.x509.issuing import (
     Authority,
     KeyAlgorithm,
     Validity,
+    generate_authority_key,
     generate_key,
     issue_root,
     name,
@@ -184,7 +185,7 @@ class CertificateKeeper:
         self._file(kind, builder.sign(signer, digest), key)
 
     def _authority(self, subject: x509.Name) -> Authority:
-        return issue_root(subject, generate_key(KeyAlgorithm.ECDSA), self.current)
+        return issue_root(subject, generate_authority_key(), self.current)
 
     def _file(self, kind: str, certificate: x509.Certificate, key: LeafKey) -> None:
         stem = "".join(letter if letter.isalnum() else "-" for letter in kind)

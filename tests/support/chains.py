@@ -12,6 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+from gateway.crypto.x509.issuing import PrivateKey
+
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
 CA = x509.BasicConstraints(ca=True, path_length=None)
@@ -25,7 +27,7 @@ class Node:
     """A certificate and its key."""
 
     certificate: x509.Certificate
-    key: ec.EllipticCurvePrivateKey
+    key: PrivateKey
 
     @property
     def pem(self) -> str:
@@ -49,7 +51,7 @@ def issue(
     subject: str | x509.Name,
     issuer: Node | None,
     *extensions: x509.ExtensionType,
-    key: ec.EllipticCurvePrivateKey | None = None,
+    key: PrivateKey | None = None,
     days: tuple[int, int] = (-1, 1),
 ) -> Node:
     """Issue a certificate, self-signed without an issuer; all but key identifiers are critical."""

@@ -3,21 +3,20 @@
 attacks: A6, A7, A8, A9, A14, A19
 """
 
-import json
 from collections.abc import Iterator
 from typing import Final
 
 import pytest
 
 from scripts import certificate_outcomes_page
+from scripts.generated_page import text_above
+from scripts.outcomes_table import read_outcomes
 from tests.support.certificate_edges import MODES, REASONS, USES, Edge, start_certificate_edges
 from tests.support.certificate_kinds import KINDS, make_certificate_kinds
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.proxy_process import OTHER_PROXIES
 
-_ROWS: Final = [
-    json.loads(line) for line in certificate_outcomes_page.OUTCOMES.read_text().splitlines()
-]
+_ROWS: Final = read_outcomes(certificate_outcomes_page.OUTCOMES)
 _COLUMNS: Final = [f"{proxy} {mode}" for proxy in ("nginx", *OTHER_PROXIES) for mode in MODES]
 
 
@@ -46,7 +45,7 @@ def test_the_table_has_every_certificate_use_proxy_and_mode() -> None:
 def test_the_page_has_the_same_tables_and_explains_each_reason() -> None:
     page = certificate_outcomes_page
     assert page.PAGE.read_text() == page.page()
-    text = page.PAGE.read_text().partition(page.MARK)[0]
+    text = text_above(page.PAGE)
     assert [reason for reason in REASONS if f"`{reason}`" not in text] == []
 
 

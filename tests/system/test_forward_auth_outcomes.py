@@ -3,7 +3,6 @@
 The rule accepts every credential and requires nothing. attacks: A6, A8, A9, A19, B4
 """
 
-import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,22 +12,21 @@ from typing import Final
 import pytest
 
 from scripts import forward_auth_outcomes_page
+from scripts.outcomes_table import read_outcomes
 from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.protected_sites import HOST, Protected
 from tests.support.proxy_process import OTHER_PROXIES
 
-_ROWS: Final = [
-    json.loads(line) for line in forward_auth_outcomes_page.OUTCOMES.read_text().splitlines()
-]
+_ROWS: Final = read_outcomes(forward_auth_outcomes_page.OUTCOMES)
 _LISTENERS: Final = {
-    "nginx, on": "mtls_port",
-    "nginx, optional": "https_port",
-    "nginx, optional_no_ca": "self_signed_port",
+    "nginx on": "mtls_port",
+    "nginx optional": "https_port",
+    "nginx optional_no_ca": "self_signed_port",
 }
 _PROXIES: Final = {
-    "HAProxy, optional": "haproxy",
-    "Apache, optional": "apache",
-    "Caddy, verify_if_given": "caddy",
+    "HAProxy optional": "haproxy",
+    "Apache optional": "apache",
+    "Caddy verify_if_given": "caddy",
 }
 _REFUSED_HANDSHAKE: Final = "TLS handshake refused"
 

@@ -207,7 +207,7 @@ def test_no_request_for_another_host_is_passed_on(watched: Watched) -> None:
 
 
 def test_a_long_chain_is_no_error_of_the_server(watched: Watched, tmp_path: Path) -> None:
-    """Attacks A17: with 42 pairs beside the leaf the chain alone almost fills HAProxy's buffer."""
+    """Attacks A17: a chain of 42 pairs, without the leaf, almost fills HAProxy's buffer."""
     folder = watched.proxy.certificates.folder
     shutil.copy(folder / "device-1.key", tmp_path / "long.key")
     for pairs in (10, 41, 42, 43, 80):

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
 from cryptography import x509
 
+from gateway.cli.nginx.site import RevocationCheck
 from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import start_nginx
@@ -96,3 +98,35 @@ def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
         refused = http.post(f"{base}token/introspect", data=asked)
         assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
         assert refused.json()["error_description"].endswith(f"{DEVICE_SUBJECT} was revoked")
+
+
+@pytest.mark.parametrize(
+    ("check", "status", "reason"),
+    [
+        (RevocationCheck.NGINX, 400, "Your client certificate was refused. It was revoked."),
+        (RevocationCheck.GATEWAY, 401, f"{DEVICE_SUBJECT} was revoked"),
+    ],
+)
+def test_a_revoked_certificate_is_refused_by_nginx_or_where_that_is_chosen_by_the_gateway_alone(
+    tmp_path: Path, pki: Path, check: RevocationCheck, status: int, reason: str
+) -> None:
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    folder = shutil.copytree(pki, tmp_path / "certs")
+    certificate = x509.load_pem_x509_certificate((folder / "device-1.crt").read_bytes())
+    revoke(folder, certificate, now=datetime.now(UTC))
+    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(tmp_path, folder, [socket], revocation=check) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            public_url=nginx.https,
+            client_ca_file=folder / "ca.crt",
+            client_crl_file=folder / "ca.crl",
+        ),
+        nginx.client("device-1") as http,
+    ):
+        grant = {"grant_type": "client_credentials", "client_id": "device-1"}
+        refused = http.post(f"{nginx.mtls}{protocol('r', 'token')}", data=grant)
+        assert (refused.status_code, refused.json()["error"]) == (status, "invalid_client")
+        assert reason in refused.json()["error_description"]

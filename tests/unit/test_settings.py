@@ -358,9 +358,7 @@ def test_options_that_the_configured_lookup_does_not_have_are_refused() -> None:
         ("traefik", "CERTIFICATE_CHAIN_PREFIX"),
     ):
         (line,) = refusal({"REALMGATE_CERTIFICATE_LOOKUP": lookup, f"REALMGATE_{name}": "x-y"})
-        assert line.startswith(
-            f'REALMGATE_{name}: "x-y" given, no value beside the lookup {lookup}'
-        )
+        assert line.startswith(f'REALMGATE_{name}: "x-y" given, no value with the lookup {lookup}')
 
 
 def test_one_header_has_one_meaning() -> None:

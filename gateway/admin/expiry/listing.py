@@ -46,7 +46,7 @@ class ExpiryListing:
         first: int = 0,
         maximum: int | None = None,
     ) -> tuple[Expiration, ...]:
-        """Return what is due within the time, what expires first coming first.
+        """Return what is due within the time, the first to expire first.
 
         None is for everything that is known. `realm` is the name of one, None for all of them;
         what the settings name is listed for all and for master. At most `MOST_LISTED`.
@@ -93,7 +93,7 @@ def of_certificate(
     """Return the end of a certificate."""
     return Expiration(
         kind=kind,
-        id=facts.x5t_s256,
+        id=facts.thumbprint,
         realm=realm,
         subject=facts.subject.rfc4514(),
         issuer=facts.issuer.rfc4514(),

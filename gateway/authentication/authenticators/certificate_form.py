@@ -15,6 +15,7 @@ from gateway.authentication.certificate_users import (
     CERTIFICATE_CREDENTIAL,
     CertificateUsers,
     certificate_details,
+    prove_certificate,
 )
 from gateway.authentication.engine.sign_in import (
     Config,
@@ -118,16 +119,13 @@ def _check(sign_in: SignIn, account: Account, name: str) -> SecretCheck:
     before, details = sign_in.account, dict(sign_in.event_details)
     sign_in.identify(account, name)
 
-    async def prove(admitted: bool) -> bool:  # noqa: FBT001 - a callback
-        return admitted  # the certificate is proof; the guard decides about the account
-
     def forget() -> None:
         if before is None:
             sign_in.forget_user()
 
     return SecretCheck(
         CERTIFICATE_CREDENTIAL,
-        prove,
+        prove_certificate,
         wrong=MessageKey.CERTIFICATE_NOT_ACCEPTED,
         on_failure=forget,
         on_success=lambda: sign_in.keep_details(details),

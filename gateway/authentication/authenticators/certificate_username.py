@@ -5,8 +5,11 @@ Only a certificate that is trusted in the realm counts. Keycloak: 11.2
 
 from typing import ClassVar
 
-from gateway.authentication.accounts import Account
-from gateway.authentication.certificate_users import CERTIFICATE_CREDENTIAL, CertificateUsers
+from gateway.authentication.certificate_users import (
+    CERTIFICATE_CREDENTIAL,
+    CertificateUsers,
+    prove_certificate,
+)
 from gateway.authentication.engine.sign_in import (
     Config,
     Result,
@@ -29,8 +32,4 @@ class CertificateUsername(WithoutForm):
         """Return the check of the account; raises CertificateRejected."""
         account, name, _ = await self._users.find(sign_in, config)
         sign_in.identify(account, name)
-        return SecretCheck(CERTIFICATE_CREDENTIAL, lambda admitted: _may_sign_in(account, admitted))
-
-
-async def _may_sign_in(account: Account, admitted: bool) -> bool:  # noqa: FBT001 - a callback
-    return admitted and account.may_sign_in
+        return SecretCheck(CERTIFICATE_CREDENTIAL, prove_certificate)

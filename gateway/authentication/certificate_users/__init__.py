@@ -2,4 +2,8 @@
 
 from gateway.authentication.certificate_users.event_details import certificate_details
 from gateway.authentication.certificate_users.identity import identity_in
-from gateway.authentication.certificate_users.users import CERTIFICATE_CREDENTIAL, CertificateUsers
+from gateway.authentication.certificate_users.users import (
+    CERTIFICATE_CREDENTIAL,
+    CertificateUsers,
+    prove_certificate,
+)

@@ -1,4 +1,4 @@
-"""Levels that whole flows stand for, and which of them a browser's session has reached.
+"""Levels that whole flows reach, and which of them a browser's session has reached.
 
 A client policy gives a flow its level (`auth-flow-loa`). The session notes it with the version of
 the flow, such as `{"<id of the flow>":{"<version>":2}}`, so that single sign-on goes on in the same

@@ -19,9 +19,10 @@ from gateway.authentication.engine.required_action import Asked, Performed
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.web_authn import KeyRegistration
 from gateway.authentication.web_authn.registrations import NewKey
+from gateway.domain import base64url
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.web_authn import WebAuthnRejected, encode
+from gateway.domain.web_authn import WebAuthnRejected
 
 _KINDS: Final = (EventType.CUSTOM_REQUIRED_ACTION, EventType.UPDATE_CREDENTIAL)
 """Keycloak 26 records both."""
@@ -101,7 +102,7 @@ class RegisterKey:
 
 def _details(made: NewKey) -> dict[str, str]:
     return {
-        Detail.PUBLIC_KEY_CREDENTIAL_ID: encode(made.key.credential_id),
+        Detail.PUBLIC_KEY_CREDENTIAL_ID: base64url.encode(made.key.credential_id),
         Detail.PUBLIC_KEY_CREDENTIAL_LABEL: made.credential.label or "",
         Detail.PUBLIC_KEY_CREDENTIAL_AAGUID: made.key.aaguid,
     }

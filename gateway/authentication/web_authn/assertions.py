@@ -17,6 +17,7 @@ from gateway.authentication.web_authn.relying_party import (
     take_challenge,
 )
 from gateway.authentication.web_authn.stored_keys import StoredKey, readable_keys
+from gateway.domain import base64url
 from gateway.domain.authentication import AssertionRequest, Challenge, KeyChoice, MessageKey
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.storage import Database
@@ -29,7 +30,6 @@ from gateway.domain.web_authn import (
     CeremonyRules,
     WebAuthnRejected,
     decode,
-    encode,
 )
 
 _FIELDS: Final = ("credentialId", "clientDataJSON", "authenticatorData", "signature")
@@ -88,7 +88,7 @@ class KeyCheck:
             timeout=int(policy.create_timeout.total_seconds()),
             user_verification=option(policy.user_verification),
             keys=tuple(
-                KeyChoice(encode(key.id), key.credential.label or "", key.transports)
+                KeyChoice(base64url.encode(key.id), key.credential.label or "", key.transports)
                 for key in held
             ),
             lists_keys=keys is SECURITY_KEYS,
@@ -177,7 +177,7 @@ class KeyCheck:
             return False
         if not admitted:
             return False
-        details[Detail.PUBLIC_KEY_CREDENTIAL_ID] = encode(key.id)
+        details[Detail.PUBLIC_KEY_CREDENTIAL_ID] = base64url.encode(key.id)
         checked = str(presented.rules.requires_verification).lower()
         details[Detail.USER_VERIFICATION_CHECKED] = checked
         return counter == key.counter or await self._store(sign_in, key, counter)

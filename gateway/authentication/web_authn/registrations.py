@@ -16,6 +16,7 @@ from gateway.authentication.web_authn.relying_party import (
     take_challenge,
 )
 from gateway.authentication.web_authn.stored_keys import new_credential
+from gateway.domain import base64url
 from gateway.domain.authentication import RegistrationRequest
 from gateway.domain.ports.web_authn import WebAuthn
 from gateway.domain.realm import PasskeyPolicy, WebAuthnPolicy, option
@@ -26,7 +27,6 @@ from gateway.domain.web_authn import (
     VerifiedKey,
     WebAuthnRejected,
     decode,
-    encode,
 )
 
 _TRANSPORTS: Final = frozenset({"usb", "nfc", "ble", "smart-card", "hybrid", "internal"})
@@ -60,7 +60,7 @@ class KeyRegistration:
             challenge=new_challenge(sign_in),
             rp_id=self._party.id(policy),
             rp_name=policy.entity_name or sign_in.realm.name,
-            user_id=encode(user.id.encode()),
+            user_id=base64url.encode(user.id.encode()),
             username=user.username,
             algorithms=self._web_authn.algorithms(policy.signature_algorithms),
             timeout=int(policy.create_timeout.total_seconds()),
@@ -68,7 +68,7 @@ class KeyRegistration:
             attachment=option(policy.attachment),
             resident_key=_resident_key(policy),
             user_verification=option(policy.user_verification),
-            excluded=tuple(encode(key.id) for key in held),
+            excluded=tuple(base64url.encode(key.id) for key in held),
         )
 
     def verified(self, sign_in: SignIn, account: Account, form: Form) -> NewKey:

@@ -9,8 +9,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gateway.authentication.engine.sign_in import SignIn
+from gateway.domain import base64url
 from gateway.domain.realm import PasskeyPolicy, WebAuthnPolicy
-from gateway.domain.web_authn import decode, encode
+from gateway.domain.web_authn import decode
 
 _CHALLENGE: Final = "webauthn-challenge"
 """The note with the challenge of the page that was shown."""
@@ -42,7 +43,7 @@ class RelyingParty:
 
 def new_challenge(sign_in: SignIn) -> str:
     """Return a challenge of 256 bits, which the sign-in remembers until a form is sent."""
-    challenge = encode(secrets.token_bytes(_CHALLENGE_BYTES))
+    challenge = base64url.encode(secrets.token_bytes(_CHALLENGE_BYTES))
     sign_in.note(_CHALLENGE, challenge)
     return challenge
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final, Self
 from uuid import uuid4
 
+from gateway.domain import base64url
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.users import Credential, next_priority
 from gateway.domain.web_authn import VerifiedKey, decode
@@ -86,9 +87,7 @@ def new_credential(
         "aaguid": key.aaguid,
         "credentialId": base64.b64encode(key.credential_id).decode("ascii"),
         "counter": key.sign_count,
-        "credentialPublicKey": base64.urlsafe_b64encode(key.public_key)
-        .rstrip(b"=")
-        .decode("ascii"),
+        "credentialPublicKey": base64url.encode(key.public_key),
         "attestationStatementFormat": key.attestation_format,
         "transports": list(transports),
     }

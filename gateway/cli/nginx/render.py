@@ -10,6 +10,7 @@ from gateway.cli.nginx.site import (
     SHIPPED,
     NginxSite,
     PlainHttp,
+    RevocationCheck,
     render_nginx,
 )
 from gateway.domain.errors import FieldError, InvalidInput
@@ -94,6 +95,16 @@ def nginx() -> None:
     default=512,
     show_default=True,
     help="Maximum of parallel requests per client address.",
+)
+@click.option(
+    "--revocation",
+    type=click.Choice([kind.value for kind in RevocationCheck], case_sensitive=False),
+    callback=lambda _, __, kind: RevocationCheck(kind),
+    default=RevocationCheck.NGINX.value,
+    show_default=True,
+    help="Who checks revocation lists: nginx at each handshake and then the gateway, or the gateway"
+    " alone. nginx hashes whole lists for each handshake: choose gateway for lists of more than"
+    " about 10,000 certificates, if nginx protects no service that does not ask the gateway.",
 )
 @click.option(
     "--proxy-secret-file",

@@ -52,6 +52,13 @@ _PLAIN_HTTP_FILES = {
 }
 
 
+class RevocationCheck(StrEnum):
+    """Who checks revocation lists: nginx before the gateway does, or the gateway alone."""
+
+    NGINX = "nginx"
+    GATEWAY = "gateway"
+
+
 @dataclass(frozen=True, slots=True)
 class NginxSite:
     """The settings of one machine; the defaults are those of the shipped files."""
@@ -66,6 +73,7 @@ class NginxSite:
     addresses: tuple[str, ...] = ()
     plain_http: PlainHttp = PlainHttp.REDIRECT
     connections_per_address: int = 512
+    revocation: RevocationCheck = RevocationCheck.NGINX
     certificate_header: str = NginxLookup.default_header
     chain_prefix: str = ""
     proxy_secret: str = field(default="", repr=False)
@@ -88,7 +96,7 @@ class NginxSite:
             "upstream.conf": "".join(map(_upstream, self.upstreams)),
             "server-certificate.conf": self._certificate("ssl_certificate", "server.crt")
             + self._certificate("ssl_certificate_key", "server.key"),
-            "client-authorities.conf": trust + self._certificate("ssl_crl", "ca.crl"),
+            "client-authorities.conf": trust + self._revocation_lists(),
             "client-authorities-unlisted.conf": self._certificate(
                 "ssl_trusted_certificate", "ca.crt"
             ),
@@ -172,6 +180,11 @@ class NginxSite:
         if not self.proxy_secret:
             return ""
         return hashlib.sha256(b"cached decisions\0" + self.proxy_secret.encode()).hexdigest()
+
+    def _revocation_lists(self) -> str:
+        if self.revocation is RevocationCheck.GATEWAY:
+            return "# No ssl_crl: the gateway alone checks revocation lists.\n"
+        return self._certificate("ssl_crl", "ca.crl")
 
     def _certificate_header(self) -> str:
         """Send the certificate in its header, and drop each other spelling of that name.

@@ -16,7 +16,7 @@ _ALIAS = "auth-flow-alias"
 
 @dataclass(frozen=True, slots=True)
 class AuthFlowEnforcer(Executor):
-    """Sets the flow, and the level of authentication that it stands for."""
+    """Sets the flow, and the level of authentication that it reaches."""
 
     provider: ClassVar = "auth-flow-enforcer"
     flow: EnforcedFlow

@@ -2,9 +2,9 @@
 
 import orjson
 
-from gateway.crypto import base64url
 from gateway.crypto.jwe.content_encryption import seal
 from gateway.crypto.jwe.key_management import EncryptionKey, new_content_key
+from gateway.domain import base64url
 from gateway.domain.keys import TokenEncryption
 
 

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.kdf.concatkdf import ConcatKDFHash
 from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 
-from gateway.crypto import base64url
 from gateway.crypto.jwe.content_encryption import key_bytes
 from gateway.crypto.public_keys import PublicKey
+from gateway.domain import base64url
 from gateway.domain.keys import ContentEncryption, KeyManagement, TokenEncryption
 
 EncryptionKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from gateway.crypto import base64url
 from gateway.crypto.jose_header import decoded, read_header
+from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import HeaderType, RealmKey
 

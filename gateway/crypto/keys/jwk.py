@@ -12,9 +12,9 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from gateway.crypto import base64url
 from gateway.crypto.certificates import load_stored_certificate
 from gateway.crypto.public_keys import PublicKey
+from gateway.domain import base64url
 from gateway.domain.keys import EncryptionAlgorithm, RealmKey
 
 _CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}

@@ -15,7 +15,6 @@ from typing import Any, Final
 import jwt
 import orjson
 
-from gateway.crypto import base64url
 from gateway.crypto.jose_header import decoded
 from gateway.crypto.keys import compact_jws
 from gateway.crypto.keys.decryption import RealmDecryption
@@ -23,6 +22,7 @@ from gateway.crypto.keys.jwk import public_jwk, rsa_information
 from gateway.crypto.keys.private import PrivateKey, load_private_key
 from gateway.crypto.keys.secret import ParsedSecretKey
 from gateway.crypto.public_keys import PublicKey
+from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (
     INTERNAL_TYPES,

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import uuid4
 
-from gateway.crypto import base64url
 from gateway.crypto.keys import compact_jws
+from gateway.domain import base64url
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.keys import (
     SHORTEST_SECRETS,

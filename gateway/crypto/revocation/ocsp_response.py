@@ -105,7 +105,7 @@ class OcspQuestion:
             if _names_same(one, asked):
                 status = _status(one, now)
                 if signer is not self.issuer and not status.revoked:
-                    _require_unrevoked(signer)
+                    _require_no_check_needed(signer)
                 return status
         raise UnusableResponse("it is about another certificate")
 
@@ -147,7 +147,7 @@ class OcspQuestion:
             raise UnusableResponse("the certificate of its responder has a weak signature")
 
 
-def _require_unrevoked(responder: x509.Certificate) -> None:
+def _require_no_check_needed(responder: x509.Certificate) -> None:
     """Refuse "good" from a responder whose own certificate could have been revoked.
 
     The gateway does not check that, so the issuer must say that no check is needed, or the

@@ -13,10 +13,11 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto import base64url, certificates
+from gateway.crypto import certificates
 from gateway.crypto.pem import CERTIFICATE_LABELS, is_pem, pem_blocks
 from gateway.crypto.x509.issuing import PkiRefused
 from gateway.crypto.x509.parse import names_from_der
+from gateway.domain import base64url
 
 ESCAPED_BEGINNING = b"-----BEGIN%20"
 

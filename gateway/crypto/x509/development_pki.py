@@ -20,6 +20,7 @@ from gateway.crypto.x509.issuing import (
     PrivateKey,
     Purpose,
     Validity,
+    generate_authority_key,
     generate_key,
     host_name,
     issue_authority,
@@ -127,7 +128,9 @@ def issue_client(
         issuer = read_authority(directory, ISSUING)
         if now + order.lifetime > issuer.certificate.not_valid_after_utc:
             raise PkiRefused("the certificate would outlive its issuing authority")
-        pair = _client_pair(issuer, _algorithm_of(issuer), client, order, now)
+        pair = _client_pair(
+            issuer, _algorithm_of(_server_certificate(directory)), client, order, now
+        )
         write_files(directory, pair)
     return files
 
@@ -159,7 +162,7 @@ def renew_server(
         if now + END_ENTITY_LIFETIME > issuer.certificate.not_valid_after_utc:
             raise PkiRefused("the certificate would outlive its issuing authority")
         kept = present or tuple(map(host_name, ALWAYS_NAMED))
-        pair = _server_pair(issuer, _algorithm_of(issuer), (*kept, *missing), now)
+        pair = _server_pair(issuer, _algorithm_of(current), (*kept, *missing), now)
         write_files(directory, pair)
     return now + END_ENTITY_LIFETIME
 
@@ -169,13 +172,13 @@ def _make_all(
 ) -> dict[str, bytes]:
     root = issue_root(
         name("Realmgate Development Root CA"),
-        generate_key(algorithm),
+        generate_authority_key(),
         Validity.starting(now, ROOT_LIFETIME),
     )
     issuing = issue_authority(
         root,
         name("Realmgate Development Issuing CA"),
-        generate_key(algorithm),
+        generate_authority_key(),
         Validity.starting(now, AUTHORITY_LIFETIME),
     )
     clients: dict[str, bytes] = {}
@@ -254,5 +257,6 @@ def _alternative_names(certificate: x509.Certificate) -> tuple[x509.GeneralName,
     return tuple(found.value)
 
 
-def _algorithm_of(authority: Authority) -> KeyAlgorithm:
-    return KeyAlgorithm.RSA if isinstance(authority.key, rsa.RSAPrivateKey) else KeyAlgorithm.ECDSA
+def _algorithm_of(server: x509.Certificate) -> KeyAlgorithm:
+    is_rsa = isinstance(server.public_key(), rsa.RSAPublicKey)
+    return KeyAlgorithm.RSA if is_rsa else KeyAlgorithm.ECDSA

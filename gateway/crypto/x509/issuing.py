@@ -32,7 +32,7 @@ class PkiRefused(RealmgateError):
 
 
 class KeyAlgorithm(StrEnum):
-    """Kinds of keys to generate: ECDSA on P-256, or RSA with 2048 bits."""
+    """Kinds of keys of servers and clients: ECDSA on P-256, or RSA with 2048 bits."""
 
     ECDSA = "ecdsa"
     RSA = "rsa"
@@ -78,6 +78,16 @@ def generate_key(algorithm: KeyAlgorithm) -> PrivateKey:
     if algorithm is KeyAlgorithm.RSA:
         return rsa.generate_private_key(public_exponent=65537, key_size=2048)
     return ec.generate_private_key(ec.SECP256R1())
+
+
+def generate_authority_key() -> PrivateKey:
+    """Generate the key of an authority: RSA with 3072 bits, as strong as ECDSA on P-256.
+
+    A server verifies signatures of authorities at each handshake, two of certificates and two of
+    revocation lists. RSA is verified several times faster than ECDSA
+    (docs/performance.md, "Where the time of a handshake goes").
+    """
+    return rsa.generate_private_key(public_exponent=65537, key_size=3072)
 
 
 def name(common_name: str, unit: str | None = None) -> x509.Name:

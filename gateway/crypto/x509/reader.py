@@ -15,7 +15,6 @@ from typing import Final
 import structlog
 from cryptography import x509
 
-from gateway.crypto import base64url
 from gateway.crypto.certificates import signed_fields
 from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
@@ -106,7 +105,6 @@ def _presented(parsed: ParsedCertificate, der: bytes) -> PresentedCertificate:
         not_before=parsed.not_before,
         not_after=parsed.not_after,
         digest=parsed.digest,
-        thumbprint=base64url.encode(parsed.digest),
         der=der,
         emails=_alternative_names(parsed, x509.RFC822Name),
         principal_names=_principal_names(parsed),

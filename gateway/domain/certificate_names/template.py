@@ -3,7 +3,7 @@
     spiffe://{trust_domain}/edge/{site}/{device}     a URI of the certificate
     {device}.{site}.edge.example                     a DNS name of the certificate
 
-A placeholder stands for one whole segment between the separators, `/` or `.`. Everything else is
+A placeholder matches one whole segment between the separators, `/` or `.`. Everything else is
 compared as written, DNS names in lower case. There are no expressions, so a name takes one pass.
 Spec: RFC 8705 §2.1; SPIFFE-ID §2
 """

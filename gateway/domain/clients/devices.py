@@ -1,4 +1,4 @@
-"""Devices of a client: thousands of certificates that one client stands for.
+"""Devices of a client: thousands of certificates that authenticate one client.
 
 A device is known by a name in its certificate that fits the client's template. There is no list of
 devices and no secret.

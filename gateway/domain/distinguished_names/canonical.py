@@ -42,8 +42,8 @@ def canonical_name_of(name: DistinguishedName) -> CanonicalName:
     """Return the canonical form, least significant relative name first."""
     text, ambiguous = "", []
     for place, rdn in enumerate(reversed(name.relative_names)):
-        for beside, (keyword, value) in enumerate(sorted(map(_written, rdn))):
-            text += "+" if beside else "," if place else ""
+        for position, (keyword, value) in enumerate(sorted(map(_written, rdn))):
+            text += "+" if position else "," if place else ""
             text += f"{keyword}="
             if _ESCAPED & set(value) or "=" in value:
                 ambiguous.append((len(text), len(text) + len(value)))

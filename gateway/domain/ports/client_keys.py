@@ -82,7 +82,7 @@ class RegisteredCertificates(Protocol):
     async def holds(self, client: Client, leaf: PresentedCertificate) -> bool:
         """Return whether the certificate, or its key, is one of the client's. RFC 8705 §2.2.
 
-        A key of a set with `x5c` stands for that very certificate, one without for each certificate
+        A key of a set with `x5c` allows that very certificate, one without for each certificate
         of the key. Several may be registered, so that a new one works before the old one goes.
         Raises NoUsableKey where the client's keys cannot be read or fetched.
         """

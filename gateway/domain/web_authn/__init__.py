@@ -10,5 +10,4 @@ from gateway.domain.web_authn.ceremonies import (
     VerifiedKey,
     WebAuthnRejected,
     decode,
-    encode,
 )

@@ -71,11 +71,6 @@ class VerifiedKey:
     attestation_format: str
 
 
-def encode(raw: bytes) -> str:
-    """Return Base64url without padding."""
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
-
-
 def decode(text: str) -> bytes:
     """Return what a text of Base64 or Base64url stands for, padded or not, broken or not.
 

@@ -5,7 +5,6 @@ a request: no token is issued. Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §
 OpenID Connect Core §3.1.2
 """
 
-import base64
 import hashlib
 import hmac
 import secrets
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
+from gateway.domain import base64url
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.forward_auth import SiteSession, unusable_setting
@@ -223,4 +223,4 @@ def _scopes(visit: SiteVisit, client: Client) -> tuple[str, ...]:
 
 def _challenge(verifier: str) -> str:
     digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    return base64url.encode(digest)

@@ -8,7 +8,7 @@ known. Spec: attacks A1 to A4, A20; Keycloak: 11.1, 13
 import ipaddress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import ClassVar, Final
 
 from starlette.types import Scope
 
@@ -41,7 +41,18 @@ _Values = tuple[bytes | None, ...]
 
 
 class EdgeRefusal(Exception):
-    """The proxy's headers contradict themselves; `str()` says how. The answer is 400."""
+    """The proxy's headers contradict themselves; `str()` says how. The answer is 400.
+
+    `public_text` is the sentence for the caller.
+    """
+
+    public_text: ClassVar = "Malformed request from the proxy"
+
+
+class CertificateUnreadable(EdgeRefusal):
+    """The proxy forwarded what is no certificate, or one that no program here can read."""
+
+    public_text: ClassVar = "The client certificate cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,7 @@ class Edge:
                 chain=found.chain,
             )
         except MalformedCertificate as error:
-            raise EdgeRefusal(f"undecodable client certificate: {error}") from error
+            raise CertificateUnreadable(f"undecodable client certificate: {error}") from error
 
 
 def _unescaped(scope: Scope) -> bytes:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import orjson
 
+from gateway.domain import base64url
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.flows import FlowUse
 from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
@@ -59,7 +60,7 @@ def write_client_data(asked: SignInRequest) -> str:
     """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
     stored = asked.stored()
     known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
-    return base64.urlsafe_b64encode(orjson.dumps(known)).rstrip(b"=").decode("ascii")
+    return base64url.encode(orjson.dumps(known))
 
 
 def read_client_data(text: str | None) -> dict[str, str]:

@@ -3,12 +3,12 @@
 Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
 """
 
-import base64
 import hashlib
 import hmac
 import re
 from typing import Final
 
+from gateway.domain import base64url
 from gateway.domain.events import EventError
 from gateway.protocol.authorization.checks.code_challenge import S256
 from gateway.protocol.errors import OAuthError, refused
@@ -43,7 +43,7 @@ def _challenge(verifier: str, method: str | None) -> str:
     if method != S256:
         return verifier
     digest = hashlib.sha256(verifier.encode("ascii")).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    return base64url.encode(digest)
 
 
 def _refused(text: str, event_error: str) -> OAuthError:

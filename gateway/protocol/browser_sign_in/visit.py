@@ -106,7 +106,7 @@ class Visit:
 
     @property
     def evades_flow(self) -> bool:
-        """Tell whether registration or a reset stands in for a flow that policies choose."""
+        """Tell whether registration or a reset replaces a flow that policies choose."""
         return self.use is not FlowUse.SIGN_IN and self.purpose.enforced_flow is not None
 
     @property

@@ -1,4 +1,4 @@
-"""What the gateway thinks of a certificate: the answer to "why is it refused?"."""
+"""Why the gateway accepts or refuses a certificate."""
 
 from gateway.protocol.certificate_explanation.explainer import (
     LONGEST_INPUT,

@@ -10,7 +10,7 @@ Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
 from typing import ClassVar, Final
 
 from gateway.certificates import NotRegistered, evaluate_for_client, require_registered
-from gateway.domain.certificates import ClientCertificate, TrustLevel
+from gateway.domain.certificates import ClientCertificate, TrustLevel, reason_for_caller
 from gateway.domain.clients import SELF_SIGNED_METHOD, TLS_METHOD, Client
 from gateway.domain.ports.client_signatures import NoUsableKey
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
@@ -63,4 +63,6 @@ class TlsClientAuth(ClientAuthenticationMethod):
 
 
 def _refused(reason: str) -> ClientAuthenticationFailed:
-    return ClientAuthenticationFailed("invalid_client", reason=reason)
+    # A certificate is no secret that answers could help to guess: who holds it learns what to mend.
+    told = f"{ClientAuthenticationFailed.public_text}: {reason_for_caller(reason)}"
+    return ClientAuthenticationFailed("invalid_client", told, reason=reason)

@@ -94,6 +94,7 @@ class TokenExchange:
         request.event.details[Detail.AUTH_METHOD] = "token_exchange"
         exchange = await self._accepted(request, client)
         user, granted = exchange.subject.whole_user, exchange.granted
+        joined = _session_to_join(exchange, client)
         part = _part(exchange, client)
         context = resolve_claims(
             caller.entry, user, granted, session=None if part is None else part.session
@@ -102,24 +103,24 @@ class TokenExchange:
         if not await self._consents.holds(client, user, granted):
             text = f"Missing consents for Token Exchange in client {client.client_id}"
             raise refused("invalid_scope", text, EventError.CONSENT_DENIED)
-        wants_id, wants_refresh = exchange.requested == _ID, exchange.requested == _REFRESH
+        wants_id = exchange.requested == _ID
         encrypter = await self._tokens.encrypter(client) if granted.openid or wants_id else None
-        if wants_refresh:
-            part = await self._join(request, client, exchange)
+        if joined is not None:
+            part = await self._join(request, client, exchange, joined)
             context = resolve_claims(caller.entry, user, granted, session=part.session)
         issue = Issue(
             context.within(exchange.audiences) if exchange.audiences else context,
             EXCHANGED,
             part,
             id_token_encrypter=encrypter,
-            lifespan=None if wants_refresh else _lifespan(request, exchange.subject, client),
-            refreshable=wants_refresh,
+            lifespan=None if joined is not None else _lifespan(request, exchange.subject, client),
+            refreshable=joined is not None,
             with_id_token=wants_id or None,
             audiences=exchange.audiences or None,
             binding=exchange.binding,
         )
         tokens = issue_tokens(request, issue)
-        if wants_refresh and part is not None:
+        if joined is not None and part is not None:
             await self._tokens.begin_family(request, client, part)
         if audiences:
             request.event.details[Detail.AUDIENCE] = " ".join(audiences)
@@ -130,6 +131,7 @@ class TokenExchange:
         token = _subject_token(request, client)
         subject, binding = await self._subject(request, client, token)
         requested = _requested_type(request, client)
+        _require_confidential(client)
         audiences = await self._audiences(request, client)
         _require_audience(subject, client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
@@ -180,9 +182,6 @@ class TokenExchange:
         names = request.parameters.all("audience")
         if len(names) > _MOST_AUDIENCES:
             raise _invalid(f"At most {_MOST_AUDIENCES} audiences")
-        if client.public_client:
-            text = "Public client is not allowed to exchange token"
-            raise refused("invalid_client", text, EventError.INVALID_CLIENT)
         found = [(name, await self._directory.client(client.realm_id, name)) for name in names]
         for name, entry in found:
             if entry is None:
@@ -195,12 +194,9 @@ class TokenExchange:
         return frozenset(names)
 
     async def _join(
-        self, request: ProtocolRequest, client: Client, exchange: _Exchange
+        self, request: ProtocolRequest, client: Client, exchange: _Exchange, session: UserSession
     ) -> SessionPart:
         """Add the caller to the session of the exchanged token, as a client of its own."""
-        session = exchange.subject.session
-        if session is None or session.offline:
-            raise _invalid(_NO_SESSION)
         source = _part_of_token(exchange.subject, client, session)
         participation = Participation(
             " ".join(exchange.granted.names), source.acr, source.authenticated_at
@@ -239,6 +235,12 @@ def _requested_type(request: ProtocolRequest, client: Client) -> str:
     return requested
 
 
+def _require_confidential(client: Client) -> None:
+    if client.public_client:
+        text = "Public client is not allowed to exchange token"
+        raise refused("invalid_client", text, EventError.INVALID_CLIENT)
+
+
 def _require_audience(subject: ActiveToken, client: Client) -> None:
     """Refuse a client that the exchanged token was neither issued to nor meant for."""
     found = subject.claims.get("aud")
@@ -248,6 +250,21 @@ def _require_audience(subject: ActiveToken, client: Client) -> None:
         raise refused("access_denied", text, EventError.NOT_ALLOWED, status=forbidden)
 
 
+def _session_to_join(exchange: _Exchange, client: Client) -> UserSession | None:
+    """Return the session that a refresh token needs; None where another token is requested.
+
+    Raises OAuthError where there is no such session, or the client may have no such token.
+    """
+    if exchange.requested != _REFRESH:
+        return None
+    session = exchange.subject.session
+    if session is None or session.offline:
+        raise _invalid(_NO_SESSION)
+    if KEY in exchange.binding and not client.tokens.dpop_bound:
+        raise _invalid(_KEY_BOUND)
+    return session
+
+
 def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
     """Return the session of the exchanged token; None where that has none.
 
@@ -255,17 +272,11 @@ def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
     """
     subject, session = exchange.subject, exchange.subject.session
     if session is None:
-        if exchange.requested == _REFRESH:
-            raise _invalid(_NO_SESSION)
         user_id = subject.user.user.id
         if subject_identifier(client, user_id) != user_id:
             # Only `sub` says whose token it is, and a pairwise one names no user.
             raise _invalid("A client with pairwise subjects cannot exchange a token without sid")
         return None
-    if exchange.requested == _REFRESH and session.offline:
-        raise _invalid(_NO_SESSION)
-    if exchange.requested == _REFRESH and _binds_key(exchange) and not client.tokens.dpop_bound:
-        raise _invalid(_KEY_BOUND)
     part = session.clients.get(client.id)
     if part is None:
         part = _part_of_token(subject, client, session)
@@ -297,10 +308,6 @@ def _lifespan(request: ProtocolRequest, subject: ActiveToken, client: Client) ->
         return None
     left = datetime.fromtimestamp(subject.claims["exp"], UTC) - request.now
     return min(left, access_token_lifespan(request.realm.realm, client.tokens))
-
-
-def _binds_key(exchange: _Exchange) -> bool:
-    return KEY in exchange.binding
 
 
 def _narrowed(context: ClaimsContext, wanted: frozenset[str]) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ def proved_binding(
 def certificate_claims(
     request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
 ) -> Mapping[str, Any]:
-    """Return what an access token with this `cnf` says of its certificate beside the thumbprint."""
+    """Return the claims about the certificate of a token with this `cnf`, except for `cnf`."""
     found = issued_serial_claim(request.certificate, confirmation)
     renewal = renewal_claim(request, client, confirmation)
     return {**found, **renewal} if renewal else found

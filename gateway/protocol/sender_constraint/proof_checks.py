@@ -5,12 +5,12 @@ of its use comes last, so that a proof which is refused is not used up.
 Spec: RFC 9449 §4.3, §11.1; Keycloak: 2.5
 """
 
-import base64
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gateway.domain import base64url
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.dpop_proofs import LONGEST_PROOF, InvalidProof, SentProof, SignedProof
 from gateway.domain.ports.client_signatures import ProofSignatures
@@ -111,5 +111,5 @@ def _require_hash(claims: Mapping[str, Any], access_token: str) -> None:
     if not isinstance(sent, str):
         raise InvalidProof("No access token hash in DPoP proof")
     digest = hashlib.sha256(access_token.encode("utf-8", "surrogatepass")).digest()
-    if sent != base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii"):
+    if sent != base64url.encode(digest):
         raise InvalidProof("DPoP proof access token hash mismatch")

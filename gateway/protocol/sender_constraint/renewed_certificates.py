@@ -10,13 +10,13 @@ of the token must be valid still, as a revocation list may omit what has expired
 for revocation at each use. docs/trust-in-certificates.md describes the rule.
 """
 
-import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
+from gateway.domain import base64url
 from gateway.domain.certificates import CertificateFacts, CertificationPath, ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.ports.certificates import Revocations
@@ -66,7 +66,7 @@ class RenewedCertificates:
         claims: Mapping[str, Any],
         thumbprint: str,
     ) -> bool:
-        """Tell whether `certificate`, that of the request, stands in for that with `thumbprint`.
+        """Tell whether `certificate`, that of the request, may replace that with `thumbprint`.
 
         `claims` are those of a verified token of the client, which is bound to `thumbprint`.
         Raises StoreUnavailable.
@@ -130,7 +130,7 @@ def _identity(certificate: ClientCertificate) -> str | None:
         return None
     issuer = str(leaf.issuer).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    return base64url.encode(digest)
 
 
 def _path_of(
@@ -144,6 +144,6 @@ def _path_of(
         serial=bound.serial,
         not_before=bound.not_before,
         not_after=bound.not_after,
-        digest=base64.urlsafe_b64decode(thumbprint + "="),
+        digest=base64url.decode(thumbprint),
     )
     return CertificationPath.of(facts, *authorities, origin=renewed.origin)

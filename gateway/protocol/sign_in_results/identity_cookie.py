@@ -6,7 +6,6 @@ session's id, which pages of clients compare with the `session_state` that they 
 Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11, createLoginCookie (26.7)
 """
 
-import base64
 import hashlib
 import secrets
 import uuid
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from gateway.domain import base64url
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import Directory, RealmEntry
@@ -80,7 +80,7 @@ def issue_identity(
 def session_hash(session_id: str) -> str:
     """Return the value of KEYCLOAK_SESSION: base64url(SHA-384(session id)), unpadded."""
     digest = hashlib.sha384(session_id.encode()).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+    return base64url.encode(digest)
 
 
 class IdentityVerification:

@@ -5,11 +5,11 @@ HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the cl
 the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
 """
 
-import base64
 import hashlib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gateway.domain import base64url
 from gateway.domain.clients import ChosenAlgorithm, Client
 from gateway.domain.keys import (
     ALGORITHMS_OF_CLIENTS,
@@ -86,7 +86,7 @@ def token_hash(request: ProtocolRequest, client: Client, text: str) -> str:
     """
     algorithm = signing_algorithm(request, client.signing.id_token)
     digest = hashlib.new(_HASHES[algorithm], text.encode()).digest()
-    return base64.urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode("ascii")
+    return base64url.encode(digest[: len(digest) // 2])
 
 
 def _sign(

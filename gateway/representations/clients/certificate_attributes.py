@@ -1,6 +1,6 @@
 """Attributes by which a client with a certificate is recognized: one name, a template, or keys.
 
-They are refused where they would have no effect: with another way of authentication, or beside a
+They are refused where they would have no effect: with another way of authentication, or with a
 second name. Spec: RFC 8705 §2.1.2 (exactly one name), §2.2; attributes `realmgate.certificate.*`
 """
 
@@ -36,7 +36,7 @@ _AUTHENTICATOR: Final = "client-x509"
 
 
 def certificate_name_errors(client: Client, path: str) -> Iterator[FieldError]:
-    """Yield what is wrong with the attributes beside their own form."""
+    """Yield what is wrong with the attributes, apart from their own form."""
     overlap = client.attributes.get(RENEWAL_OVERLAP, "")
     if overlap and client.attributes.get(BOUND) != "true":
         allowed = f'nothing, unless {BOUND} is "true": other tokens need no certificate'
@@ -78,7 +78,7 @@ def _self_signed(client: Client, given: Mapping[str, str]) -> Iterator[tuple[str
         return
     for name in _NAMES:
         if client.attributes.get(name, "").strip():
-            yield name, f"nothing beside {SELF_SIGNED}: no name of such a certificate counts"
+            yield name, f"nothing together with {SELF_SIGNED}: no name of such a certificate counts"
 
 
 def _of_template(client: Client, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:

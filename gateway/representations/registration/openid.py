@@ -238,7 +238,7 @@ def _read_certificate_name(metadata: Mapping[str, Any], attributes: dict[str, st
     """Read the one name of the client's certificate, which replaces any other. RFC 8705 §2.1.2."""
     given = [name for name in CERTIFICATE_NAMES if metadata.get(name)]
     if len(given) > 1:
-        raise refused(given[1], f"beside {given[0]}", "one of them")
+        raise refused(given[1], f"together with {given[0]}", "one of them")
     if not given:
         return
     attributes |= dict.fromkeys(_OF_CERTIFICATES, "")

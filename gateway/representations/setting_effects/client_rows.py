@@ -152,7 +152,7 @@ CLIENT_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             "realmgate.certificate.device.lock": "Seconds of such a lock, and of counting; 300"
             " without it",
             "realmgate.certificates.renewal.overlap": "Seconds after the start of a renewed"
-            " certificate in which it stands in for that of a bound token; counts instead of the"
+            " certificate in which it replaces that of a bound token; counts instead of the"
             " realm's; 0: never",
             "backchannel.logout.url": "Sent until the client answers with 200 or 204, at most ten"
             " times within an hour; private addresses only where `REALMGATE_FETCH_NETWORKS` allows",

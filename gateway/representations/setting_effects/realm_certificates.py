@@ -12,7 +12,7 @@ ATTRIBUTES: Final = (
     (
         "realmgate.certificates.renewal.overlap",
         (
-            "seconds after the start of a renewed certificate in which it stands in for the one"
+            "seconds after the start of a renewed certificate in which it replaces the one"
             " that a token is bound to, at most 2592000; 0 or nothing: never"
         ),
         "Keycloak: 11.1",

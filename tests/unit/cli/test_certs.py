@@ -175,6 +175,18 @@ def test_a_faulty_server_name_is_refused_and_nothing_is_made(tmp_path: Path, nam
     assert not (tmp_path / "certs").exists()
 
 
+def test_authorities_have_rsa_keys_which_are_verified_fast_and_all_others_are_on_p256(
+    directory: Path,
+) -> None:
+    assert run("client", "press", "--directory", str(directory)).exit_code == 0
+    keys = {
+        name: json.loads(run("show", str(directory / name), "--output", "json").stdout)["key"]
+        for name in ("root.crt", "issuing.crt", "server.crt", "device-1.crt", "press.crt")
+    }
+    authority, other = "RSA 3072 bits", "EC secp256r1"
+    assert list(keys.values()) == [authority, authority, other, other, other]
+
+
 def test_rsa_is_made_on_request(tmp_path: Path) -> None:
     assert run("init", "--directory", str(tmp_path), "--algorithm", "rsa").exit_code == 0
     assert verify(tmp_path, "device-1.crt", "sslclient") == "device-1.crt: OK"

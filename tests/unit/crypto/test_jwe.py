@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from jwcrypto import jwe as other_jwe  # type: ignore[import-untyped] # it ships no types
 from jwcrypto import jwk as other_jwk
 
-from gateway.crypto import base64url
 from gateway.crypto.jwe import CANNOT_DECRYPT, MAX_JWE_LENGTH, encrypt, parse
 from gateway.crypto.keys.ring import PyJwtKeyRing
+from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (
     ContentEncryption,

@@ -21,10 +21,11 @@ from cryptography.hazmat.primitives.serialization import pkcs12 as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto import base64url, certificates, pkcs12, public_keys
+from gateway.crypto import certificates, pkcs12, public_keys
 from gateway.crypto.der import DerReader
 from gateway.crypto.keys import private as private_keys
 from gateway.crypto.pem import pem_blocks, unwrap
+from gateway.domain import base64url
 from gateway.domain.limits.key_documents import MAX_ARCHIVE_ITERATIONS, LimitExceeded
 from tests.support.key_documents import (
     PASSWORD,

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from gateway.crypto import base64url
 from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys.key import (
     INTERNAL_TYPES,

@@ -9,15 +9,15 @@ from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.forward_auth import CertificateName
 
 _INSTANT = datetime(2026, 1, 1, tzinfo=UTC)
-_THUMBPRINT = "A" * 42 + "0"
+_THUMBPRINT = "A" * 43
+"""That of a digest of zeros."""
 CERTIFICATE = PresentedCertificate(
     issuer=parse_distinguished_name("CN=CA"),
     subject=parse_distinguished_name("CN=device-1,O=Example"),
     serial=1,
     not_before=_INSTANT,
     not_after=_INSTANT,
-    digest=b"",
-    thumbprint=_THUMBPRINT,
+    digest=bytes(32),
     der=b"",
     issued_serial="",
     legacy_subject="",
