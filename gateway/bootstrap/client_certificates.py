@@ -1,6 +1,6 @@
 """Builds what evaluates client certificates, and the use cases of deny lists."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from gateway.certificates import (
     RegisteredAuthoritySelection,
 )
 from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.ocsp import OcspRevocations
+from gateway.crypto.revocation.point_rule import PointRevocations
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.inspection import X509Inspector
@@ -40,21 +42,24 @@ class ClientCertificates:
     authorities: AuthorityBundle
     revocation: RevocationLists | None
     parser: X509CertificateParser
-    sources: tuple[Revocations, ...]
-    """Everything that is asked about revocation, in this order."""
-    of_realms: tuple[Revocations, ...] = ()
-    """Those of `sources` that only count where a realm configures them."""
+    sources: RevocationSources | None = None
+    """What else is asked about revocation; None without services."""
 
     @property
     def revocations(self) -> CombinedRevocations:
-        """All sources as one."""
-        return CombinedRevocations(self.sources, self.of_realms)
+        """Everything that is asked about revocation, in this order."""
+        if self.sources is None:
+            return CombinedRevocations(_present(self.revocation), ())
+        sources = self.sources
+        return CombinedRevocations(
+            _present(sources.deny_lists, self.revocation),
+            (sources.realm_lists, sources.points, sources.ocsp),
+        )
 
     def trust(self, store: AuthorityStore) -> AnchoredTrust:
         """Return the rule of trust over these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
-        selection = RegisteredAuthoritySelection(store, factory)
-        return AnchoredTrust(selection, self.revocations)
+        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), self.revocations)
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:
@@ -62,11 +67,15 @@ def client_certificates(settings: Settings, services: Services) -> ClientCertifi
 
     Raises InvalidInput where a file cannot be used.
     """
-    lists, ocsp = services.realm_revocation_lists, services.ocsp
-    found = read_client_certificates(
-        settings, (services.deny_lists, lists), services.revocation_downloads, ocsp
+    found = read_client_certificates(settings, services.revocation_downloads)
+    realm_lists = services.realm_revocation_lists
+    configured = (realm_lists, *(() if found.revocation is None else (found.revocation,)))
+    points = PointRevocations(services.point_lists, configured)
+    ocsp = OcspRevocations(services.ask_responder, (*configured, points))
+    sources = RevocationSources(
+        services.deny_lists, found.revocation, realm_lists, points=points, ocsp=ocsp
     )
-    return replace(found, of_realms=(lists, ocsp))
+    return replace(found, sources=sources)
 
 
 def with_renewed_certificates(services: Services, certificates: ClientCertificates) -> Services:
@@ -76,20 +85,12 @@ def with_renewed_certificates(services: Services, certificates: ClientCertificat
 
 
 def read_client_certificates(
-    settings: Settings,
-    sources: Iterable[Revocations] = (),
-    downloads: DownloadedLists | None = None,
-    ocsp: Revocations | None = None,
+    settings: Settings, downloads: DownloadedLists | None = None
 ) -> ClientCertificates:
-    """Read the files of the settings; raises InvalidInput where one cannot be used.
-
-    `sources` of revocation are asked before the lists of the settings, `ocsp` after them.
-    """
+    """Read the files of the settings; raises InvalidInput where one cannot be used."""
     authorities = _authorities(settings.client_ca_file)
     revocation = _revocation(settings.client_crl_file, authorities, downloads)
-    last = tuple(source for source in (revocation, ocsp) if source is not None)
-    parser = X509CertificateParser()
-    return ClientCertificates(authorities, revocation, parser, (*sources, *last))
+    return ClientCertificates(authorities, revocation, X509CertificateParser())
 
 
 def deny_list_use_cases(services: Services) -> DenyListAdministration:
@@ -106,12 +107,11 @@ def certificate_explainer(
     services: Services, certificates: ClientCertificates, issuer: Callable[[str], str]
 ) -> CertificateExplainer:
     """Return what explains certificates; `issuer` is that of a realm's name."""
-    trust, lists = certificates.trust(services.authorities), certificates.revocation
-    sources = RevocationSources(services.deny_lists, lists, services.ocsp)
+    trust = certificates.trust(services.authorities)
     return CertificateExplainer(
         services.directory,
         trust,
-        sources,
+        _sources(certificates),
         client_authenticator(services, trust),
         parser=certificates.parser,
         inspector=X509Inspector(),
@@ -122,9 +122,18 @@ def certificate_explainer(
 
 def refusal_explainer(services: Services, certificates: ClientCertificates) -> RefusalExplainer:
     """Return what explains the refusals of the proxy."""
-    sources = RevocationSources(services.deny_lists, certificates.revocation, services.ocsp)
     trust = certificates.trust(services.authorities)
-    return RefusalExplainer(services.directory, trust, sources, services.clock)
+    return RefusalExplainer(services.directory, trust, _sources(certificates), services.clock)
+
+
+def _sources(certificates: ClientCertificates) -> RevocationSources:
+    if certificates.sources is None:
+        raise ValueError("the certificates were read without services")
+    return certificates.sources
+
+
+def _present(*sources: Revocations | None) -> Iterator[Revocations]:
+    return (source for source in sources if source is not None)
 
 
 def _authorities(file: Path | None) -> AuthorityBundle:

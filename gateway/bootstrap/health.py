@@ -1,13 +1,14 @@
 """The health checks and gauges of the services: stores, keys, clocks and revocation lists."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 import structlog
 
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
+from gateway.crypto.revocation.realm_lists import RealmListStatus
 from gateway.domain.clock import CLOCK_LEEWAY, LARGEST_SKEW
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm, SigningAlgorithm
@@ -42,9 +43,10 @@ def health_checks(services: Services, certificates: ClientCertificates) -> tuple
             await certificates.revocation.renew()
         now = services.clock.now()
         data = _revocation(certificates, now)
-        for status in services.realm_revocation_lists.statuses(now):
-            if status.problem is not None:
-                raise CheckFailed(f"realm {status.realm}: {status.problem}")
+        for lists in (services.realm_revocation_lists, services.point_lists):
+            for status in lists.statuses(now):
+                if status.problem is not None:
+                    raise CheckFailed(f"realm {status.realm}: {status.problem}")
         return data
 
     return (
@@ -189,19 +191,34 @@ def read_gauges(services: Services, certificates: ClientCertificates) -> Iterato
 
 
 def _gauges_of_realm_lists(services: Services, now: datetime) -> Iterator[Gauge]:
-    for status in services.realm_revocation_lists.statuses(now):
+    of_urls, of_points = services.realm_revocation_lists, services.point_lists
+    yield from _gauges_of_lists("realm", "at the URLs of a realm", of_urls.statuses(now), now)
+    yield from _gauges_of_lists(
+        "point", "that certificates in a realm name", of_points.statuses(now), now
+    )
+    yield Gauge(
+        "realmgate_point_revocation_list_bytes",
+        "About what the revocation lists take in memory that certificates name.",
+        float(of_points.size),
+    )
+
+
+def _gauges_of_lists(
+    kind: str, where: str, statuses: Iterable[RealmListStatus], now: datetime
+) -> Iterator[Gauge]:
+    for status in statuses:
         if status.age is None or status.next_update is None:
             continue
         labels = (("realm", status.realm),)
         yield Gauge(
-            "realmgate_realm_revocation_list_age_seconds",
-            "Age of the oldest revocation list at the URLs of a realm.",
+            f"realmgate_{kind}_revocation_list_age_seconds",
+            f"Age of the oldest revocation list {where}.",
             status.age.total_seconds(),
             labels,
         )
         yield Gauge(
-            "realmgate_realm_revocation_list_seconds_left",
-            "Time until a revocation list at the URLs of a realm is stale.",
+            f"realmgate_{kind}_revocation_list_seconds_left",
+            f"Time until a revocation list {where} is stale.",
             (status.next_update - now).total_seconds(),
             labels,
         )

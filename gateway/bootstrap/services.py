@@ -30,8 +30,9 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
 from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.ocsp import OcspRevocations
+from gateway.crypto.revocation.ocsp import LONGEST_ASK
 from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
+from gateway.crypto.revocation.point_lists import LARGEST_AT_POINT, PointLists
 from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
@@ -99,11 +100,16 @@ from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
-_OCSP_TIME: Final = timedelta(seconds=2)
 _DOWNLOAD_TIME: Final = timedelta(minutes=1)
-"""For one document of revocation lists."""
+"""For one document of revocation lists at a URL of the operator or a realm."""
+_POINT_TIME: Final = timedelta(seconds=20)
+"""For one at a URL of a certificate."""
 _BLACKLISTS: Final = "password-blacklists"
 _EVENTS: Final = "events"
+
+
+AskResponder = Callable[[str, bytes], Awaitable[bytes]]
+"""URL and request of OCSP -> response; raises DocumentUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ class Services:
     revocation_downloads: DownloadedLists | None
     """None where the settings name no URLs."""
     realm_revocation_lists: RealmRevocationLists
-    ocsp: OcspRevocations
+    point_lists: PointLists
+    ask_responder: AskResponder
     changes: Changes
     secrets: SecretsAtRest
     keys: KeyFactory
@@ -201,20 +208,32 @@ def realm_revocation_lists(
     settings: Settings, clock: Clock, directory: Directory
 ) -> RealmRevocationLists:
     """Return what downloads the revocation lists that realms name."""
+    fetch = _list_downloader(settings, LARGEST_OF_REALM)
+    return RealmRevocationLists(fetch, clock, _realm_finder(directory))
 
+
+def point_lists(settings: Settings, clock: Clock, directory: Directory) -> PointLists:
+    """Return what downloads the revocation lists that certificates name."""
+    fetch = _list_downloader(settings, LARGEST_AT_POINT, _POINT_TIME)
+    return PointLists(fetch, clock, _realm_finder(directory))
+
+
+def _realm_finder(directory: Directory) -> Callable[[str], Awaitable[Realm | None]]:
     async def find_realm(name: str) -> Realm | None:
         entry = await directory.realm(name)
         return None if entry is None else entry.realm
 
-    return RealmRevocationLists(_list_downloader(settings, LARGEST_OF_REALM), clock, find_realm)
+    return find_realm
 
 
-def _list_downloader(settings: Settings, most_bytes: int) -> Callable[[str], Awaitable[bytes]]:
+def _list_downloader(
+    settings: Settings, most_bytes: int, time: timedelta = _DOWNLOAD_TIME
+) -> Callable[[str], Awaitable[bytes]]:
     client = GuardedHttpClient(
         AddressPolicy(settings.fetch_networks),
         allow_http=True,
         authorities=settings.fetch_ca_file,
-        limits=ClientLimits(time=_DOWNLOAD_TIME, most_bytes=most_bytes, at_once=16),
+        limits=ClientLimits(time=time, most_bytes=most_bytes, at_once=16),
     )
 
     async def fetch(url: str) -> bytes:
@@ -226,13 +245,13 @@ def _list_downloader(settings: Settings, most_bytes: int) -> Callable[[str], Awa
     return fetch
 
 
-def ocsp_revocations(settings: Settings) -> OcspRevocations:
+def responder_client(settings: Settings) -> AskResponder:
     """Return what asks OCSP responders, within two seconds; responses are signed."""
     client = GuardedHttpClient(
         AddressPolicy(settings.fetch_networks),
         allow_http=True,
         authorities=settings.fetch_ca_file,
-        limits=ClientLimits(time=_OCSP_TIME, most_bytes=LARGEST_RESPONSE),
+        limits=ClientLimits(time=LONGEST_ASK, most_bytes=LARGEST_RESPONSE),
     )
 
     async def post(url: str, request: bytes) -> bytes:
@@ -241,7 +260,7 @@ def ocsp_revocations(settings: Settings) -> OcspRevocations:
             raise DocumentUnavailable(f"the responder answered with {response.status}")
         return response.body
 
-    return OcspRevocations(post)
+    return post
 
 
 @asynccontextmanager
@@ -286,7 +305,8 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
             deny_lists=CurrentDenyLists(database, clock, invalidation, revocations),
             revocation_downloads=revocation_downloads(settings, clock),
             realm_revocation_lists=realm_revocation_lists(settings, clock, directory),
-            ocsp=ocsp_revocations(settings),
+            point_lists=point_lists(settings, clock, directory),
+            ask_responder=responder_client(settings),
             changes=Changes(database, clock, invalidation),
             secrets=secrets,
             keys=keys,

@@ -73,6 +73,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
             group.create_task(services.events.run()),
             group.create_task(services.follower.follow()),
             group.create_task(services.realm_revocation_lists.run()),
+            group.create_task(services.point_lists.run()),
             *_watching(services, group),
             group.create_task(run_deliveries(apps.notices, LOGOUT_NOTICES, _NOTICE_INTERVAL)),
             group.create_task(queue_expiry_mails(apps.expiry_mails)),

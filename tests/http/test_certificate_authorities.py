@@ -17,11 +17,12 @@ from tests.support.administered_realm import AdministeredRealm, administered_rea
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
 from tests.support.made_realms import exported
-from tests.support.wire import BOUND, SECRET, device
+from tests.support.wire import BOUND, SECRET, claims_of, client, device
 
 BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
 AUTHORITIES = "certificates/authorities"
 OF_CLIENT = f"clients/own-id/{AUTHORITIES}"
+OF_SECRET = f"clients/secret-id/{AUTHORITIES}"
 GATEWAY, POLICIES = "realmgate.certificates.gatewayAuthorities", "realmgate.certificates.policies"
 POLICY, OTHER_POLICY = "1.3.6.1.4.1.55555.1", "1.3.6.1.4.1.55555.2"
 FAILED = "FAILED:unable to verify the first certificate"
@@ -46,6 +47,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     clients = [
         {**device("probe", "CN=probe"), "id": "probe-id"},
         {**device("own", "CN=probe", **BOUND), "id": "own-id"},
+        {**client("secret", serviceAccountsEnabled=True, attributes=BOUND), "id": "secret-id"},
         {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
     ]
     with administered_realm(administration, "of-authorities", roles, clients=clients) as made:
@@ -55,7 +57,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
 @pytest.fixture(autouse=True)
 def _no_authorities(realm: AdministeredRealm) -> Iterator[None]:
     yield
-    for path in (AUTHORITIES, OF_CLIENT):
+    for path in (AUTHORITIES, OF_CLIENT, OF_SECRET):
         for each in realm.get(path):
             realm.change("DELETE", f"{path}/{each['sha256']}")
     attributes = {**realm.get("")["attributes"], GATEWAY: "", POLICIES: ""}
@@ -161,6 +163,18 @@ def test_a_bound_token_is_used_with_the_certificate_that_the_anchors_of_its_clie
     assert used(OTHER_LEAF) == (UNAUTHORIZED, None)
 
 
+def test_a_token_by_secret_is_bound_to_what_the_anchors_of_its_client_trust(
+    realm: AdministeredRealm,
+) -> None:
+    """The realm has another anchor of that name, which alone would refuse the certificate."""
+    add(realm, issue("client root", None, CA))
+    refused = token(realm, OTHER_LEAF, "secret", client_secret=SECRET)
+    assert (refused.status_code, refused.json()["error"]) == (BAD, "invalid_request")
+    add(realm, OTHER_ROOT, path=OF_SECRET)
+    granted = token(realm, OTHER_LEAF, "secret", client_secret=SECRET)
+    assert "x5t#S256" in claims_of(granted.json()["access_token"])["cnf"]
+
+
 def test_a_realm_says_whether_the_anchors_of_the_settings_count(
     realm: AdministeredRealm, pki: Path
 ) -> None:
@@ -258,7 +272,7 @@ def test_authorities_go_with_the_realm_file(realm: AdministeredRealm, tmp_path: 
     document = exported(realm.administration, realm.name)
     assert {each.get("client") for each in document["certificateAuthorities"]} == {None, "own"}
     before = [realm.get(path) for path in (AUTHORITIES, OF_CLIENT)]
-    for path in (AUTHORITIES, OF_CLIENT):
+    for path in (AUTHORITIES, OF_CLIENT, OF_SECRET):
         for each in realm.get(path):
             realm.change("DELETE", f"{path}/{each['sha256']}")
     file = tmp_path / "realm.json"

@@ -167,6 +167,8 @@ def test_a_certificate_of_a_revocation_list_names_the_list(
     assert states == [
         ("deny list", "not revoked"),
         ("revocation list", "refused"),
+        ("list of the realm", "not asked"),
+        ("distribution point", "not asked"),
         ("OCSP", "not asked"),
     ]
     assert found["revocation"][1]["lists"][0]["issued"] <= now.isoformat()

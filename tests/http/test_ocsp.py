@@ -23,13 +23,25 @@ from cryptography.x509 import ocsp
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 from structlog.testing import capture_logs
 
-from gateway.bootstrap.services import ocsp_revocations
-from gateway.crypto.revocation.ocsp import LONGEST_USE, OUTAGE_PAUSE, OcspRevocations
+from gateway.bootstrap.services import point_lists, realm_revocation_lists, responder_client
+from gateway.crypto.revocation.ocsp import LONGEST_ASK, LONGEST_USE, OUTAGE_PAUSE, OcspRevocations
+from gateway.crypto.revocation.point_rule import PointRevocations
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificationPath
-from gateway.domain.realm import OCSP, OCSP_NONCE, OCSP_SCOPE, OCSP_URL, Realm
+from gateway.domain.realm import (
+    DISTRIBUTION_POINTS,
+    OCSP,
+    OCSP_NONCE,
+    OCSP_SCOPE,
+    OCSP_URL,
+    REVOCATION_LIST_URLS,
+    Realm,
+)
 from gateway.settings import load_settings
+from tests.support.chains import Node
+from tests.support.list_server import list_of, points, serving_lists
+from tests.support.set_clock import SetClock
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -39,6 +51,8 @@ SOFT = Realm(id="r", name="r", attributes={OCSP: "soft"})
 UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
 REVOKED: Final = "CN=device was revoked"
 _SLOW: Final = 6.0
+_NO_DIRECTORY: Final[Any] = None
+"""Realms are looked up again after a minute."""
 _SHA1: Final = hashes.SHA1()  # noqa: S303 - a name, and no signature
 _SHA256: Final = hashes.SHA256()
 
@@ -195,7 +209,7 @@ class Setup:
 def _settings(monkeypatch: pytest.MonkeyPatch, folder: Path, networks: str) -> OcspRevocations:
     monkeypatch.setenv("REALMGATE_STATE_DIR", str(folder))
     monkeypatch.setenv("REALMGATE_FETCH_NETWORKS", networks)
-    return ocsp_revocations(load_settings())
+    return OcspRevocations(responder_client(load_settings()))
 
 
 @pytest.fixture
@@ -265,7 +279,7 @@ async def test_a_responder_that_the_issuer_has_authorized_speaks_for_it(setup: S
 
 
 async def test_good_needs_a_responder_that_cannot_have_been_revoked(setup: Setup) -> None:
-    """Revoked counts from any authorized responder. Spec: RFC 6960 §4.2.2.2.1."""
+    """Without a list. Revoked counts from any authorized responder. Spec: RFC 6960 §4.2.2.2.1."""
     signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
     issue = setup.authority.issue
     good, revoked = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED
@@ -278,6 +292,73 @@ async def test_good_needs_a_responder_that_cannot_have_been_revoked(setup: Setup
     ):
         setup.says(status, signer=responder, delegated=True)
         assert await _both(setup) == expected
+
+
+async def test_a_list_of_the_issuer_says_whether_a_responder_was_revoked(setup: Setup) -> None:
+    """A configured one, and the one that its certificate names. Spec: RFC 6960 §4.2.2.2.1."""
+    signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
+    lasting, short, stale = NOW + 7 * DAY, NOW + DAY, NOW - 2 * HOUR
+    good, revoked = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED
+    issuer = Node(setup.authority.certificate, setup.authority.key)
+    with serving_lists() as server:
+        url = f"{server.url}/a.crl"
+        for named, bad, end, status, until, expected in (
+            (True, False, lasting, good, short, None),
+            (False, False, lasting, good, short, None),
+            (True, True, lasting, good, short, UNKNOWN),
+            (False, True, lasting, good, short, UNKNOWN),
+            (False, True, short, good, short, UNKNOWN),
+            (False, True, lasting, revoked, short, REVOKED),
+            (False, False, lasting, good, stale, UNKNOWN),
+            (False, False, short, good, stale, None),
+            (True, None, lasting, good, short, UNKNOWN),
+        ):
+            points_of = (points(url),) if named else ()
+            responder = setup.authority.issue("responder", 8, signing, *points_of, end=end)
+            entries = (responder.certificate,) if bad else ()
+            lifetime = until - (NOW - DAY)
+            listed = list_of(issuer, *entries, issued=NOW - DAY, lifetime=lifetime)
+            server.documents = {} if bad is None else {"/a.crl": listed}
+            attributes = {DISTRIBUTION_POINTS: "on"} if named else {REVOCATION_LIST_URLS: url}
+            realm = replace(HARD, attributes={OCSP: "hard", **attributes})
+            settings, clock = load_settings(), SetClock(NOW)
+            lists = realm_revocation_lists(settings, clock, _NO_DIRECTORY)
+            rule = PointRevocations(point_lists(settings, clock, _NO_DIRECTORY))
+            setup.revocations = OcspRevocations(responder_client(settings), (lists, rule))
+            setup.device = _device(setup.authority, setup.responder.url)
+            setup.says(status, signer=responder, delegated=True)
+            case = (named, bad, end, status, until)
+            with capture_logs():
+                assert await setup.refusal(realm) == expected, case
+                if end is lasting and status is good:
+                    assert await setup.refusal() == UNKNOWN, "a realm without lists"
+    without = OcspRevocations(responder_client(load_settings()))
+    assert await without.refusal(setup.path, HARD, NOW) == UNKNOWN
+
+
+async def test_response_and_list_of_the_responder_share_the_time_of_a_response(
+    setup: Setup,
+) -> None:
+    signing = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING])
+    with serving_lists() as server:
+        server.held.add("/a.crl")
+        named = points(f"{server.url}/a.crl")
+        responder = setup.authority.issue("responder", 8, signing, named, end=NOW + 7 * DAY)
+        setup.says(signer=responder, delegated=True)
+        signed = setup.responder.respond
+
+        def respond(request: bytes) -> bytes:
+            time.sleep(1.5)
+            return signed(request)
+
+        setup.responder.respond = respond
+        lists = PointRevocations(point_lists(load_settings(), SetClock(NOW), _NO_DIRECTORY))
+        setup.revocations = OcspRevocations(responder_client(load_settings()), (lists,))
+        realm = replace(HARD, attributes={OCSP: "hard", DISTRIBUTION_POINTS: "on"})
+        begun = time.monotonic()
+        assert await setup.refusal(realm) == UNKNOWN
+        assert time.monotonic() - begun < LONGEST_ASK.total_seconds() + 0.3
+        assert server.asked == ["/a.crl"]
 
 
 def _fails(status: str) -> Callable[[bytes], bytes]:

@@ -17,7 +17,13 @@ from gateway.crypto.x509.issuing import PrivateKey
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
 CA = x509.BasicConstraints(ca=True, path_length=None)
-IDENTIFIERS = (x509.SubjectKeyIdentifier, x509.AuthorityKeyIdentifier)
+NOT_CRITICAL = (
+    x509.SubjectKeyIdentifier,
+    x509.AuthorityKeyIdentifier,
+    x509.CRLDistributionPoints,
+    x509.AuthorityInformationAccess,
+    x509.OCSPNoCheck,
+)
 KEYS = tuple(ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
 """For certificates whose key does not matter: making one takes as long as ten signatures."""
 
@@ -54,7 +60,7 @@ def issue(
     key: PrivateKey | None = None,
     days: tuple[int, int] = (-1, 1),
 ) -> Node:
-    """Issue a certificate, self-signed without an issuer; all but key identifiers are critical."""
+    """Issue a certificate, self-signed without an issuer; NOT_CRITICAL are not critical."""
     own = key or ec.generate_private_key(ec.SECP256R1())
     name = common_name(subject) if isinstance(subject, str) else subject
     builder = (
@@ -67,7 +73,7 @@ def issue(
         .not_valid_after(NOW + days[1] * DAY)
     )
     for extension in extensions:
-        critical = not isinstance(extension, IDENTIFIERS)
+        critical = not isinstance(extension, NOT_CRITICAL)
         builder = builder.add_extension(extension, critical=critical)
     return Node(builder.sign(issuer.key if issuer else own, hashes.SHA256()), own)
 

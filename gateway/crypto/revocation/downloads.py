@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from gateway.crypto.revocation.distribution_points import DistributionPoint
 from gateway.crypto.revocation.documents import parse_revocation_lists
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import RevocationList
@@ -25,23 +26,32 @@ INTERVAL: Final = timedelta(hours=1)
 RETRY: Final = timedelta(seconds=30)
 """The shortest, and the time after a failure."""
 _PAUSE: Final = timedelta(seconds=5)
-_LONGEST_WAIT: Final = timedelta(seconds=1)
-"""Of a request that comes before the first download."""
+LONGEST_WAIT: Final = timedelta(seconds=1)
+"""Of requests that come before the first download."""
 
 
 class DownloadedLists:
     """The lists at `urls`; belongs to one event loop."""
 
     def __init__(
-        self, urls: Sequence[str], fetch: Callable[[str], Awaitable[bytes]], clock: Clock
+        self,
+        urls: Sequence[str],
+        fetch: Callable[[str], Awaitable[bytes]],
+        clock: Clock,
+        on_download: Callable[[], object] = bool,
     ) -> None:
-        """Take `fetch`, which raises DocumentUnavailable."""
+        """Take `fetch`, which raises DocumentUnavailable.
+
+        `on_download` is called after each download that has changed the lists.
+        """
+        self._on_download = on_download
         self._fetch = fetch
         self._clock = clock
         self._lists = dict.fromkeys(urls, RevocationListSet())
         self._due: dict[str, datetime | None] = dict.fromkeys(urls)
         self._failures: dict[str, str] = {}
         self._attempted = False
+        self._waiting_since: float | None = None
         self._first: SingleFlight[str, None] = SingleFlight()
 
     @property
@@ -77,6 +87,11 @@ class DownloadedLists:
                 return f"there is no revocation list of {subject} that can be used: {reason}"
         return None
 
+    def reason_at(self, issuer: ParsedCertificate) -> str | None:
+        """Return why no list of the issuer counts, of what was downloaded; else None."""
+        found = (each.reason_at(issuer) for each in self._lists.values() if not each.is_empty)
+        return next(found, None)
+
     async def renew(self) -> None:
         """Download what is due, once for all who wait."""
         await self._first.run("", self.refresh)
@@ -87,11 +102,46 @@ class DownloadedLists:
             await self.renew()
             await asyncio.sleep(_PAUSE.total_seconds())
 
-    async def wait_for_first(self) -> None:
-        """Return once every URL was tried, or after a second."""
-        if not self._attempted:
-            task = self._first.start("", self.refresh)
-            await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
+    async def wait_for_first(self, longest: timedelta = LONGEST_WAIT) -> None:
+        """Return once every URL was tried, or a second after the first caller began to wait.
+
+        No caller waits for more than `longest`.
+        """
+        if self._attempted:
+            return
+        now = asyncio.get_running_loop().time()
+        if self._waiting_since is None:
+            self._waiting_since = now
+        task = self._first.start("", self.refresh)
+        left = self._waiting_since + LONGEST_WAIT.total_seconds() - now
+        timeout = min(left, longest.total_seconds())
+        if timeout > 0:
+            await asyncio.wait((task,), timeout=timeout)
+
+    @property
+    def is_attempted(self) -> bool:
+        """Tell whether no caller needs to wait for a first download."""
+        return self._attempted
+
+    def wait_again(self) -> None:
+        """Let callers wait for the next download as for the first one, where it is due."""
+        now = self._clock.now()
+        if self._attempted and any(due is None or due <= now for due in self._due.values()):
+            self._attempted, self._waiting_since = False, None
+
+    def is_current(self, now: datetime) -> bool:
+        """Tell whether a list that was found by the key of an authority has not ended."""
+        return any(item.next_update and item.next_update >= now for item in self.verified)
+
+    def find_at(
+        self, point: DistributionPoint, issuer: ParsedCertificate, *, authority: bool
+    ) -> RevocationList | None:
+        """Return the newest list of the issuer that is about a certificate with this point."""
+        found = (
+            lists.find_at(point, issuer, authority=authority) for lists in self._lists.values()
+        )
+        known = (item for item in found if item is not None)
+        return max(known, key=lambda item: item.issued, default=None)
 
     async def refresh(self) -> None:
         """Download every list that is due; a failure is logged once."""
@@ -108,7 +158,7 @@ class DownloadedLists:
     async def _download(self, url: str, now: datetime) -> None:
         try:
             content = await self._fetch(url)
-            lists = await asyncio.to_thread(parse_revocation_lists, content)
+            lists, merged = await asyncio.to_thread(_merged, self._lists[url], content, now)
         except (DocumentUnavailable, ValueError) as error:
             self._due[url] = now + RETRY
             problem = f"{url} cannot be used: {error}"
@@ -116,16 +166,18 @@ class DownloadedLists:
                 self._failures[url] = problem
                 structlog.get_logger().error("revocation list not downloaded", reason=problem)
             return
-        kept = [item for item in self._lists[url].newest if _is_newer(item, lists)]
-        self._lists[url] = RevocationListSet((*lists, *kept))
+        self._lists[url] = merged
         self._failures.pop(url, None)
         self._due[url] = now + _until_next(lists, now)
+        self._on_download()
 
 
-def _is_newer(known: RevocationList, lists: Iterable[RevocationList]) -> bool:
-    """Tell whether the document has lists of that issuer, all older than the known one."""
-    of_issuer = [item.issued for item in lists if item.issuer == known.issuer]
-    return bool(of_issuer) and max(of_issuer) < known.issued
+def _merged(
+    known: RevocationListSet, content: bytes, now: datetime
+) -> tuple[tuple[RevocationList, ...], RevocationListSet]:
+    """Return the lists of a document, and the set in force with it; raises ValueError."""
+    lists = parse_revocation_lists(content)
+    return lists, known.replaced_by(lists, now)
 
 
 def _until_next(lists: Iterable[RevocationList], now: datetime) -> timedelta:

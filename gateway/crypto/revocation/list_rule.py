@@ -56,6 +56,13 @@ class RevocationListRule:
             log.warning("revocation of a certificate is not known", realm=realm.name, reason=reason)
 
 
+def is_listed(found: RevocationList | None, serial: int, now: datetime) -> bool | None:
+    """Tell whether a list revokes the number; None where there is no list, or a stale one."""
+    if found is None or not found.issued <= now <= end_of(found):
+        return True if found is not None and found.revokes(serial) else None
+    return found.revokes(serial)
+
+
 def end_of(item: RevocationList) -> datetime:
     """Return the end of a list: a list without one is not usable, and so is never found."""
     return item.next_update or item.issued

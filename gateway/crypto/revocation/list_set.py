@@ -6,14 +6,18 @@ contains it, over a digest that was computed with the list.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from cryptography import x509
 
+from gateway.crypto.revocation.distribution_points import DistributionPoint
+from gateway.crypto.revocation.list_scope import ListScope
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 
 _MOST_VERIFIED: Final = 10_000
+_OTHERS: Final = "it is about other certificates"
 _MOST_OF_A_NAME: Final = 32
 """Lists of one issuer whose signature is verified, the newest: each takes a part of a request."""
 
@@ -25,6 +29,8 @@ class RevocationListSet:
         self._by_issuer: defaultdict[x509.Name, list[RevocationList]] = defaultdict(list)
         for item in lists:
             self._by_issuer[item.issuer].append(item)
+        self._authorities: dict[bytes, ParsedCertificate] = {}
+        """By digest: those whose lists were asked for."""
         self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
         """By the digest of an authority, newest first."""
         self._usable: dict[bytes, RevocationList | None] = {}
@@ -38,12 +44,7 @@ class RevocationListSet:
     @property
     def size(self) -> int:
         """About the bytes that the lists take in memory."""
-        return sum(item.serials.size for named in self._by_issuer.values() for item in named)
-
-    @property
-    def newest(self) -> frozenset[RevocationList]:
-        """Of the lists that were found by the key of an authority, the newest of each."""
-        return frozenset(signed[0] for signed in self._signed_by.values() if signed)
+        return sum(item.size for named in self._by_issuer.values() for item in named)
 
     @property
     def verified(self) -> frozenset[RevocationList]:
@@ -51,16 +52,59 @@ class RevocationListSet:
         return frozenset(item for signed in self._signed_by.values() for item in signed)
 
     def find(self, authority: ParsedCertificate) -> RevocationList | None:
-        """Return the newest usable list that the authority has signed."""
+        """Return the newest complete list that the authority has signed."""
         digest = authority.digest
         if digest not in self._usable:
             signed = self._signed(authority)
-            self._usable[digest] = next((item for item in signed if item.unusable is None), None)
+            self._usable[digest] = next((item for item in signed if item.is_complete), None)
         return self._usable[digest]
 
     def reason(self, authority: ParsedCertificate) -> str | None:
         """Return why a list of the authority cannot be used; None where there is none."""
-        return next((item.unusable for item in self._signed(authority) if item.unusable), None)
+        return next((item.incomplete for item in self._signed(authority) if item.incomplete), None)
+
+    def find_at(
+        self, point: DistributionPoint, issuer: ParsedCertificate, *, authority: bool
+    ) -> RevocationList | None:
+        """Return the newest list of the issuer that is about a certificate with this point.
+
+        `authority` says whether the certificate is that of an authority.
+        """
+        for item in self._signed(issuer):
+            if item.unusable is None and (
+                item.scope is None or item.scope.covers(point.names, authority=authority)
+            ):
+                return item
+        return None
+
+    def reason_at(self, issuer: ParsedCertificate) -> str:
+        """Return why `find_at` finds no list of the issuer."""
+        signed = self._signed(issuer)
+        if not signed:
+            return "it is not signed by the issuer"
+        return next((item.unusable for item in signed if item.unusable), _OTHERS)
+
+    def replaced_by(self, lists: Iterable[RevocationList], now: datetime) -> "RevocationListSet":
+        """Return a set of newer lists, and of the known ones that none of them replaces.
+
+        A list that was found by the key of an authority is replaced only by one of the same scope
+        that the same key has signed, and that is not older; one that has ended, by any that this
+        key has signed. Verifies signatures: meant for a thread.
+        """
+        successors = RevocationListSet(lists)
+        kept: dict[int, RevocationList] = {}
+        for digest, authority in tuple(self._authorities.items()):
+            signed = successors._signed(authority)
+            for known in _newest_of_each_scope(self._signed_by.get(digest, ())):
+                has_ended = known.next_update is not None and known.next_update < now
+                if not any(_replaces(item, known) for item in signed) and not (
+                    signed and has_ended
+                ):
+                    kept[id(known)] = known
+        if not kept:
+            return successors
+        others = (item for named in successors._by_issuer.values() for item in named)
+        return RevocationListSet((*others, *kept.values()))
 
     def _signed(self, authority: ParsedCertificate) -> tuple[RevocationList, ...]:
         known = self._signed_by.get(authority.digest)
@@ -72,5 +116,19 @@ class RevocationListSet:
             if len(self._signed_by) >= _MOST_VERIFIED:
                 self._signed_by.clear()
                 self._usable.clear()
+                self._authorities.clear()
             self._signed_by[authority.digest] = known
+            self._authorities[authority.digest] = authority
         return known
+
+
+def _newest_of_each_scope(signed: Iterable[RevocationList]) -> Iterable[RevocationList]:
+    """Return the first list of each scope, of lists that begin with the newest."""
+    found: dict[ListScope | None, RevocationList] = {}
+    for item in signed:
+        found.setdefault(item.scope, item)
+    return found.values()
+
+
+def _replaces(item: RevocationList, known: RevocationList) -> bool:
+    return item.scope == known.scope and item.issued >= known.issued

@@ -4,17 +4,25 @@ A responder is asked once until its response ends. Only a certificate with a tru
 request: no caller chooses the address. Spec: RFC 6960; attacks A12
 """
 
+import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.crypto.certificates import load_certificate
-from gateway.crypto.revocation.ocsp_response import OcspQuestion, UnusableResponse
-from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.crypto.revocation.ocsp_response import (
+    OcspQuestion,
+    OcspStatus,
+    UnusableResponse,
+    require_unrevoked,
+)
+from gateway.crypto.revocation.point_rule import ListedCertificates
+from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.domain.certificates import (
     CertificateFacts,
     CertificationPath,
@@ -22,6 +30,7 @@ from gateway.domain.certificates import (
 )
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.domain.realm import OcspNonce, OcspPolicy, Realm, certificate_revocation_of
 
@@ -32,8 +41,11 @@ OUTAGE_PAUSE: Final = timedelta(seconds=10)
 _MOST_BYTES: Final = 4 * 1024 * 1024
 _UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
 _NONCE_BYTES: Final = 32
-_Key = tuple[bytes, bytes, str, OcspNonce]
-"""Digests of the certificate and of its issuer; the URL and the nonce that the realm configures."""
+LONGEST_ASK: Final = timedelta(seconds=2)
+"""For the response, and what has to be known of its responder."""
+_Key = tuple[bytes, bytes, str, OcspNonce, tuple[str, ...], bool]
+"""Digests of the certificate and of its issuer, and what the realm configures: the responder's URL,
+the nonce, the URLs of lists, and whether distribution points are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +60,17 @@ class _Result:
 class OcspRevocations:
     """Revocations by OCSP; belongs to one event loop."""
 
-    def __init__(self, post: Callable[[str, bytes], Awaitable[bytes]]) -> None:
-        """Take `post`, which sends a request and raises DocumentUnavailable."""
+    def __init__(
+        self,
+        post: Callable[[str, bytes], Awaitable[bytes]],
+        lists: Sequence[ListedCertificates] = (),
+    ) -> None:
+        """Take `post`, which sends a request and raises DocumentUnavailable.
+
+        `lists` say whether a responder's own certificate was revoked.
+        """
         self._post = post
+        self._lists = lists
         self._known: SizedCache[_Key, _Result] = SizedCache(_MOST_BYTES)
         self._asking: SingleFlight[_Key, _Result] = SingleFlight()
 
@@ -76,7 +96,9 @@ class OcspRevocations:
         ):
             return None
         settings = certificate_revocation_of(realm)
-        key = (certificate.digest, issuer.digest, settings.ocsp_url, settings.ocsp_nonce)
+        asked = settings.ocsp_url, settings.ocsp_nonce
+        sources = settings.list_urls, settings.follows_points
+        key = (certificate.digest, issuer.digest, *asked, *sources)
         known = self._known.get(key)
         if known is None or not known.since <= now < known.until:
             known = await self._asking.run(
@@ -95,19 +117,35 @@ class OcspRevocations:
         question = _question(certificate, issuer, key[3])
         try:
             url = key[2] or question.responder()
-            status = question.verify(await self._post(url, question.encoded()), now)
+            async with asyncio.timeout(LONGEST_ASK.total_seconds()):
+                status = question.verify(await self._post(url, question.encoded()), now)
+                await self._check_responder(status, issuer, realm, now)
             result = _Result(status.revoked, now, min(status.end, now + LONGEST_USE))
-        except (DocumentUnavailable, UnusableResponse) as error:
+        except (DocumentUnavailable, UnusableResponse, TimeoutError) as error:
             # Not for the caller, who would learn which addresses exist.
             structlog.get_logger().warning(
                 "ocsp says nothing",
                 realm=realm.name,
                 subject=str(certificate.subject),
-                reason=str(error),
+                reason=str(error) or "the lists of its issuer did not come in time",
             )
             result = _Result(None, now, now + OUTAGE_PAUSE)
         self._known.put(key, result)
         return result
+
+    async def _check_responder(
+        self, status: OcspStatus, issuer: ParsedCertificate, realm: Realm, now: datetime
+    ) -> None:
+        """Raise UnusableResponse where the responder is revoked, or may be."""
+        if status.responder is None:
+            return
+        try:
+            responder = parse_certificate(status.responder.public_bytes(Encoding.DER))
+        except MalformedCertificate as error:
+            raise UnusableResponse(f"the certificate of its responder is {error}") from error
+        found = [await each.is_revoked(responder, issuer, realm, now) for each in self._lists]
+        good = False if False in found else None
+        require_unrevoked(status, listed=True if True in found else good)
 
 
 def _question(

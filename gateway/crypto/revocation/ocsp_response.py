@@ -3,7 +3,7 @@
 Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the certificate); attacks A12
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -38,6 +38,10 @@ class OcspStatus:
 
     revoked: bool
     end: datetime
+    responder: x509.Certificate | None = None
+    """An authorized responder whose own revocation has to be checked."""
+    must_be_listed: bool = False
+    """Whether the responder may only be used where a list says that it is not revoked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,10 @@ class OcspQuestion:
         for one in response.responses:
             if _names_same(one, asked):
                 status = _status(one, now)
-                if signer is not self.issuer and not status.revoked:
-                    _require_no_check_needed(signer)
-                return status
+                if signer is self.issuer or status.revoked or _needs_no_check(signer):
+                    return status
+                lasting = _lifetime(signer) > _LONGEST_UNCHECKED
+                return replace(status, responder=signer, must_be_listed=lasting)
         raise UnusableResponse("it is about another certificate")
 
     def _require_nonce(self, response: ocsp.OCSPResponse) -> None:
@@ -147,23 +152,33 @@ class OcspQuestion:
             raise UnusableResponse("the certificate of its responder has a weak signature")
 
 
-def _require_no_check_needed(responder: x509.Certificate) -> None:
-    """Refuse "good" from a responder whose own certificate could have been revoked.
+def require_unrevoked(status: OcspStatus, *, listed: bool | None) -> None:
+    """Refuse "good" from a responder whose own certificate may have been revoked.
 
-    The gateway does not check that, so the issuer must say that no check is needed, or the
-    certificate must end soon. "Revoked" counts from any authorized responder: with soft fail, a
-    refused response would accept the certificate. Spec: RFC 6960 §4.2.2.2.1
+    `listed` is what a list of the issuer says of the responder, None where there is no list. Then
+    the certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts
+    from any authorized responder: with soft fail, a refused response would accept the certificate.
+    Raises UnusableResponse. Spec: RFC 6960 §4.2.2.2.1
     """
-    validity = responder.not_valid_after_utc - responder.not_valid_before_utc
-    if validity <= _LONGEST_UNCHECKED:
-        return
+    if listed:
+        raise UnusableResponse("the certificate of its responder was revoked")
+    if listed is None and status.must_be_listed:
+        raise UnusableResponse(
+            "the certificate of its responder has no id-pkix-ocsp-nocheck, is valid for more"
+            f" than {_LONGEST_UNCHECKED.days} days, and no list says that it is not revoked"
+        )
+
+
+def _needs_no_check(responder: x509.Certificate) -> bool:
     try:
         responder.extensions.get_extension_for_class(x509.OCSPNoCheck)
-    except x509.ExtensionNotFound as error:
-        raise UnusableResponse(
-            "the certificate of its responder has no id-pkix-ocsp-nocheck and is valid for more"
-            f" than {_LONGEST_UNCHECKED.days} days"
-        ) from error
+    except x509.ExtensionNotFound:
+        return False
+    return True
+
+
+def _lifetime(responder: x509.Certificate) -> timedelta:
+    return responder.not_valid_after_utc - responder.not_valid_before_utc
 
 
 def _status(one: ocsp.OCSPSingleResponse, now: datetime) -> OcspStatus:

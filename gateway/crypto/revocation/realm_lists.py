@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.list_rule import RevocationListRule, end_of
+from gateway.crypto.revocation.list_rule import RevocationListRule, end_of, is_listed
+from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.clock import Clock
@@ -81,6 +82,31 @@ class RealmRevocationLists:
                 return refusal
         return None
 
+    async def is_revoked(
+        self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
+    ) -> bool | None:
+        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        urls = certificate_revocation_of(realm).list_urls
+        if not urls:
+            return None
+        lists = self._follow(realm.id, realm.name, urls)
+        await asyncio.gather(*(each.wait_for_first() for each in lists))
+        return is_listed(_newest(issuer, lists), certificate.serial, now)
+
+    def covering(
+        self, path: CertificationPath, realm: Realm
+    ) -> Iterator[tuple[str, datetime, datetime]]:
+        """Yield the authorities of a path that have a list, when it was issued and when it ends.
+
+        The lists are those of the last `refusal`.
+        """
+        urls = certificate_revocation_of(realm).list_urls
+        lists = [self._lists[url] for url in urls if url in self._lists]
+        for _, issuer in path.links:
+            found = _newest(issuer, lists) if isinstance(issuer, ParsedCertificate) else None
+            if found is not None:
+                yield str(issuer.subject), found.issued, end_of(found)
+
     async def run(self) -> None:
         """Download what is due, until cancelled."""
         while True:
@@ -120,8 +146,7 @@ class RealmRevocationLists:
         issuer = link[1]
         if not isinstance(issuer, ParsedCertificate):
             return self._rule.refusal(link, None, "its issuer cannot be checked", realm, now)
-        of_issuer = (item for each in lists for item in each.find(issuer))
-        found = max(of_issuer, key=lambda item: item.issued, default=None)
+        found = _newest(issuer, lists)
         missing = next(filter(None, (each.missing(issuer) for each in lists)), None)
         return self._rule.refusal(link, found, missing, realm, now)
 
@@ -163,3 +188,8 @@ class RealmRevocationLists:
     def _owner(self, url: str) -> str:
         """Return the realm whose slots the download takes: the first one that names the URL."""
         return next((realm_id for realm_id, (_, urls) in self._urls.items() if url in urls), "")
+
+
+def _newest(issuer: ParsedCertificate, lists: Sequence[DownloadedLists]) -> RevocationList | None:
+    of_issuer = (item for each in lists for item in each.find(issuer))
+    return max(of_issuer, key=lambda item: item.issued, default=None)

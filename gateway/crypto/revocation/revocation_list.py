@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
 from gateway.crypto.certificates import load_revocation_list
 from gateway.crypto.der import EXPLICIT_0, INTEGER, SEQUENCE
+from gateway.crypto.revocation.list_scope import ListScope, scope_of
 from gateway.crypto.revocation.serial_numbers import LONGEST_SERIAL, SerialNumbers
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
@@ -36,7 +37,10 @@ _SLICE: Final = 256
 """Entries between two moments in which another thread may run."""
 _REMEMBERED: Final = 1_000
 _MOST_ASKED: Final = 1_000
-"""Serial numbers whose answers are kept, 100 bytes each."""
+"""Serial numbers whose answers are kept."""
+_ASKED_BYTES: Final = 100
+_OBJECTS: Final = 4096
+"""Bytes that the parsed parts of a list take besides their encoding."""
 _CUT_SHORT: Final = "a revocation list is cut short"
 _DATES: Final = frozenset({b"\x17\x0d", b"\x18\x0f"})
 """Tag and length of UTCTime and GeneralizedTime. Spec: RFC 5280 §5.1.2.6"""
@@ -48,7 +52,8 @@ _CERTIFICATE_ISSUER: Final = b"\x06\x03\x55\x1d\x1d"
 class RevocationList:
     """A list as its issuer signed it; whose key signed it is checked by `is_signed_by`.
 
-    `unusable` says why the list does not name everything that its issuer revoked.
+    `unusable` says why the list can be used for no certificate. A partial list has a `scope`: it
+    names only what its issuer revoked of the certificates in it.
     """
 
     issuer: x509.Name
@@ -56,10 +61,29 @@ class RevocationList:
     next_update: datetime | None
     serials: SerialNumbers = field(repr=False)
     unusable: str | None
+    scope: ListScope | None
     _header: x509.CertificateRevocationList = field(repr=False)
+    _header_bytes: int
     _signed: bytes = field(repr=False)
     """The digest of the signed bytes; all of them for Ed25519."""
     _asked: dict[int, bool] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether the list names everything that its issuer has revoked."""
+        return self.unusable is None and self.scope is None
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why the list does not name everything that its issuer has revoked."""
+        partial = "it is partial, which counts only where a certificate names its address"
+        return self.unusable or (None if self.scope is None else partial)
+
+    @property
+    def size(self) -> int:
+        """About the bytes that the list takes in memory."""
+        encoded = self._header_bytes + len(self._signed)
+        return self.serials.size + encoded + _OBJECTS + _ASKED_BYTES * len(self._asked)
 
     def revokes(self, serial: int) -> bool:
         """Tell whether the list names the serial number; the last answers are kept."""
@@ -120,14 +144,17 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     signed = der[signed_begin:entries_at] + der[entries_end:signed_end]
     rest = der[signed_end:end]
     try:
-        header = load_revocation_list(_sequence(_sequence(signed) + rest))
+        header_bytes = _sequence(_sequence(signed) + rest)
+        header = load_revocation_list(header_bytes)
     except x509.InvalidVersion as error:
         raise ValueError("a revocation list has an unknown version") from error
     try:
-        unusable = _unusable(header)
+        unusable, scope = _unusable(header), scope_of(header)
         algorithm = header.signature_hash_algorithm
     except (x509.DuplicateExtension, UnsupportedAlgorithm, ValueError) as error:
         raise ValueError(f"a revocation list cannot be read: {error}") from error
+    if scope is not None:
+        unusable = unusable or scope.unusable
     reader = _Entries(der, entries_begin, entries_end)
     serials = reader.read()
     return RevocationList(
@@ -136,7 +163,9 @@ def parse_revocation_list(der: bytes) -> RevocationList:
         next_update=header.next_update_utc,
         serials=serials,
         unusable=unusable or reader.unusable,
+        scope=scope,
         _header=header,
+        _header_bytes=len(header_bytes),
         _signed=_digest(memoryview(der)[begin:signed_end], algorithm),
     )
 
@@ -145,14 +174,13 @@ def _unusable(header: x509.CertificateRevocationList) -> str | None:
     if header.next_update_utc is None:
         return "it does not say when the next one comes"
     for extension in header.extensions:
-        if extension.critical:
-            match extension.value:
-                case x509.DeltaCRLIndicator():
-                    return "it is a delta list, which names only what has changed"
-                case x509.IssuingDistributionPoint():
-                    return "it is partial or indirect"
-                case _:
-                    return f"its extension {extension.oid.dotted_string} is critical"
+        match extension.value:
+            case x509.DeltaCRLIndicator():
+                return "it is a delta list, which names only what has changed"
+            case x509.IssuingDistributionPoint():
+                continue  # the scope of the list
+            case _ if extension.critical:
+                return f"its extension {extension.oid.dotted_string} is critical"
     return None
 
 

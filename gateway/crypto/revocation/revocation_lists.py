@@ -20,7 +20,7 @@ import structlog
 
 from gateway.crypto.revocation.documents import parse_revocation_lists
 from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.list_rule import RevocationListRule, end_of
+from gateway.crypto.revocation.list_rule import RevocationListRule, end_of, is_listed
 from gateway.crypto.revocation.list_set import RevocationListSet
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.revocation.serial_numbers import SerialNumbers
@@ -89,6 +89,17 @@ class RevocationLists:
                 return refusal
         return None
 
+    async def is_revoked(
+        self,
+        certificate: CertificateFacts,
+        issuer: ParsedCertificate,
+        realm: Realm,  # noqa: ARG002 - these lists count in every realm
+        now: datetime,
+    ) -> bool | None:
+        """Tell whether a list of the issuer names the certificate; None without a current list."""
+        await self._renew_lists()
+        return is_listed(self._find(issuer), certificate.serial, now)
+
     async def renew(self) -> None:
         """Read changed files again; a large one goes on in the background."""
         await self._bundle.renew()
@@ -123,7 +134,11 @@ class RevocationLists:
             if found is not None:
                 yield authority, found.issued, end_of(found)
 
-    def covering(self, path: CertificationPath) -> Iterator[tuple[str, datetime, datetime]]:
+    def covering(
+        self,
+        path: CertificationPath,
+        realm: Realm,  # noqa: ARG002 - these lists count in every realm
+    ) -> Iterator[tuple[str, datetime, datetime]]:
         """Yield the authorities of a path that have a list, when it was issued and when it ends."""
         for _, issuer in path.links:
             found = self._find(issuer) if isinstance(issuer, ParsedCertificate) else None

@@ -158,7 +158,9 @@ class Revocations(Protocol):
 class ListedRevocations(Revocations, Protocol):
     """Revocations by lists of authorities."""
 
-    def covering(self, path: CertificationPath) -> Iterable[tuple[str, datetime, datetime]]:
+    def covering(
+        self, path: CertificationPath, realm: "Realm"
+    ) -> Iterable[tuple[str, datetime, datetime]]:
         """Return the authorities of a path that have a list, when it was issued and when it ends.
 
         The lists are those of the last `refusal`.

@@ -28,6 +28,7 @@ from gateway.domain.realm.certificate_renewal import (
     renewal_overlap_of,
 )
 from gateway.domain.realm.certificate_revocation import (
+    DISTRIBUTION_POINTS,
     OCSP,
     OCSP_NONCE,
     OCSP_SCOPE,
@@ -44,6 +45,7 @@ from gateway.domain.realm.certificate_revocation import (
     is_ocsp_policy,
     is_ocsp_scope,
     is_ocsp_url,
+    is_points_choice,
     is_revocation_policy,
 )
 from gateway.domain.realm.certificate_trust import (

@@ -13,6 +13,7 @@ from gateway.domain.realm.realm import Realm
 REVOCATION_POLICY: Final = "realmgate.certificates.crl.policy"
 REVOCATION_LIST_URLS: Final = "realmgate.certificates.crl.urls"
 MOST_LIST_URLS: Final = 20
+DISTRIBUTION_POINTS: Final = "realmgate.certificates.crl.points"
 OCSP: Final = "realmgate.certificates.ocsp"
 OCSP_URL: Final = "realmgate.certificates.ocsp.url"
 OCSP_SCOPE: Final = "realmgate.certificates.ocsp.scope"
@@ -21,6 +22,8 @@ _LEAF: Final = "leaf"
 _CHAIN: Final = "chain"
 _SOFT: Final = "soft"
 _HARD: Final = "hard"
+_ON: Final = "on"
+_OFF: Final = "off"
 _URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-~]{0,2000})?")
 
 
@@ -57,10 +60,17 @@ class CertificateRevocationSettings:
     ocsp_of_chain: bool = False
     """Whether the authorities below the anchor are asked about too."""
     ocsp_nonce: OcspNonce = OcspNonce.OFF
+    follows_points: bool = False
+    """Whether lists are downloaded from the distribution points that certificates name."""
+
+    @property
+    def asks_servers(self) -> bool:
+        """Tell whether servers are asked for lists or responses that count in this realm."""
+        return self.follows_points or bool(self.list_urls) or self.ocsp is not OcspPolicy.OFF
 
 
 _STANDARD: Final = CertificateRevocationSettings()
-_RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY)
+_RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY, DISTRIBUTION_POINTS)
 """Without any of these the others say nothing."""
 
 
@@ -79,6 +89,7 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
     attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
     urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
+    points = attributes.get(DISTRIBUTION_POINTS, "")
     policy = OcspPolicy(ocsp or "off") if is_ocsp_policy(ocsp) else OcspPolicy.HARD
     requires_lists = attributes.get(REVOCATION_POLICY) != _SOFT
     return CertificateRevocationSettings(
@@ -88,6 +99,7 @@ def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
         attributes.get(OCSP_URL, ""),
         attributes.get(OCSP_SCOPE, "") not in {_LEAF, ""},
         _nonce_of(attributes.get(OCSP_NONCE, "")),
+        points not in {_OFF, ""},
     )
 
 
@@ -101,6 +113,11 @@ def are_revocation_list_urls(text: str) -> bool:
     urls = text.split()
     distinct = len(set(urls)) == len(urls) <= MOST_LIST_URLS
     return distinct and all(map(is_ocsp_url, urls))
+
+
+def is_points_choice(text: str) -> bool:
+    """Tell whether the text is `on`, `off` or empty."""
+    return text in {_ON, _OFF, ""}
 
 
 def is_ocsp_policy(text: str) -> bool:

@@ -59,6 +59,10 @@ class RevocationSources:
 
     deny_lists: Revocations
     lists: ListedRevocations | None
+    """Of the settings; None where they name none."""
+    realm_lists: ListedRevocations
+    points: ListedRevocations
+    """The lists that certificates name."""
     ocsp: Revocations
 
 
@@ -153,22 +157,25 @@ class CertificateExplainer:
         self, path: CertificationPath, realm: Realm, now: datetime
     ) -> tuple[RevocationFinding, ...]:
         """Ask the sources in the order of requests, none after one that refuses."""
-        asks_ocsp = certificate_revocation_of(realm).ocsp is not OcspPolicy.OFF
-        sources: Sequence[tuple[str, Revocations | None]] = (
-            ("deny list", self._sources.deny_lists),
-            ("revocation list", self._sources.lists),
-            ("OCSP", self._sources.ocsp if asks_ocsp else None),
+        settings, sources = certificate_revocation_of(realm), self._sources
+        realm_lists = sources.realm_lists if settings.list_urls else None
+        points = sources.points if settings.follows_points else None
+        asked: Sequence[tuple[str, Revocations | None, ListedRevocations | None]] = (
+            ("deny list", sources.deny_lists, None),
+            ("revocation list", sources.lists, sources.lists),
+            ("list of the realm", realm_lists, realm_lists),
+            ("distribution point", points, points),
+            ("OCSP", sources.ocsp if settings.ocsp is not OcspPolicy.OFF else None, None),
         )
         findings: list[RevocationFinding] = []
-        for name, source in sources:
+        for name, source, known in asked:
             refused = any(each.state is RevocationState.REFUSED for each in findings)
             if source is None or refused:
                 findings.append(RevocationFinding(name, RevocationState.NOT_ASKED))
                 continue
             reason = await source.refusal(path, realm, now)
             state = RevocationState.GOOD if reason is None else RevocationState.REFUSED
-            known = self._sources.lists if source is self._sources.lists else None
-            lists = () if known is None else tuple(known.covering(path))
+            lists = () if known is None else tuple(known.covering(path, realm))
             findings.append(RevocationFinding(name, state, reason, lists))
         return tuple(findings)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from gateway.certificates import evaluate_for_client
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
@@ -116,6 +117,10 @@ class ClientAuthenticator:
         if not client.public_client:
             method = self._method(client)
             certificate = await method.authenticate(client, request, credentials)
+        if certificate is not None and certificate is request.certificate:
+            trust, realm = self._services.trust, request.realm.realm
+            now = request.now
+            certificate = await evaluate_for_client(trust, certificate, realm, client.id, now)
         # Keycloak names the method also where a public client needed none.
         request.event.details[Detail.CLIENT_AUTH_METHOD] = client.client_authenticator_type
         if client.protocol != "openid-connect":

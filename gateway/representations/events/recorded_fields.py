@@ -192,7 +192,8 @@ _REALM: Final = _fields(
         " realmgate.bruteForce.failuresPerAddress"
         " realmgate.certificates.gatewayAuthorities realmgate.certificates.policies"
         " realmgate.certificates.expiry.mail.days realmgate.certificates.renewal.overlap"
-        " realmgate.certificates.crl.policy realmgate.certificates.ocsp"
+        " realmgate.certificates.crl.policy realmgate.certificates.crl.points"
+        " realmgate.certificates.ocsp"
         " shortVerificationUri userProfileEnabled"
     ),
     browserSecurityHeaders=_named(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gateway.domain.realm import (
     ACCENT_COLOR,
     DARK_LOGO,
+    DISTRIBUTION_POINTS,
     LOGO,
     OCSP,
     OCSP_NONCE,
@@ -26,6 +27,7 @@ from gateway.domain.realm import (
     is_ocsp_policy,
     is_ocsp_scope,
     is_ocsp_url,
+    is_points_choice,
     is_revocation_policy,
     is_webhook_url,
 )
@@ -177,6 +179,12 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
         refuses=lambda value: not are_revocation_list_urls(str(value)),
         sample="ldap://ca.example.com/ca.crl",
         allowed="at most 20 different http or https URLs, with spaces between them, or nothing",
+    ),
+    refused(
+        *(_ATTRIBUTE, DISTRIBUTION_POINTS, "no choice of distribution points has that name"),
+        refuses=lambda value: not is_points_choice(str(value)),
+        sample="true",
+        allowed="on, off or nothing, which is off",
     ),
     refused(
         *(_ATTRIBUTE, OCSP, "no policy of OCSP has that name"),

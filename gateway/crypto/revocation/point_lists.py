@@ -1,0 +1,216 @@
+"""Revocation lists at the distribution points of certificates, for realms that follow these.
+
+A list counts in the realm whose certificate named its address. What certificates name is no choice
+of the operator, so everything is bounded: bytes and time of a download, downloads at the same time
+of a server and of a realm, and the memory of all lists. The realm that takes the most of it loses
+its least recently used list first. Spec: RFC 5280 §4.2.1.13, §6.3; attacks A10, C21
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from gateway.crypto.revocation.downloads import LONGEST_WAIT, DownloadedLists
+from gateway.crypto.revocation.list_rule import end_of
+from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL, RealmListStatus
+from gateway.domain.clock import Clock
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.realm import Realm, certificate_revocation_of
+
+LARGEST_AT_POINT: Final = 8 * 1024 * 1024
+"""Bytes of one document; a list of 200,000 entries."""
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Memory of a worker for the lists of all points."""
+POINT_BYTES: Final = 16 * 1024
+"""What a point takes besides its lists, its address of at most 2 kB included."""
+IDLE: Final = timedelta(hours=1)
+"""A list that no certificate needed for so long is not downloaded ahead."""
+OF_A_REALM: Final = 4
+"""Downloads of one realm at the same time, so that it cannot hold up those of others."""
+OF_A_SERVER: Final = 2
+"""Of these, downloads from one server."""
+_PAUSE: Final = timedelta(seconds=5)
+_ROOM: Final = 8
+"""When the memory is full, one part of so many is made free."""
+
+
+@dataclass(slots=True)
+class _Point:
+    """The list at one address."""
+
+    lists: DownloadedLists
+    used_at: datetime
+
+    @property
+    def size(self) -> int:
+        return POINT_BYTES + self.lists.size
+
+
+@dataclass(slots=True)
+class _RealmSlots:
+    """The downloads that a realm may have at the same time."""
+
+    all: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OF_A_REALM))
+    by_server: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+
+
+class PointLists:
+    """The lists at distribution points; belongs to one event loop."""
+
+    def __init__(
+        self,
+        fetch: Callable[[str], Awaitable[bytes]],
+        clock: Clock,
+        find_realm: Callable[[str], Awaitable[Realm | None]],
+        *,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """Take `fetch`, which raises DocumentUnavailable, and `find_realm`, which finds by name."""
+        self._fetch = fetch
+        self._clock = clock
+        self._find_realm = find_realm
+        self._most_bytes = most_bytes
+        self._points: dict[tuple[str, str], _Point] = {}
+        """By the realm's id and the URL, the least recently used first."""
+        self._names: dict[str, str] = {}
+        """Of realms, by their id."""
+        self._slots: defaultdict[str, _RealmSlots] = defaultdict(_RealmSlots)
+        """By the realm's id."""
+        self._downloading: SingleFlight[str, bytes] = SingleFlight()
+        self._bytes = 0
+        """At least what `_points` weighs."""
+        self._checked_at = clock.now()
+
+    async def current(
+        self, realm: Realm, urls: Sequence[str], now: datetime, longest: timedelta = LONGEST_WAIT
+    ) -> tuple[DownloadedLists, ...]:
+        """Return what is known at each address; waits for first downloads, `longest` at most."""
+        self._names[realm.id] = realm.name
+        lists = tuple(self._use(realm.id, url, now) for url in urls)
+        waiting = [each.wait_for_first(longest) for each in lists if not each.is_attempted]
+        if waiting:
+            await asyncio.gather(*waiting)
+        return lists
+
+    def known(self, realm: Realm, url: str) -> DownloadedLists | None:
+        """Return what is known at the address, without a download."""
+        point = self._points.get((realm.id, url))
+        return None if point is None else point.lists
+
+    @property
+    def size(self) -> int:
+        """About the bytes that all lists take in memory."""
+        return sum(point.size for point in self._points.values())
+
+    async def run(self) -> None:
+        """Download what is due, until cancelled."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(_PAUSE.total_seconds())
+
+    async def refresh(self) -> None:
+        """Download ahead what is in use and due, and drop what is not needed any more."""
+        now = self._clock.now()
+        if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
+            self._checked_at = now
+            await self._check_realms()
+        for key, point in tuple(self._points.items()):
+            if not _is_used(point, now) and not point.lists.is_current(now):
+                del self._points[key]
+        used = [point for point in self._points.values() if _is_used(point, now)]
+        renewals = [asyncio.ensure_future(point.lists.renew()) for point in used]
+        if renewals:
+            # A server that does not answer holds up its own list alone.
+            await asyncio.wait(renewals, timeout=LONGEST_WAIT.total_seconds())
+
+    def statuses(self, now: datetime) -> Iterator[RealmListStatus]:
+        """Yield the state of the lists of each realm that are in use."""
+        by_realm: defaultdict[str, list[DownloadedLists]] = defaultdict(list)
+        for (realm_id, _), point in self._points.items():
+            if _is_used(point, now):
+                by_realm[realm_id].append(point.lists)
+        for realm_id, lists in by_realm.items():
+            found = [item for each in lists for item in each.verified]
+            next_update = min(map(end_of, found), default=None)
+            problem = next((each.problem for each in lists if each.problem), None)
+            if problem is None and next_update is not None and next_update < now:
+                problem = "a list is stale"
+            age = max((now - item.issued for item in found), default=None)
+            yield RealmListStatus(self._names[realm_id], age, next_update, problem)
+
+    def _use(self, realm_id: str, url: str, now: datetime) -> DownloadedLists:
+        key = (realm_id, url)
+        point = self._points.pop(key, None)
+        if point is None:
+            lists = DownloadedLists(
+                (url,), lambda each: self._download(realm_id, each), self._clock, self._make_room
+            )
+            point = _Point(lists, now)
+            self._bytes += POINT_BYTES
+        elif not _is_used(point, now):
+            point.lists.wait_again()
+        point.used_at = now
+        self._points[key] = point
+        if self._bytes > self._most_bytes:
+            self._make_room()
+        return point.lists
+
+    async def _download(self, realm_id: str, url: str) -> bytes:
+        slots = self._slots[realm_id]
+        of_server = slots.by_server.setdefault(_server_of(url), asyncio.Semaphore(OF_A_SERVER))
+        # Waiting for a slot is no part of the time that a download may take.
+        async with of_server, slots.all:
+            return await self._downloading.run(url, lambda: self._fetched(url))
+
+    async def _fetched(self, url: str) -> bytes:
+        return await self._fetch(url)
+
+    def _make_room(self) -> None:
+        """Drop lists while they take too much memory."""
+        weights = {key: point.size for key, point in self._points.items()}
+        self._bytes = sum(weights.values())
+        if self._bytes <= self._most_bytes:
+            return
+        of_realms: defaultdict[str, int] = defaultdict(int)
+        for (realm_id, _), weight in weights.items():
+            of_realms[realm_id] += weight
+        while self._bytes > self._most_bytes - self._most_bytes // _ROOM:
+            heaviest = max(of_realms, key=of_realms.__getitem__)
+            key = next(each for each in self._points if each[0] == heaviest)
+            del self._points[key]
+            of_realms[heaviest] -= weights[key]
+            self._bytes -= weights[key]
+
+    async def _check_realms(self) -> None:
+        """Drop the lists of realms that are gone or follow no points any more."""
+        for realm_id, name in tuple(self._names.items()):
+            try:
+                realm = await self._find_realm(name)
+            except StoreUnavailable:
+                continue
+            is_same = realm is not None and realm.id == realm_id
+            if realm is None or not is_same or not certificate_revocation_of(realm).follows_points:
+                self._names.pop(realm_id, None)
+        known = self._names.keys()
+        self._points = {key: each for key, each in self._points.items() if key[0] in known}
+        servers: defaultdict[str, set[str]] = defaultdict(set)
+        for realm_id, url in self._points:
+            servers[realm_id].add(_server_of(url))
+        for realm_id, slots in tuple(self._slots.items()):
+            for server in slots.by_server.keys() - servers[realm_id]:
+                del slots.by_server[server]
+            if not slots.by_server:
+                del self._slots[realm_id]
+
+
+def _server_of(url: str) -> str:
+    """Return host and port as written; the fetcher refuses what is no address."""
+    return url.split("/", 3)[2].lower()
+
+
+def _is_used(point: _Point, now: datetime) -> bool:
+    return now < point.used_at + IDLE

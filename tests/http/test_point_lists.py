@@ -1,0 +1,282 @@
+"""How long the lists of distribution points are kept, when they are downloaded, and what they take.
+
+attacks A10, C21: who issues certificates chooses the addresses, so that everything is bounded.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateway.bootstrap.services import point_lists
+from gateway.crypto.revocation.downloads import INTERVAL, RETRY
+from gateway.crypto.revocation.point_lists import IDLE, OF_A_REALM, POINT_BYTES, PointLists
+from gateway.crypto.revocation.point_rule import PointRevocations
+from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL
+from gateway.crypto.x509.parse import parse_certificate
+from gateway.crypto.x509.reader import X509CertificateParser
+from gateway.domain.certificates import CertificateFacts, CertificationPath
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.realm import DISTRIBUTION_POINTS, REVOCATION_POLICY, Realm
+from gateway.settings import load_settings
+from tests.support.chains import CA, DAY, NOW, Node, issue
+from tests.support.list_server import ListServer, list_of, points, scope, serving_lists
+from tests.support.set_clock import SetClock
+
+ROOT = issue("listed root", None, CA)
+SECOND = timedelta(seconds=1)
+
+
+def _realm(name: str, policy: str = "hard") -> Realm:
+    attributes = {DISTRIBUTION_POINTS: "on", REVOCATION_POLICY: policy}
+    return Realm(id=name, name=name, attributes=attributes)
+
+
+ONE, OTHER = _realm("one"), _realm("other")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What the directory says of a realm."""
+
+    realm: Realm
+
+
+@dataclass
+class _Directory:
+    """The realms that exist."""
+
+    realms: dict[str, Realm] = field(default_factory=lambda: {"one": ONE, "other": OTHER})
+
+    async def realm(self, name: str) -> _Entry | None:
+        found = self.realms.get(name)
+        return None if found is None else _Entry(found)
+
+
+@dataclass
+class Followed:
+    """What a worker keeps, at a time that the test sets."""
+
+    server: ListServer
+    clock: SetClock
+    directory: _Directory
+    lists: PointLists
+    rule: PointRevocations
+
+    def probe(self, path: str) -> Node:
+        return issue("probe", ROOT, points(f"{self.server.url}{path}"), days=(-1, 30))
+
+    async def refusal(self, node: Node, realm: Realm = ONE) -> str | None:
+        now = self.clock.now()
+        return await self.rule.refusal(path_of(node), realm, now)
+
+    def status(self) -> tuple[str, str | None]:
+        (found,) = self.lists.statuses(self.clock.now())
+        return found.realm, found.problem
+
+
+def path_of(node: Node, issuer: Node = ROOT) -> CertificationPath:
+    leaf: CertificateFacts = X509CertificateParser().parse(node.der)
+    return CertificationPath.of(leaf, parse_certificate(issuer.der))
+
+
+@pytest.fixture
+def followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Followed]:
+    monkeypatch.setenv("REALMGATE_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("REALMGATE_FETCH_NETWORKS", "127.0.0.0/8")
+    clock, directory = SetClock(NOW), _Directory()
+    with serving_lists() as server:
+        lists = point_lists(load_settings(), clock, directory)  # type: ignore[arg-type]
+        yield Followed(server, clock, directory, lists, PointRevocations(lists))
+
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_list_in_use_is_downloaded_ahead_and_kept_until_it_ends(followed: Followed) -> None:
+    good, bad = followed.probe("/a.crl"), followed.probe("/a.crl")
+    served = followed.server.documents
+    served["/a.crl"] = list_of(ROOT, issued=NOW, lifetime=2 * DAY)
+    assert await followed.refusal(bad) is None
+    served["/a.crl"] = list_of(ROOT, bad.certificate, issued=NOW + INTERVAL, lifetime=DAY)
+    followed.clock.advance(INTERVAL - SECOND)
+    await followed.refusal(good)
+    await followed.lists.refresh()
+    assert len(followed.server.asked) == 1
+    followed.clock.advance(SECOND)
+    await followed.lists.refresh()
+    assert len(followed.server.asked) == 2
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+    served.clear()
+    with capture_logs():
+        for _ in range(23):
+            followed.clock.advance(INTERVAL)
+            await followed.lists.refresh()
+            assert await followed.refusal(good) is None
+        for _ in range(2):
+            assert await followed.refusal(good) is None
+            followed.clock.advance(IDLE - SECOND)
+        await followed.lists.refresh()
+        assert await followed.refusal(good) == "the revocation list of CN=listed root is stale"
+    name, problem = followed.status()
+    assert (name, "cannot be used: the server answered with 404" in (problem or "")) == (
+        "one",
+        True,
+    )
+
+
+async def test_a_point_that_fails_is_asked_again_after_a_pause(followed: Followed) -> None:
+    node = followed.probe("/a.crl")
+    for _ in range(3):
+        assert "it could not be downloaded" in (await followed.refusal(node) or "")
+    followed.server.documents["/a.crl"] = list_of(ROOT)
+    followed.clock.advance(RETRY - SECOND)
+    await followed.lists.refresh()
+    assert await followed.refusal(node) is not None
+    assert len(followed.server.asked) == 1
+    followed.clock.advance(SECOND)
+    await followed.lists.refresh()
+    assert await followed.refusal(node) is None
+    assert len(followed.server.asked) == 2
+
+
+async def test_what_others_send_does_not_replace_the_list_in_force(followed: Followed) -> None:
+    """Lists come over http: a former one, one of another partition and a forged one are refused."""
+    url = f"{followed.server.url}/a.crl"
+    bad = followed.probe("/a.crl")
+    here, elsewhere = scope(url), scope("http://ca.example/b.crl")
+    served = followed.server.documents
+    served["/a.crl"] = list_of(ROOT, bad.certificate, extensions=(here,), lifetime=3 * DAY)
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+    stranger = issue("listed root", None, CA)
+    for sent in (
+        list_of(ROOT, extensions=(here,), issued=NOW - DAY, lifetime=3 * DAY),
+        list_of(ROOT, extensions=(elsewhere,), issued=NOW, lifetime=3 * DAY),
+        list_of(stranger, extensions=(here,), issued=NOW, lifetime=3 * DAY),
+    ):
+        served["/a.crl"] = sent
+        followed.clock.advance(INTERVAL)
+        count = len(followed.server.asked)
+        assert await followed.refusal(bad, replace(ONE, attributes=_realm("", "soft").attributes))
+        await followed.lists.refresh()
+        assert len(followed.server.asked) == count + 1
+        assert await followed.refusal(bad) == "CN=probe was revoked"
+    served["/a.crl"] = list_of(ROOT, extensions=(here,), issued=NOW, lifetime=3 * DAY)
+    followed.clock.advance(INTERVAL)
+    await followed.lists.refresh()
+    assert await followed.refusal(bad) is None
+
+
+async def test_a_url_is_downloaded_once_at_a_time(followed: Followed) -> None:
+    """However many requests and realms need it."""
+    followed.server.held.add("/a.crl")
+    followed.server.documents["/a.crl"] = list_of(ROOT)
+    nodes = [followed.probe("/a.crl") for _ in range(5)]
+    found = await asyncio.gather(
+        *(followed.refusal(node, realm) for node in nodes for realm in (ONE, OTHER))
+    )
+    assert None not in found
+    assert followed.server.asked == ["/a.crl"]
+    followed.server.release.set()
+    for realm in (ONE, OTHER):
+        (lists,) = await followed.lists.current(realm, [f"{followed.server.url}/a.crl"], NOW)
+        await lists.renew()
+        assert await followed.refusal(nodes[0], realm) is None
+    assert followed.server.asked == ["/a.crl"]
+
+
+async def test_a_list_that_nobody_needs_is_neither_downloaded_nor_reported(
+    followed: Followed,
+) -> None:
+    """It counts until it ends, and is downloaded again when it is needed again."""
+    node = followed.probe("/a.crl")
+    followed.server.documents["/a.crl"] = list_of(ROOT, issued=NOW, lifetime=DAY)
+    assert await followed.refusal(node) is None
+    followed.clock.advance(IDLE)
+    await followed.lists.refresh()
+    assert len(followed.server.asked) == 1
+    assert list(followed.lists.statuses(followed.clock.now())) == []
+    revoked = list_of(ROOT, node.certificate, issued=NOW + IDLE, lifetime=DAY)
+    followed.server.documents["/a.crl"] = revoked
+    assert await followed.refusal(node) == "CN=probe was revoked"
+    followed.server.documents.clear()
+    followed.clock.advance(2 * IDLE)
+    with capture_logs():
+        assert await followed.refusal(node) == "CN=probe was revoked"
+    assert len(followed.server.asked) == 3
+    followed.clock.advance(2 * DAY)
+    await followed.lists.refresh()
+    assert (followed.lists.size, len(followed.server.asked)) == (0, 3)
+
+
+@pytest.mark.parametrize("gone", [True, False])
+async def test_a_realm_that_follows_no_points_any_more_causes_no_request(
+    followed: Followed, *, gone: bool
+) -> None:
+    node = followed.probe("/a.crl")
+    followed.server.documents["/a.crl"] = list_of(ROOT, lifetime=2 * DAY)
+    for realm in (ONE, OTHER):
+        assert await followed.refusal(node, realm) is None
+    if gone:
+        del followed.directory.realms["one"]
+    else:
+        followed.directory.realms["one"] = replace(ONE, attributes={})
+    followed.clock.advance(CHECK_INTERVAL)
+    await followed.lists.refresh()
+    assert [each.realm for each in followed.lists.statuses(followed.clock.now())] == ["other"]
+
+
+async def test_the_memory_of_all_lists_is_bounded(followed: Followed) -> None:
+    """The realm that takes the most loses what it used least recently; others lose nothing."""
+    asked: list[str] = []
+
+    async def fetch(url: str) -> bytes:
+        asked.append(url)
+        return list_of(ROOT, lifetime=2 * DAY)
+
+    async def find_realm(name: str) -> Realm | None:
+        return followed.directory.realms.get(name)
+
+    most = 32 * POINT_BYTES
+    lists = PointLists(fetch, followed.clock, find_realm, most_bytes=most)
+    rule = PointRevocations(lists)
+    modest = path_of(issue("probe", ROOT, points("http://a.example/modest")))
+    assert await rule.refusal(modest, OTHER, NOW) is None
+    urls = [f"http://a.example/{number}" for number in range(100)]
+    for url in urls:
+        node = path_of(issue("probe", ROOT, points(url)))
+        assert await rule.refusal(node, ONE, NOW) is None
+        assert lists.size <= most
+    known = [url for url in urls if lists.known(ONE, url) is not None]
+    assert known == urls[-len(known) :]
+    assert 10 < len(known) < 32
+    assert lists.known(OTHER, "http://a.example/modest") is not None
+    assert len(asked) == 101
+
+
+async def test_a_realm_has_a_few_downloads_at_the_same_time(followed: Followed) -> None:
+    """Servers that do not answer hold up the realm that names them, and no other one."""
+    waiting: list[str] = []
+    release = asyncio.Event()
+
+    async def fetch(url: str) -> bytes:
+        waiting.append(url)
+        if "slow" in url:
+            await release.wait()
+            raise DocumentUnavailable("too late")
+        return list_of(ROOT, lifetime=2 * DAY)
+
+    async def find_realm(name: str) -> Realm | None:
+        return followed.directory.realms.get(name)
+
+    lists = PointLists(fetch, followed.clock, find_realm)
+    urls = [f"http://{number}.example/slow" for number in range(9)]
+    await lists.current(ONE, urls, NOW)
+    assert len(waiting) == OF_A_REALM
+    quick = path_of(issue("probe", ROOT, points("http://a.example/quick")))
+    assert await PointRevocations(lists).refusal(quick, OTHER, NOW) is None
+    release.set()
