@@ -102,6 +102,15 @@ class PresentedCertificate(CertificateFacts):
     key_digest: bytes = b""
     usage: CertificateUsage = _NO_USAGE
     names_digest: bytes = b""
+    _thumbprint: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Encode the digest once: each token and each log line has it."""
+        object.__setattr__(self, "_thumbprint", base64url.encode(self.digest))
+
+    @property
+    def thumbprint(self) -> str:
+        return self._thumbprint
 
 
 class ProxyVerdict(StrEnum):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.secrets import Secret
-from gateway.observability.redaction import redact, redact_text
+from gateway.observability.redaction import REDACTED, redact, redact_text
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJlLWNhbmFyeQ"
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIcanaryMII\n-----END PRIVATE KEY-----\n"
@@ -83,6 +83,12 @@ def test_what_operators_search_for_is_kept() -> None:
         "url": "https://localhost:8443/realms/demo",
     }
     assert redact(None, "info", event) == event
+
+
+def test_a_part_of_a_token_is_found_in_one_word() -> None:
+    """No sign but its beginning tells it from an identifier."""
+    event = {"word": "eyJhbGciOiJub25lIn0", "client": "device1"}
+    assert redact(None, "info", event) == {"word": REDACTED, "client": "device1"}
 
 
 def test_wrapped_secrets_and_endless_nesting_are_safe() -> None:

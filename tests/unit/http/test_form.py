@@ -1,7 +1,7 @@
 """Forms are read strictly and within stated limits. RFC 6749 §3.2; attacks C19, E11."""
 
 from http import HTTPStatus
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from hypothesis import given
@@ -25,6 +25,11 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=20))
 def test_what_a_client_encodes_comes_back_in_order(pairs: list[tuple[str, str]]) -> None:
     assert parse_form(urlencode(pairs).encode()) == pairs
+
+
+@given(st.text("ab=&;+2", max_size=30))
+def test_a_form_without_escapes_is_read_as_the_library_reads_it(text: str) -> None:
+    assert parse_form(text.encode()) == parse_qsl(text, keep_blank_values=True)
 
 
 @given(st.binary(max_size=300))

@@ -1,0 +1,40 @@
+"""The comparison of a subject with the registered one is remembered for one certificate alone."""
+
+import pytest
+
+from gateway.certificates import NotRegistered, require_registered
+from gateway.crypto.x509.reader import X509CertificateParser
+from gateway.domain.certificates import (
+    CertificateEvidence,
+    ClientCertificate,
+    ProxyVerdict,
+    TrustLevel,
+)
+from gateway.representations.clients.settings import with_attributes
+from tests.support.chains import issue
+from tests.support.stored_values import client
+
+
+def _trusted(common_name: str) -> ClientCertificate:
+    leaf = X509CertificateParser().parse(issue(common_name, None).der)
+    evidence = CertificateEvidence(leaf, ProxyVerdict.VERIFIED, "nginx")
+    return ClientCertificate(evidence, TrustLevel.TRUSTED)
+
+
+@pytest.mark.parametrize("pattern", ["false", "true"])
+def test_each_certificate_is_compared_with_the_name_of_each_client(pattern: str) -> None:
+    """Attack A15: what one certificate or client was found to be says nothing of another."""
+    one, other = (
+        with_attributes(
+            client(name),
+            {"x509.subjectdn": f"CN={name}", "x509.allow.regex.pattern.comparison": pattern},
+        )
+        for name in ("one", "other")
+    )
+    certificates = {"one": _trusted("one"), "other": _trusted("other")}
+    for _ in range(2):
+        require_registered(one, certificates["one"])
+        require_registered(other, certificates["other"])
+        for owner, name in ((one, "other"), (other, "one")):
+            with pytest.raises(NotRegistered, match="is not the one registered"):
+                require_registered(owner, certificates[name])
