@@ -104,6 +104,7 @@ def test_a_form_whose_session_has_ended_is_not_lost(site: Site) -> None:
         page.click("text=Save")
         expect(page.locator("#kc-page-title")).to_have_text("Your session has ended")
         assert site.service.received == []
+        page.wait_for_load_state("load")
         assert page.evaluate("document.styleSheets[0].cssRules.length") > 0
         with page.context.expect_page() as opened:
             page.click("#sign-in-new-tab")

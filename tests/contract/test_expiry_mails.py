@@ -19,6 +19,7 @@ from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm
 
 DAY = timedelta(days=1)
+SECOND = timedelta(seconds=1)
 
 
 async def _no_settings() -> tuple[Expiration, ...]:
@@ -89,8 +90,8 @@ async def test_each_recipient_gets_a_mail_in_the_language_of_the_realm(
     gateways = _Gateways(database, other_gateway)
     german = Localization(enabled=True, supported_locales=("de",), default_locale="de")
     await gateways.store_realm("b@example.org, a@example.org", localization=german)
-    many = [leaf(f"till-{number}", number, 20) for number in range(1, 53)]
-    await gateways.see(*many)
+    later = [leaf(f"till-{number}", number, 20) for number in range(2, 53)]
+    await gateways.see(replace(leaf("till-1", 1, 20), not_after=NOW + 20 * DAY - SECOND), *later)
     mails = await gateways.queued()
     assert [each.mail.recipient for each in mails] == ["a@example.org", "b@example.org"]
     assert {each.user_id for each in mails} == {None}
@@ -99,7 +100,7 @@ async def test_each_recipient_gets_a_mail_in_the_language_of_the_realm(
     lines = [line for line in rendered.text.splitlines() if "Client-Zertifikat CN=" in line]
     assert len(lines) == 50
     assert "Und 2 weitere." in rendered.text
-    first = "2026-12-10 12:30:15 UTC (20 d): Client-Zertifikat CN=till-1 (not known). Erneuern: "
+    first = "2026-12-10 12:30:14 UTC (19 d): Client-Zertifikat CN=till-1 (not known). Erneuern: "
     assert lines[0].startswith(first)
     arabic = await MailRenderer(_NoTexts()).render(replace(mails[0].mail, locale="ar"))
     assert "\u2066CN=till-1\u2069" in arabic.text
