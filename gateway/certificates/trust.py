@@ -27,7 +27,9 @@ from gateway.domain.ports.certificates import Authorities, AuthoritySelection, R
 from gateway.domain.realm import Realm, certificate_trust_of
 
 REMEMBERED_BYTES: Final = 16 * 1024 * 1024
-"""Memory of a worker for results: those of 10,000 certificates in use, and as many old ones."""
+"""Memory of a worker for paths: those of 10,000 certificates in use, and as many old ones."""
+REFUSED_BYTES: Final = 2 * 1024 * 1024
+"""Memory of a worker for searches that found no path: anybody can make up certificates."""
 _RESULT_BYTES: Final = 600
 """Bytes of a result with its key, without texts and what authorities share."""
 _Key = tuple[bytes, Hashable, frozenset[str], bytes]
@@ -102,7 +104,8 @@ class AnchoredTrust:
         """Trust what leads to anchors of `selection`; without any, no certificate is TRUSTED."""
         self._selection = selection
         self._revocations = revocations
-        self._results: SizedCache[_Key, _Remembered] = SizedCache(REMEMBERED_BYTES, _weigh)
+        self._paths: SizedCache[_Key, _Remembered] = SizedCache(REMEMBERED_BYTES, _weigh)
+        self._refusals: SizedCache[_Key, _Remembered] = SizedCache(REFUSED_BYTES, _weigh)
 
     async def evaluate(
         self,
@@ -129,6 +132,11 @@ class AnchoredTrust:
         trusted = path if level is TrustLevel.TRUSTED else None
         return ClientCertificate(evidence, level, reason, trusted, selected.clients_with_anchors)
 
+    @property
+    def remembered_bytes(self) -> int:
+        """About the memory that results take, paths and searches without one."""
+        return self._paths.bytes + self._refusals.bytes
+
     async def find_path(
         self,
         evidence: CertificateEvidence,
@@ -153,11 +161,13 @@ class AnchoredTrust:
         leaf, chain = evidence.leaf, evidence.chain
         policies = certificate_trust_of(realm).policies
         key = (leaf.digest, authorities.edition, policies, _digest(chain) if chain else b"")
-        known = self._results.get(key)
+        known = self._paths.get(key) or self._refusals.get(key)
         if known is not None and known.since <= now < known.until:
             return known
         result = _remembered(authorities.find_path(leaf, chain, policies, now))
-        self._results.put(key, result)
+        # What was found before does not count any more, whichever of them it was.
+        self._paths.drop(key)
+        (self._refusals if result.authorities is None else self._paths).put(key, result)
         return result
 
 

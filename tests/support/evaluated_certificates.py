@@ -66,3 +66,8 @@ class EvaluatedCertificates:
         evidence = CertificateEvidence(self.parser.parse(der), verdict, "nginx", chain=tuple(chain))
         realm = replace(REALM, attributes=attributes)
         return asyncio.run(self.rule.evaluate(evidence, realm, self._clock.now(), client=client))
+
+    @property
+    def remembered_bytes(self) -> int:
+        """About the memory that certificates and results take."""
+        return self.parser.remembered_bytes + self.rule.remembered_bytes

@@ -1,7 +1,8 @@
 """The library behind the ports of certificates: parsing, and the search of paths.
 
 A certificate that a client presents repeatedly is parsed once. Cached is what the checks need, not
-its parsed extensions, which take ten times the memory of its encoding.
+its parsed extensions, which take ten times the memory of its encoding. Anybody can make up any
+number of certificates: those without a path to an anchor share a small part of the memory.
 """
 
 import hashlib
@@ -33,30 +34,44 @@ from gateway.domain.ports.certificates import MalformedCertificate
 
 _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")
 REMEMBERED_BYTES: Final = 64 * 1024 * 1024
-"""Memory of a worker for parsed certificates: 10,000 usual ones in use, and as many old ones."""
+"""Memory of a worker for certificates with a path: 10,000 usual ones in use, as many old ones."""
+UNPROVEN_BYTES: Final = 4 * 1024 * 1024
+"""Memory of a worker for certificates without a path, and those that wait for the search."""
 _PARSED_BYTES: Final = 900
 """Bytes of a parsed certificate besides its encoding and its names."""
 _ATTRIBUTE_BYTES: Final = 170
 """Bytes of one attribute of a name besides its text."""
 
 
+_Presented = SizedCache[bytes, PresentedCertificate]
+
+
 class X509CertificateParser:
     """CertificateParser that remembers certificates by the SHA-256 of their encoding."""
 
-    def __init__(self, *, remembered_bytes: int = REMEMBERED_BYTES) -> None:
-        self._presented: SizedCache[bytes, PresentedCertificate] = SizedCache(
-            remembered_bytes, _weigh
-        )
+    def __init__(self, *, unproven_bytes: int = UNPROVEN_BYTES) -> None:
+        self._proven: _Presented = SizedCache(REMEMBERED_BYTES, _weigh)
+        self._unproven: _Presented = SizedCache(unproven_bytes, _weigh)
         self._latest: ParsedCertificate | None = None
 
     def parse(self, der: bytes) -> PresentedCertificate:
         digest = hashlib.sha256(der).digest()
-        known = self._presented.get(digest)
+        known = self._proven.get(digest) or self._unproven.get(digest)
         if known is None:
             self._latest = parse_certificate(der)
             known = _presented(self._latest, der)
-            self._presented.put(known.digest, known)
+            self._unproven.put(known.digest, known)
         return known
+
+    def keep(self, certificate: PresentedCertificate) -> None:
+        """Remember a certificate for which a path to an anchor was found."""
+        self._unproven.drop(certificate.digest)
+        self._proven.put(certificate.digest, certificate)
+
+    @property
+    def remembered_bytes(self) -> int:
+        """About the memory that certificates take, those with a path and those without one."""
+        return self._proven.bytes + self._unproven.bytes
 
     def parse_sent(self, chain: Sequence[bytes]) -> tuple[ParsedCertificate, ...]:
         """Return the intermediates that a client sent, without those that cannot be parsed."""
@@ -192,6 +207,7 @@ class X509Authorities:
         found = PathSearch(self._bundle, sent, policies, now).run(self._parser.parsed(leaf))
         if found.path is None:
             return found
+        self._parser.keep(leaf)
         # The leaf equals `parsed.facts`: keep one of them in memory.
         others = found.path.certificates[1:]
         return replace(found, path=found.path._replace(certificates=(leaf, *others)))

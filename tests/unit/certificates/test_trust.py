@@ -14,14 +14,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from gateway.certificates.trust import REMEMBERED_BYTES
+from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
-from gateway.crypto.x509.reader import X509Authorities, X509AuthorityFactory, X509CertificateParser
+from gateway.crypto.x509.reader import (
+    UNPROVEN_BYTES,
+    X509Authorities,
+    X509AuthorityFactory,
+    X509CertificateParser,
+)
 from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
 from gateway.domain.ports.certificates import MalformedCertificate
@@ -202,7 +207,7 @@ def test_a_certificate_over_64_kb_is_malformed(
 
 def test_a_huge_certificate_is_not_kept(certificate_zoo: Zoo) -> None:
     """Attack A17: it would take the place of many others."""
-    parser = X509CertificateParser(remembered_bytes=64 * 1024)
+    parser = X509CertificateParser(unproven_bytes=64 * 1024)
 
     def is_remembered(kind: str) -> bool:
         der = certificate_zoo[kind].der
@@ -225,8 +230,7 @@ def test_a_certificate_of_many_names_is_weighed_by_them() -> None:
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    weighed = reader.parser._presented.bytes + reader.rule._results.bytes
-    assert grown <= 1.2 * weighed
+    assert grown <= 1.2 * reader.remembered_bytes
 
 
 def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pki: Path) -> None:
@@ -237,8 +241,22 @@ def test_ten_thousand_usual_certificates_are_remembered_while_they_are_in_use(pk
     clock = SetClock(datetime.now(UTC))
     reader = EvaluatedCertificates(AuthorityFile(pki / TRUST_BUNDLE), None, clock)
     assert reader.read(_der(pki / "device-1.crt"), verified_by_proxy=True).identifies
-    assert 10_000 * reader.parser._presented.bytes <= PARSED_BYTES / 2
-    assert 10_000 * reader.rule._results.bytes <= REMEMBERED_BYTES / 2
+    assert 10_000 * reader.parser.remembered_bytes <= PARSED_BYTES / 2
+    assert 10_000 * reader.rule.remembered_bytes <= REMEMBERED_BYTES / 2
+
+
+def test_made_up_certificates_take_little_memory_and_no_place_of_trusted_ones(pki: Path) -> None:
+    """Attack A17: each is one that no other request had, signed by no authority."""
+    device = _der(pki / "device-1.crt")
+    clock = SetClock(datetime.now(UTC))
+    reader = EvaluatedCertificates(AuthorityFile(pki / TRUST_BUNDLE), None, clock)
+    assert reader.read(device, verified_by_proxy=True).identifies
+    known, trusted = reader.parser.parse(device), reader.remembered_bytes
+    for number in range(4_000):
+        signature = device[-4:-2] + number.to_bytes(2)
+        assert not reader.read(device[:-4] + signature, verified_by_proxy=True).identifies
+    assert reader.parser.parse(device) is known
+    assert reader.remembered_bytes - trusted <= UNPROVEN_BYTES + REFUSED_BYTES < 8 * 1024 * 1024
 
 
 def test_a_remembered_path_is_searched_again_when_another_may_count() -> None:
