@@ -76,6 +76,8 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
 
         echo_document([render_expiration(each) for each in found])
         return
+    from gateway.representations.expiry import owner_text, renewal_text
+
     show_rows(
         (
             f"{each.expires_at:%Y-%m-%d %H:%M}Z",
@@ -83,8 +85,8 @@ def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
             each.realm or "-",
             each.kind.value,
             each.subject,
-            each.owner,
-            f"renew: {each.renewal}",
+            owner_text(each),
+            f"renew: {renewal_text(each)}",
         )
         for each in found
     )

@@ -1,6 +1,8 @@
 """What a mail lists that expires, in the language of the mail."""
 
 import json
+from collections.abc import Iterable
+from functools import reduce
 from typing import Final
 
 from gateway.domain.mail import Mail
@@ -22,12 +24,30 @@ def expiring_arguments(mail: Mail, texts: Texts) -> tuple[str, str]:
 
 
 def _paragraph(line: str, texts: Texts) -> str:
-    kind, end, days, *rest = json.loads(line)
-    left = texts("linkExpiration.days", days)
-    # A name must not begin a paragraph of its own.
-    latin = [" ".join(text.split()) for text in (end, *rest)]
-    if is_right_to_left(texts.locale):
-        latin = [f"{_BEGIN_LEFT_TO_RIGHT}{text}{_END_OF_DIRECTION}" for text in latin]
-    end, subject, owner, renewal = latin
-    what = texts(f"certificatesExpireKind.{kind}")
-    return texts("certificatesExpireItem", end, left, what, subject, owner, renewal)
+    kind, end, days, subject, owners, (place, value) = json.loads(line)
+    return texts(
+        "certificatesExpireItem",
+        _verbatim(end, texts),
+        texts("linkExpiration.days", days),
+        texts(f"certificatesExpireKind.{kind}"),
+        _verbatim(subject, texts),
+        _owners(owners, texts),
+        texts(f"certificatesExpireRenewal.{place}", _verbatim(value, texts)),
+    )
+
+
+def _owners(owners: Iterable[tuple[str, str]], texts: Texts) -> str:
+    named = [
+        texts(f"certificatesExpireOwner.{kind}", _verbatim(name, texts)) for kind, name in owners
+    ]
+    if not named:
+        return texts("certificatesExpireOwner.unknown")
+    return reduce(lambda before, each: texts("certificatesExpireOwners", before, each), named)
+
+
+def _verbatim(text: str, texts: Texts) -> str:
+    """Return a name or command, which must not begin a paragraph of its own."""
+    line = " ".join(text.split())
+    if line and is_right_to_left(texts.locale):
+        return f"{_BEGIN_LEFT_TO_RIGHT}{line}{_END_OF_DIRECTION}"
+    return line

@@ -12,7 +12,14 @@ from gateway.bootstrap.expiry.gauges import AGE, ExpiryGauges
 from gateway.certificates import SeenCertificates
 from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.expiry import Expiration, ExpiryKind
+from gateway.domain.expiry import (
+    Expiration,
+    ExpiryKind,
+    Owner,
+    OwnerKind,
+    Renewal,
+    RenewalKind,
+)
 from gateway.domain.ports.storage import Stores
 from gateway.observability.metrics import Gauge
 from gateway.storage.sql.database import SqlDatabase
@@ -30,8 +37,8 @@ SERVER = Expiration(
     issuer="CN=server",
     begins_at=NOW - 60 * DAY,
     expires_at=NOW + 6 * DAY,
-    owner="settings",
-    renewal="server.crt",
+    owners=(Owner(OwnerKind.SETTINGS),),
+    renewal=Renewal(RenewalKind.SOURCE, "server.crt"),
 )
 
 

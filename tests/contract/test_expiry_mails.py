@@ -1,16 +1,27 @@
 """Mails about what expires: once for each number of days ahead, however many gateways there are."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import cycle, islice
+
+import pytest
 
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.certificates import SeenCertificates
 from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.certificates import PresentedCertificate
-from gateway.domain.expiry import Expiration
-from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, QueuedMail
+from gateway.domain.expiry import (
+    Expiration,
+    ExpiryKind,
+    Owner,
+    OwnerKind,
+    Renewal,
+    RenewalKind,
+)
+from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, Mail, QueuedMail, expiry_mail
 from gateway.domain.realm import Localization
 from gateway.mail import MailRenderer
 from gateway.storage.sql.database import SqlDatabase
@@ -100,10 +111,45 @@ async def test_each_recipient_gets_a_mail_in_the_language_of_the_realm(
     lines = [line for line in rendered.text.splitlines() if "Client-Zertifikat CN=" in line]
     assert len(lines) == 50
     assert "Und 2 weitere." in rendered.text
-    first = "2026-12-10 12:30:14 UTC (19 d): Client-Zertifikat CN=till-1 (not known). Erneuern: "
-    assert lines[0].startswith(first)
+    first = "2026-12-10 12:30:14 UTC (19 d): Client-Zertifikat CN=till-1 (Besitzer unbekannt). "
+    assert lines[0] == f"{first}Erneuern: beim Aussteller, CN=Devices,O=Acme"
     arabic = await MailRenderer(_NoTexts()).render(replace(mails[0].mail, locale="ar"))
     assert "\u2066CN=till-1\u2069" in arabic.text
+
+
+@pytest.mark.parametrize("locale", ["ar", "de", "es", "fr", "ja"])
+async def test_all_that_a_mail_lists_is_in_its_language(locale: str) -> None:
+    """Names, commands and files are as they are; a title of a realm may be in any language."""
+    owners = [(), *((Owner(kind, "1-1"),) for kind in OwnerKind)]
+    owners.append((Owner(OwnerKind.CLIENT, "1-1"), Owner(OwnerKind.USER, "1-1")))
+    things = [
+        Expiration(
+            kind=kind,
+            id=f"{number}",
+            realm="demo",
+            subject="2-2",
+            issuer="",
+            begins_at=NOW - DAY,
+            expires_at=NOW + DAY,
+            owners=owned,
+            renewal=Renewal(place, "3-3"),
+        )
+        for number, (kind, owned, place) in enumerate(
+            islice(zip(cycle(ExpiryKind), cycle(owners), cycle(RenewalKind), strict=False), 42)
+        )
+    ]
+    mail = expiry_mail(realm(display_name="4-4"), "ops@example.org", things, NOW)
+    english = await _words(mail, "en")
+    assert {"client", "not", "known", "issuer"} <= english
+    same = {"realmgate", "certs", "expiring", "utc", "jwt.credential.certificate", "jwks.string"}
+    same |= {"client", "realm"} if locale in {"de", "fr"} else set()
+    assert await _words(mail, locale) & (english - same) == set()
+
+
+async def _words(mail: Mail, locale: str) -> set[str]:
+    rendered = await MailRenderer(_NoTexts()).render(replace(mail, locale=locale))
+    found = re.findall(r"[a-z][a-z.]+[a-z]", f"{rendered.subject}\n{rendered.text}".lower())
+    return set(found)
 
 
 class _NoTexts:

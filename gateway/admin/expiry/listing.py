@@ -10,6 +10,10 @@ from gateway.domain.expiry import (
     Expiration,
     ExpiryKind,
     ExpirySummary,
+    Owner,
+    OwnerKind,
+    Renewal,
+    RenewalKind,
     SeenCertificate,
     StoredCertificate,
     summarize,
@@ -82,13 +86,18 @@ class ExpiryListing:
                     stored.kind,
                     facts,
                     realm=stored.realm,
-                    owner=_owner(stored),
+                    owners=(_owner(stored),),
                     renewal=_renewal(stored),
                 )
 
 
 def of_certificate(
-    kind: ExpiryKind, facts: CertificateFacts, *, realm: str | None, owner: str, renewal: str
+    kind: ExpiryKind,
+    facts: CertificateFacts,
+    *,
+    realm: str | None,
+    owners: tuple[Owner, ...],
+    renewal: Renewal,
 ) -> Expiration:
     """Return the end of a certificate."""
     return Expiration(
@@ -99,13 +108,13 @@ def of_certificate(
         issuer=facts.issuer.rfc4514(),
         begins_at=facts.not_before,
         expires_at=facts.not_after,
-        owner=owner,
+        owners=owners,
         renewal=renewal,
     )
 
 
 def _of_seen(seen: SeenCertificate) -> Expiration:
-    users = (("client", seen.client), ("user", seen.username))
+    users = ((OwnerKind.CLIENT, seen.client), (OwnerKind.USER, seen.username))
     return Expiration(
         kind=ExpiryKind.CLIENT_CERTIFICATE,
         id=seen.id,
@@ -114,24 +123,27 @@ def _of_seen(seen: SeenCertificate) -> Expiration:
         issuer=seen.issuer,
         begins_at=seen.begins_at,
         expires_at=seen.expires_at,
-        owner=", ".join(f"{what} {name}" for what, name in users if name) or "not known",
-        renewal=f"at its issuer, {seen.issuer}",
+        owners=tuple(Owner(kind, name) for kind, name in users if name),
+        renewal=Renewal(RenewalKind.ISSUER, seen.issuer),
         last_seen_at=seen.last_seen_at,
     )
 
 
-def _owner(stored: StoredCertificate) -> str:
+def _owner(stored: StoredCertificate) -> Owner:
     if stored.kind is ExpiryKind.REALM_KEY:
-        return f"key {stored.name}"
-    return f"realm {stored.realm}" if stored.client is None else f"client {stored.client}"
+        return Owner(OwnerKind.KEY, stored.name)
+    if stored.client is None:
+        return Owner(OwnerKind.REALM, stored.realm)
+    return Owner(OwnerKind.CLIENT, stored.client)
 
 
-def _renewal(stored: StoredCertificate) -> str:
+def _renewal(stored: StoredCertificate) -> Renewal:
     match stored.kind:
         case ExpiryKind.REALM_KEY:
-            return f"realmgate keys rotate --realm {stored.realm}"
+            return Renewal(RenewalKind.COMMAND, f"realmgate keys rotate --realm {stored.realm}")
         case ExpiryKind.AUTHORITY:
             client = "" if stored.client is None else f" --client {stored.client}"
-            return f"realmgate certs authority add FILE --realm {stored.realm}{client}"
+            command = f"realmgate certs authority add FILE --realm {stored.realm}{client}"
+            return Renewal(RenewalKind.COMMAND, command)
         case _:
-            return "attribute jwt.credential.certificate or jwks.string of the client"
+            return Renewal(RenewalKind.CLIENT_ATTRIBUTES)

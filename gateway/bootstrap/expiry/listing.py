@@ -12,10 +12,17 @@ from gateway.bootstrap.services import Services
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.stored_certificates import StoredCertificateReader
 from gateway.domain.certificates import CertificateFacts
-from gateway.domain.expiry import Expiration, ExpiryKind
+from gateway.domain.expiry import (
+    Expiration,
+    ExpiryKind,
+    Owner,
+    OwnerKind,
+    Renewal,
+    RenewalKind,
+)
 from gateway.settings import Settings, variable
 
-_OWNER = "settings"
+_OWNERS = (Owner(OwnerKind.SETTINGS),)
 
 
 def expiry_listing(
@@ -51,8 +58,8 @@ def _of_settings(settings: Settings, certificates: ClientCertificates) -> Iterat
 def _of_file(
     kind: ExpiryKind, facts: CertificateFacts, settings: Settings, field: str
 ) -> Expiration:
-    renewal = f"{getattr(settings, field)}, {variable(field)}"
-    return of_certificate(kind, facts, realm=None, owner=_OWNER, renewal=renewal)
+    renewal = Renewal(RenewalKind.SOURCE, f"{getattr(settings, field)}, {variable(field)}")
+    return of_certificate(kind, facts, realm=None, owners=_OWNERS, renewal=renewal)
 
 
 def _lists(revocation: RevocationLists, settings: Settings) -> Iterator[Expiration]:
@@ -69,8 +76,8 @@ def _lists(revocation: RevocationLists, settings: Settings) -> Iterator[Expirati
             issuer=name,
             begins_at=issued,
             expires_at=expires,
-            owner=_OWNER,
-            renewal=", ".join(sources),
+            owners=_OWNERS,
+            renewal=Renewal(RenewalKind.SOURCE, ", ".join(sources)),
         )
 
 

@@ -11,6 +11,7 @@ from gateway.domain.expiry.expirations import (
     summarize,
     watched_from,
 )
+from gateway.domain.expiry.renewal import Owner, OwnerKind, Renewal, RenewalKind
 from gateway.domain.expiry.seen_certificates import (
     KEPT_AFTER_EXPIRY,
     LONGEST_NAME,

@@ -11,6 +11,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from gateway.domain.expiry.renewal import Owner, Renewal
+
 PART_OF_LIFETIME: Final = 3
 """What is left of a lifetime when its end is reported: one part of so many."""
 LONGEST_WINDOW: Final = timedelta(days=3650)
@@ -44,8 +46,8 @@ class Expiration:
     """One thing that expires.
 
     `id` is the `x5t#S256` of a certificate; of a revocation list it names the issuer and the end.
-    `realm` is the name of a realm, None for what the settings name. `owner` says whose it is, in
-    words for people; `renewal` says where to renew it.
+    `realm` is the name of a realm, None for what the settings name. Without `owners` it is not
+    known whose it is.
     """
 
     kind: ExpiryKind
@@ -55,8 +57,8 @@ class Expiration:
     issuer: str
     begins_at: datetime
     expires_at: datetime
-    owner: str
-    renewal: str
+    owners: tuple[Owner, ...]
+    renewal: Renewal
     last_seen_at: datetime | None = None
     """The day on which a client certificate was presented last."""
 

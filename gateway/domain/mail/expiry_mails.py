@@ -66,7 +66,8 @@ def expiry_mail(
     """Return a mail about what expires.
 
     Its first argument is the number of things; the others are lists in JSON, one for each of the
-    first ones: kind, end, days left, subject, owner and renewal.
+    first ones: kind, end, days left, subject, the owners as pairs of kind and name, and the renewal
+    as a pair of kind and value.
     """
     return Mail(
         id=str(uuid4()),
@@ -89,8 +90,8 @@ def _line(each: Expiration, now: datetime) -> str:
             mail_time(each.expires_at),
             str(left),
             each.subject,
-            each.owner,
-            each.renewal,
+            [(owner.kind.value, owner.name) for owner in each.owners],
+            (each.renewal.kind.value, each.renewal.value),
         ]
     )
 

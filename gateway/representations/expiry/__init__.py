@@ -1,3 +1,8 @@
 """What expires, as JSON."""
 
-from gateway.representations.expiry.expirations import EXPIRATION, render_expiration
+from gateway.representations.expiry.expirations import (
+    EXPIRATION,
+    owner_text,
+    render_expiration,
+    renewal_text,
+)
