@@ -17,16 +17,17 @@ from gateway.domain.events import (
     UserEvent,
     UserEventQuery,
 )
-from gateway.domain.flows import CERTIFICATE
+from gateway.domain.flows import CERTIFICATE, CERTIFICATE_FORM
 from gateway.domain.ports.events import EventLog
 from gateway.domain.ports.storage import Database
 
+_BY_CERTIFICATE: Final = frozenset({CERTIFICATE, CERTIFICATE_FORM})
 _MOST_EVENTS: Final = 1000
 """The latest sign-ins that are looked through."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeenCertificate:
+class SignInCertificate:
     """A certificate by serial number and names, and when and from where it was used."""
 
     serial: str
@@ -49,9 +50,9 @@ class AccountCertificates:
     def are_used(caller: AccountCaller) -> bool:
         """Tell whether a flow of the realm signs users in by a certificate."""
         steps = caller.entry.sign_in.every_step()
-        return any(step.authenticator == CERTIFICATE for step in steps)
+        return any(step.authenticator in _BY_CERTIFICATE for step in steps)
 
-    async def list(self, caller: AccountCaller) -> tuple[SeenCertificate, ...]:
+    async def list(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
         """Return the certificates of the latest sign-ins, the one used last first."""
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         await self._log.settle()
@@ -75,10 +76,10 @@ def _names(event: UserEvent) -> tuple[str, str, str]:
     )
 
 
-def _seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SeenCertificate:
+def _seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SignInCertificate:
     """Return the certificate of these events, the latest first."""
     serial, subject, issuer = names
-    return SeenCertificate(
+    return SignInCertificate(
         serial,
         subject,
         issuer,

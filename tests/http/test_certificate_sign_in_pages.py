@@ -225,6 +225,15 @@ def test_required_actions_follow_and_the_event_has_the_certificate(realm: Realm)
     assert "CN=alice" in event["details"]["x509_cert_subject_distinguished_name"]
 
 
+def test_users_find_their_certificates_in_the_account_console(realm: Realm) -> None:
+    browser = realm.browser("user")
+    signing_in = f"/realms/{REALM}/account/account-security/signing-in"
+    done = confirm(browser, browser.get(signing_in))
+    page = browser.get(browser.get(done.location).link("certificates-show"))
+    assert page.id == "account-certificates"
+    assert "CN=alice" in page.text
+
+
 def test_what_cannot_act_accepts_no_certificate(realm: Realm) -> None:
     for config in (
         {"crl_checking_enabled": "true"},

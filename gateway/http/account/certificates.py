@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gateway.accounts.access import AccountRole
-from gateway.accounts.certificates import AccountCertificates, SeenCertificate
+from gateway.accounts.certificates import AccountCertificates, SignInCertificate
 from gateway.http.account.visitor import PageHandler, Visitor
 from gateway.http.pages.account_views import AccountIcon, CertificateRow, CertificatesPage
 from gateway.http.pages.page_values import Message
@@ -31,7 +31,7 @@ class Certificates(PageHandler):
         )
 
 
-def _row(seen: SeenCertificate) -> CertificateRow:
+def _row(seen: SignInCertificate) -> CertificateRow:
     return CertificateRow(
         subject=seen.subject,
         issuer=seen.issuer,

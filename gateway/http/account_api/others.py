@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.accounts import AccountUseCases
 from gateway.accounts.access import AccountRole
-from gateway.accounts.certificates import AccountCertificates, SeenCertificate
+from gateway.accounts.certificates import AccountCertificates, SignInCertificate
 from gateway.accounts.groups import AccountGroups
 from gateway.admin.access import InvalidRequest, MissingPart, NotFound
 from gateway.domain.roles import EffectiveRoles
@@ -46,7 +46,7 @@ class _Certificates:
         return json_reply([_certificate(one) for one in found], content_type=JSON_UTF8)
 
 
-def _certificate(seen: SeenCertificate) -> dict[str, Any]:
+def _certificate(seen: SignInCertificate) -> dict[str, Any]:
     return {
         "serialNumber": seen.serial,
         "subject": seen.subject,
