@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
-from gateway.domain.clients import Client
+from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
 from gateway.domain.limits.caches import SizedCache, cached
 
@@ -30,6 +30,19 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
     authority = client.certificate_authentication.authority
     if authority and not _leads_to(certificate, authority):
         raise NotRegistered("no authority of the certificate is the one registered for the client")
+
+
+def owns(client: Client, certificate: ClientCertificate) -> bool:
+    """Tell whether the client authenticates by certificates, and this is its own."""
+    if not client.enabled or client.public_client:
+        return False
+    if client.client_authenticator_type != CERTIFICATE_AUTHENTICATOR:
+        return False
+    try:
+        require_registered(client, certificate)
+    except NotRegistered:
+        return False
+    return True
 
 
 def _require_name(client: Client, leaf: PresentedCertificate) -> None:

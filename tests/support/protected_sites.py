@@ -67,7 +67,7 @@ rules = [
 name = "fleet"
 hosts = ["{DEVICE_HOST}"]
 realms = ["devices"]
-rules = [{{ name = "own", paths = ["/*"], clients = ["device-1"] }}]
+rules = [{{ name = "own", paths = ["/*"], clients = ["device-1", "public"] }}]
 
 [[sites]]
 name = "open"
@@ -131,7 +131,12 @@ def _devices() -> dict[str, Any]:
         "enabled": True,
         "sslRequired": "all",
         "defaultSignatureAlgorithm": "ES256",
-        "clients": [device("device-1", DEVICE_SUBJECT, **BOUND), client("svc")],
+        "clients": [
+            device("device-1", DEVICE_SUBJECT, **BOUND),
+            # No certificate is the client's: a public client does not authenticate.
+            device("public", DEVICE_SUBJECT.replace("-1", "-2")) | {"publicClient": True},
+            client("svc"),
+        ],
     }
 
 

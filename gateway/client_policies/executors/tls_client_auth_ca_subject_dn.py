@@ -1,7 +1,7 @@
 """tls-client-auth-ca-subject-dn: the authority that certificates of clients must come from."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
 from gateway.client_policies.events import ClientChange, EventKind
@@ -12,11 +12,9 @@ from gateway.client_policies.refusal import (
     PolicyRefusal,
 )
 from gateway.client_policies.settings import NOTHING, ClientSettings
-from gateway.domain.clients import Client
+from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import RealmgateError
-
-_BY_CERTIFICATE: Final = "client-x509"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class TlsClientAuthCaSubjectDn(Executor):
 
 
 def _authenticates(client: Client) -> bool:
-    return client.client_authenticator_type == _BY_CERTIFICATE
+    return client.client_authenticator_type == CERTIFICATE_AUTHENTICATOR
 
 
 def _is_name(text: str) -> bool:

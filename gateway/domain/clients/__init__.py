@@ -1,6 +1,7 @@
 """OAuth clients and their settings."""
 
 from gateway.domain.clients.authenticators import (
+    CERTIFICATE_AUTHENTICATOR,
     CLIENT_AUTHENTICATORS,
     SELF_SIGNED_METHOD,
     TLS_METHOD,

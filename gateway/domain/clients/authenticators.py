@@ -7,6 +7,8 @@ Spec: RFC 7591 §2 (token_endpoint_auth_method)
 from dataclasses import dataclass
 from typing import Final
 
+CERTIFICATE_AUTHENTICATOR: Final = "client-x509"
+"""The id of the authenticator by client certificate."""
 TLS_METHOD: Final = "tls_client_auth"
 SELF_SIGNED_METHOD: Final = "self_signed_tls_client_auth"
 """Of a certificate that is registered itself. Spec: RFC 8705 §2.2."""
@@ -42,7 +44,9 @@ CLIENT_AUTHENTICATORS: Final = (
         uses_secret=True,
     ),
     ClientAuthenticatorType(
-        *("client-x509", "X509 Certificate", "Compares the subject of the TLS certificate"),
+        CERTIFICATE_AUTHENTICATOR,
+        "X509 Certificate",
+        "Compares the subject of the TLS certificate",
         methods=(TLS_METHOD, SELF_SIGNED_METHOD),
     ),
     ClientAuthenticatorType(

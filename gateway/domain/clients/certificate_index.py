@@ -10,18 +10,18 @@ from typing import Final
 
 from gateway.domain.certificate_names import canonical_email, shapes_of
 from gateway.domain.certificates import PresentedCertificate
+from gateway.domain.clients.authenticators import CERTIFICATE_AUTHENTICATOR
 from gateway.domain.clients.client import Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 
 MOST_NAMES: Final = 64
 """Alternative names of a certificate that clients are looked for by."""
-_AUTHENTICATOR: Final = "client-x509"
 
 
 def certificate_terms(client: Client) -> frozenset[str]:
     """Return the terms of a client; none where only a request with its client_id finds it."""
     registered, template = client.certificate_authentication, client.devices.template
-    if client.client_authenticator_type != _AUTHENTICATOR:
+    if client.client_authenticator_type != CERTIFICATE_AUTHENTICATOR:
         return frozenset()
     if template is not None:
         return frozenset({_term("template", template.shape)})

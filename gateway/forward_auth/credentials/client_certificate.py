@@ -5,7 +5,7 @@ rule that names clients gets the service account of the client that the certific
 registered for. Spec: RFC 8705 §2.1; attacks: A6 to A10
 """
 
-from gateway.certificates import NotRegistered, require_registered
+from gateway.certificates import owns
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
@@ -13,7 +13,6 @@ from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
-from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 
 
 class ClientCertificates:
@@ -57,7 +56,7 @@ class ClientCertificates:
             of_client = await self._accounts.certificate(
                 evidence, realm.realm, client=entry.client.id
             )
-            if of_client is not None and _is_registered(entry, of_client):
+            if of_client is not None and owns(entry.client, of_client):
                 if await self._accounts.is_locked_device(realm.realm, entry.client, of_client):
                     reason = Reason.UNTRUSTED_CERTIFICATE
                     raise CredentialRefused(reason, "the device of the certificate is locked")
@@ -71,17 +70,6 @@ class ClientCertificates:
             thumbprint=certificate.thumbprint,
             certificate=certificate,
         )
-
-
-def _is_registered(entry: ClientEntry, certificate: ClientCertificate) -> bool:
-    client = entry.client
-    if not client.enabled or client.client_authenticator_type != TlsClientAuth.authenticator:
-        return False
-    try:
-        require_registered(client, certificate)
-    except NotRegistered:
-        return False
-    return True
 
 
 def _client_identity(

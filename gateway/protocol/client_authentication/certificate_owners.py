@@ -7,12 +7,11 @@ client_id, so this is an extension: with it, nothing here is asked.
 
 from typing import Final
 
-from gateway.certificates import NotRegistered, require_registered
+from gateway.certificates import owns
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import terms_of_certificate
 from gateway.domain.events import EventError
 from gateway.domain.ports.directory import CertificateOwnerIndex, Directory
-from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
@@ -48,15 +47,7 @@ class CertificateOwners:
 
     async def _owns(self, realm_id: str, client_id: str, certificate: ClientCertificate) -> bool:
         entry = await self._directory.client(realm_id, client_id)
-        if entry is None or not entry.client.enabled or entry.client.public_client:
-            return False
-        if entry.client.client_authenticator_type != TlsClientAuth.authenticator:
-            return False
-        try:
-            require_registered(entry.client, certificate)
-        except NotRegistered:
-            return False
-        return True
+        return entry is not None and owns(entry.client, certificate)
 
 
 def _undecided(reason: str) -> ClientAuthenticationFailed:

@@ -11,7 +11,12 @@ from typing import ClassVar, Final
 
 from gateway.certificates import NotRegistered, evaluate_for_client, require_registered
 from gateway.domain.certificates import ClientCertificate, TrustLevel, reason_for_caller
-from gateway.domain.clients import SELF_SIGNED_METHOD, TLS_METHOD, Client
+from gateway.domain.clients import (
+    CERTIFICATE_AUTHENTICATOR,
+    SELF_SIGNED_METHOD,
+    TLS_METHOD,
+    Client,
+)
 from gateway.domain.ports.client_signatures import NoUsableKey
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
@@ -25,7 +30,7 @@ _NOT_HELD: Final = "neither the client certificate nor its key is registered for
 class TlsClientAuth(ClientAuthenticationMethod):
     """The client holds the key of a certificate that is its own."""
 
-    authenticator: ClassVar = "client-x509"
+    authenticator: ClassVar = CERTIFICATE_AUTHENTICATOR
     names: ClassVar = (TLS_METHOD, SELF_SIGNED_METHOD)
 
     async def authenticate(
@@ -64,5 +69,5 @@ class TlsClientAuth(ClientAuthenticationMethod):
 
 def _refused(reason: str) -> ClientAuthenticationFailed:
     # A certificate is no secret that answers could help to guess: who holds it learns what to mend.
-    told = f"{ClientAuthenticationFailed.public_text}: {reason_for_caller(reason)}"
-    return ClientAuthenticationFailed("invalid_client", told, reason=reason)
+    text = f"{ClientAuthenticationFailed.public_text}: {reason_for_caller(reason)}"
+    return ClientAuthenticationFailed("invalid_client", text, reason=reason)

@@ -9,7 +9,7 @@ Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import Client
+from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
@@ -24,7 +24,6 @@ from gateway.representations.clients.settings import (
 from gateway.representations.refusals import describe, join
 from gateway.representations.shapes import TextMap
 
-_CERTIFICATE: Final = "client-x509"
 _ENCRYPTED: Final = (
     "id.token.encrypted.response",
     "user.info.encrypted.response",
@@ -75,7 +74,7 @@ def attribute_errors(client: Client, path: str) -> list[FieldError]:
         if allowed
     ]
     errors += _encryption_errors(client, path)
-    if client.client_authenticator_type == _CERTIFICATE and not client.public_client:
+    if client.client_authenticator_type == CERTIFICATE_AUTHENTICATOR and not client.public_client:
         errors += _certificate_errors(client, path)
     errors += certificate_name_errors(client, path)
     return errors

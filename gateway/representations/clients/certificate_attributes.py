@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from gateway.domain.certificate_names import RESERVED_CLAIMS
-from gateway.domain.clients import Client
+from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
 from gateway.domain.errors import FieldError
 from gateway.domain.realm import RENEWAL_OVERLAP
 from gateway.representations.clients.certificate_values import read_claims, read_template
@@ -31,8 +31,10 @@ from gateway.representations.refusals import describe, join
 
 _NAMES: Final = (SUBJECT, SAN_DNS, SAN_URI, SAN_IP, SAN_EMAIL, TEMPLATE)
 _ONLY_WITH_TEMPLATE: Final = (TEMPLATE_CLAIMS, DEVICE_QUOTA, DEVICE_FAILURES, DEVICE_LOCK)
+_NOT_USED: Final = (
+    f"nothing, unless a confidential client has the authenticator {CERTIFICATE_AUTHENTICATOR}"
+)
 _KNOWN: Final = frozenset({*_NAMES, *_ONLY_WITH_TEMPLATE, SELF_SIGNED})
-_AUTHENTICATOR: Final = "client-x509"
 
 
 def certificate_name_errors(client: Client, path: str) -> Iterator[FieldError]:
@@ -61,10 +63,10 @@ def _unknown(_client: Client, given: Mapping[str, str]) -> Iterator[tuple[str, s
 
 
 def _without_effect(client: Client, given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if client.client_authenticator_type == _AUTHENTICATOR and not client.public_client:
+    if client.client_authenticator_type == CERTIFICATE_AUTHENTICATOR and not client.public_client:
         return
     for name in sorted(given.keys() & _KNOWN):
-        yield name, f"nothing, unless a confidential client has the authenticator {_AUTHENTICATOR}"
+        yield name, _NOT_USED
 
 
 def _several(client: Client, _given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
