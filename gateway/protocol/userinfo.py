@@ -90,7 +90,7 @@ class UserinfoEndpoint:
         except ProofRefused:
             raise
         except OAuthError as error:
-            raise _unverified(error, error.event) from error
+            raise BearerChallenge(error.error, error.description, event=error.event) from error
         return active
 
 

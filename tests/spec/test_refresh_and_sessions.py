@@ -206,12 +206,11 @@ def test_a_bound_token_is_worth_nothing_without_its_certificate(spec: Stack) -> 
             "client_secret": SECRET,
             "refresh_token": tokens["refresh_token"],
         }
+        text = "Client certificate missing, or its thumbprint and one in the token did NOT match"
+        invalid = f'Bearer realm="spec", error="invalid_token", error_description="{text}"'
         for wrong in (stranger, spec.http):
-            assert wrong.get(url, headers=bearer).status_code == 401
+            assert _challenge(wrong.get(url, headers=bearer)) == (401, invalid)
             refused = spec.token("spec", again, http=wrong)
-            text = (
-                "Client certificate missing, or its thumbprint and one in the token did NOT match"
-            )
             assert refusal(refused) == (401, "unauthorized_client", text)
         assert http.get(url, headers=bearer).status_code == 200
         assert spec.token("spec", again, http=http).status_code == 200

@@ -104,9 +104,40 @@ def test_a_logout_needs_the_certificate_that_its_token_is_bound_to(spec: Stack) 
         url = f"{spec.nginx.https}{protocol('spec')}/logout"
         for wrong in (stranger, spec.http):
             refused = wrong.post(url, data=leaving)
-            assert refused.status_code in {400, 401}
-            assert refused.json()["error_description"] == MISMATCH
+            assert refusal(refused) == (401, "unauthorized_client", MISMATCH)
         again = {"grant_type": "refresh_token", **leaving}
         assert spec.token("spec", again, http=http).status_code == 200
         assert http.post(url, data=leaving).status_code == 204
         assert spec.token("spec", again, http=http).status_code == 400
+
+
+def test_no_token_from_before_its_client_required_a_certificate_is_accepted(spec: Stack) -> None:
+    """RFC 8705 §3: the sender of an unbound refresh token must not bind it to its own certificate.
+
+    Keycloak: tls.client.certificate.bound.access.tokens (26.7)
+    """
+    document = app("bound-later", publicClient=False, secret=SECRET)
+    assert post(spec, "spec/clients", document).status_code == 201
+    form = {"client_id": "bound-later", "client_secret": SECRET}
+    asked = {"grant_type": "password", "username": spec.fresh(), "password": PASSWORD}
+    tokens = spec.token("spec", form | asked | {"scope": "openid"}).json()
+    assert spec.userinfo(tokens["access_token"]).status_code == 200
+    (found,) = spec.ask("spec/clients", clientId="bound-later").json()
+    attributes = found["attributes"] | {"tls.client.certificate.bound.access.tokens": "true"}
+    changed = spec.put(f"spec/clients/{found['id']}", found | {"attributes": attributes})
+    assert changed.status_code == 204
+    again = form | {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    url = f"{spec.nginx.https}{protocol('spec')}/userinfo"
+    challenge = f'Bearer realm="spec", error="invalid_token", error_description="{MISMATCH}"'
+    with spec.nginx.client(spec.certificates.pair("device-2")) as thief:
+        for sender in (thief, spec.http):
+            refused = spec.token("spec", again, http=sender)
+            assert refusal(refused) == (401, "unauthorized_client", MISMATCH)
+            challenged = sender.get(url, headers=bearer)
+            assert challenged.status_code == 401
+            assert challenged.headers["WWW-Authenticate"] == challenge
+    # Revoking them harms no one.
+    revoked = form | {"token": tokens["refresh_token"]}
+    revoke = f"{spec.nginx.https}{protocol('spec')}/revoke"
+    assert spec.http.post(revoke, data=revoked).status_code == 200

@@ -51,4 +51,6 @@ class HolderOfKeyEnforcer(AutoConfigured):
 def _unbound(kind: EventKind) -> PolicyRefusal:
     if kind is EventKind.TOKEN_REFRESH:
         return PolicyRefusal("invalid_grant", _UNBOUND)
-    return PolicyRefusal("not_allowed", _UNBOUND, HTTPStatus.UNAUTHORIZED)
+    # Of a challenge the codes are defined. Spec: RFC 6750 §3.1
+    code = "invalid_token" if kind is EventKind.USERINFO_REQUEST else "not_allowed"
+    return PolicyRefusal(code, _UNBOUND, HTTPStatus.UNAUTHORIZED)

@@ -135,7 +135,7 @@ async def _require_binding(
     constraint: SenderConstraint, request: ProtocolRequest, client: Client, token: PresentedToken
 ) -> None:
     try:
-        await constraint.require_of_parameter(request, client, token.claims)
+        await constraint.require_of_refreshed(request, client, token.claims)
     except ProofRefused as error:
         raise OAuthError("invalid_grant", error.description, event=error.event) from error
     except OAuthError as error:

@@ -3,10 +3,14 @@
 An expired token is accepted: it still names the session. Keycloak: 12.6 (POST with refresh_token)
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from gateway.client_policies import EventKind
+from gateway.domain.clients import Client
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
-from gateway.protocol.errors import OAuthError, duplicated_parameter
+from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
 from gateway.protocol.policy_checks import check_client_request
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -35,7 +39,7 @@ class LogoutEndpoint:
             raise OAuthError("invalid_request", "No refresh token")
         client = caller.entry.client
         token = read_refresh_token(request, client, text, may_be_expired=True)
-        await self._constraint.require_of_parameter(request, client, token.claims)
+        await self._require_binding(request, client, token.claims)
         check_client_request(
             request,
             caller.entry,
@@ -48,3 +52,15 @@ class LogoutEndpoint:
         if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):
             request.event.withdraw()
         return caller
+
+    async def _require_binding(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
+        try:
+            await self._constraint.require_of_parameter(request, client, claims)
+        except ProofRefused:
+            raise
+        except OAuthError as error:
+            # Keycloak's code, as for a refresh.
+            code, status = "unauthorized_client", error.status
+            raise OAuthError(code, error.description, status=status, event=error.event) from error

@@ -76,6 +76,15 @@ def issued_serial_claim(
     return {ISSUED_SERIAL: certificate.evidence.leaf.issued_serial}
 
 
+def require_bound(client: Client, claims: Mapping[str, Any]) -> None:
+    """Raise OAuthError where the client has bound tokens and this one is bound to no certificate.
+
+    Such a token was issued before the client had them.
+    """
+    if client.tokens.certificate_bound and bound_to(claims) is None:
+        raise _unproved(_MISMATCH)
+
+
 def require_certificate(expected: object, certificate: ClientCertificate | None) -> None:
     """Raise OAuthError unless the request has the certificate with the thumbprint `expected`."""
     if certificate is None or certificate.thumbprint != expected:

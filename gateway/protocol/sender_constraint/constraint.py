@@ -22,6 +22,7 @@ from gateway.protocol.sender_constraint.certificate_binding import (
     THUMBPRINT,
     certificate_to_bind,
     issued_serial_claim,
+    require_bound,
     require_certificate,
 )
 from gateway.protocol.sender_constraint.credential import TokenCredential
@@ -86,6 +87,7 @@ class SenderConstraint:
         `claims` are verified, `client` is that of the token. Raises OAuthError, ProofRefused among
         it, or StoreUnavailable.
         """
+        require_bound(client, claims)
         key = await self._required_key(request, client, claims)
         is_proved = credential.scheme is TokenScheme.DPOP
         if key is None:
@@ -101,6 +103,17 @@ class SenderConstraint:
         if not is_proved:
             raise _mismatch("The access token type is DPoP but Authorization Header is not DPoP")
         _require_key(key, await self._proved_key(request, credential.token))
+
+    async def require_of_refreshed(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
+        """Require the binding of a refresh token, which its client has to have by now.
+
+        Otherwise one that was issued before would be bound to the certificate of any sender. Raises
+        OAuthError, ProofRefused among it, or StoreUnavailable.
+        """
+        require_bound(client, claims)
+        await self.require_of_parameter(request, client, claims)
 
     async def require_of_parameter(
         self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
