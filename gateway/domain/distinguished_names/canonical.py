@@ -1,8 +1,9 @@
 """The canonical form of a distinguished name, as Java's `X500Principal.getName(CANONICAL)`.
 
 It folds case and spaces, and normalizes characters to NFKD. A type that is not in RFC 2253 is
-written as its object identifier, with the DER of its value in hexadecimal: as an IA5String where
-the type prescribes it, and as a UTF8String elsewhere, whichever string type the certificate has.
+written as its object identifier, with the DER of its value in hexadecimal: as an IA5String or
+PrintableString where the type prescribes it, and as a UTF8String elsewhere, whichever string type
+the certificate has. In a multi-valued relative name these types come last.
 Keycloak: 11.2 (`x509-cert-auth.canonical-dn-enabled`). Spec: RFC 2253 §2
 """
 
@@ -10,7 +11,12 @@ import unicodedata
 from dataclasses import dataclass
 
 from gateway.domain.distinguished_names.attributes import Attribute
-from gateway.domain.distinguished_names.der import IA5_STRING, encode_text
+from gateway.domain.distinguished_names.der import (
+    IA5_STRING,
+    PRINTABLE_STRING,
+    UTF8_STRING,
+    encode_text,
+)
 from gateway.domain.distinguished_names.name import DistinguishedName
 
 _KEYWORDS = {
@@ -25,8 +31,14 @@ _KEYWORDS = {
     "0.9.2342.19200300.100.1.25": "dc",
 }
 """Spec: RFC 2253 §2.3"""
-_IA5_TYPES = frozenset({"0.9.2342.19200300.100.1.25", "1.2.840.113549.1.9.1"})
-"""Spec: RFC 5280 appendix A.1 (domainComponent, emailAddress)"""
+_STRING_TYPES = {
+    "0.9.2342.19200300.100.1.25": IA5_STRING,  # domainComponent
+    "1.2.840.113549.1.9.1": IA5_STRING,  # emailAddress
+    "2.5.4.5": PRINTABLE_STRING,  # serialNumber
+    "2.5.4.46": PRINTABLE_STRING,  # dnQualifier
+    "1.3.6.1.4.1.311.60.2.1.3": PRINTABLE_STRING,  # jurisdictionCountryName
+}
+"""Spec: RFC 5280 appendix A.1; the guidelines of the CA/Browser Forum for extended validation §9.2"""
 _ESCAPED = frozenset(',+<>;"\\')
 
 
@@ -42,7 +54,7 @@ def canonical_name_of(name: DistinguishedName) -> CanonicalName:
     """Return the canonical form, least significant relative name first."""
     text, ambiguous = "", []
     for place, rdn in enumerate(reversed(name.relative_names)):
-        for position, (keyword, value) in enumerate(sorted(map(_written, rdn))):
+        for position, (keyword, value) in enumerate(sorted(map(_written, rdn), key=_java_order)):
             text += "+" if position else "," if place else ""
             text += f"{keyword}="
             if _ESCAPED & set(value) or "=" in value:
@@ -51,21 +63,22 @@ def canonical_name_of(name: DistinguishedName) -> CanonicalName:
     return CanonicalName(text, tuple(ambiguous))
 
 
+def _java_order(written: tuple[str, str]) -> tuple[bool, tuple[str, str]]:
+    keyword, _ = written
+    return keyword[0].isdigit(), written
+
+
 def _written(attribute: Attribute) -> tuple[str, str]:
     """Return the type and the value; both are normalized."""
     keyword, value = _KEYWORDS.get(attribute.oid), attribute.value
     if isinstance(value, bytes):
         return keyword or attribute.oid, f"#{value.hex()}"
-    if keyword is None or attribute.oid in _IA5_TYPES:
-        return keyword or attribute.oid, f"#{_encoded(attribute.oid, value).hex()}"
+    if keyword is None or attribute.oid in _STRING_TYPES:
+        encoded = encode_text(value, _STRING_TYPES.get(attribute.oid, UTF8_STRING))
+        return keyword or attribute.oid, f"#{encoded.hex()}"
     escaped = "".join(f"\\{each}" if each in _ESCAPED else each for each in _spaced(value))
     start = "\\" if escaped.startswith("#") else ""
     return keyword, unicodedata.normalize("NFKD", (start + escaped).upper().lower())
-
-
-def _encoded(oid: str, text: str) -> bytes:
-    encoded = encode_text(text)
-    return bytes((IA5_STRING,)) + encoded[1:] if oid in _IA5_TYPES else encoded
 
 
 def _spaced(text: str) -> str:

@@ -15,11 +15,16 @@ CHARACTER_SETS = {
     0x1C: "utf-32-be",  # UniversalString
     0x1E: "utf-16-be",  # BMPString
 }
+OBJECT_IDENTIFIER = 0x06
 UTF8_STRING = 0x0C
+PRINTABLE_STRING = 0x13
 IA5_STRING = 0x16
 SHORT_LENGTH = 0x80
 MULTIBYTE_TAG = 0x1F
 LONGEST_LENGTH = 4
+_ARCS = 40
+"""Second arcs of a first one, which share its octet."""
+_SEVEN_BITS = 0x7F
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +89,28 @@ def decode_value(encoded: bytes) -> str | bytes:
         return encoded
 
 
-def encode_text(text: str) -> bytes:
-    """Return `text` as a DER UTF8String."""
-    content = text.encode()
+def encode_text(text: str, tag: int = UTF8_STRING) -> bytes:
+    """Return `text` as a DER string of that type, in UTF-8."""
+    return _encoded(tag, text.encode())
+
+
+def encode_object_identifier(dotted: str) -> bytes:
+    """Return an object identifier as DER. Spec: X.690 §8.19"""
+    first, second, *others = map(int, dotted.split("."))
+    content = b"".join(map(_base128, (_ARCS * first + second, *others)))
+    return _encoded(OBJECT_IDENTIFIER, content)
+
+
+def _base128(number: int) -> bytes:
+    octets = [number & _SEVEN_BITS]
+    while number := number >> 7:
+        octets.append(number & _SEVEN_BITS | SHORT_LENGTH)
+    return bytes(reversed(octets))
+
+
+def _encoded(tag: int, content: bytes) -> bytes:
     if len(content) < SHORT_LENGTH:
-        return bytes((UTF8_STRING, len(content))) + content
+        return bytes((tag, len(content))) + content
     size = (len(content).bit_length() + 7) // 8
     length = len(content).to_bytes(size, "big")
-    return bytes((UTF8_STRING, SHORT_LENGTH + size)) + length + content
+    return bytes((tag, SHORT_LENGTH + size)) + length + content

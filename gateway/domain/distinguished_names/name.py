@@ -11,7 +11,7 @@ from gateway.domain.distinguished_names.attributes import (
     UNKNOWN_TO_LEGACY_FORM,
     Attribute,
 )
-from gateway.domain.distinguished_names.der import encode_text
+from gateway.domain.distinguished_names.der import encode_object_identifier, encode_text
 
 ESCAPED_ANYWHERE = frozenset('"+,;<>\\=')
 QUOTED_IN_LEGACY_FORM = frozenset(',+=\n<>#;\\"')
@@ -54,15 +54,24 @@ class DistinguishedName:
         """Write as Java's `X500Principal.toString()` does: `CN=x, OU=y, O=z`.
 
         A value with a character that has a meaning in names is quoted, so it cannot pose as
-        further relative names.
+        further relative names. A multi-valued relative name is in the order of its encoding.
         """
-        return ", ".join(" + ".join(map(_legacy, rdn)) for rdn in reversed(self.relative_names))
+        ordered = (sorted(rdn, key=_encoded) for rdn in reversed(self.relative_names))
+        return ", ".join(" + ".join(map(_legacy, rdn)) for rdn in ordered)
 
 
 def _sort_key(attribute: Attribute) -> tuple[str, bool, bytes]:
     if isinstance(attribute.value, bytes):
         return attribute.oid, True, attribute.value
     return attribute.oid, False, attribute.value.encode("utf-8", "surrogatepass")
+
+
+def _encoded(attribute: Attribute) -> tuple[int, bytes]:
+    """Return length and content of the encoding, by which DER orders a set. Spec: X.690 §11.6"""
+    value = attribute.value
+    encoded = value if isinstance(value, bytes) else encode_text(value)
+    content = encode_object_identifier(attribute.oid) + encoded
+    return len(content), content
 
 
 def _rfc4514(attribute: Attribute) -> str:

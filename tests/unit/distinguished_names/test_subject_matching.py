@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gateway.domain.distinguished_names import (
     Attribute,
     DistinguishedName,
+    canonical_name_of,
     parse_distinguished_name,
     subject_matches,
 )
@@ -67,6 +68,28 @@ def test_regex_comparison_is_a_full_match_of_the_legacy_form(
     assert subject_matches(DEVICE, pattern, regex=True) is matches
 
 
+@pytest.mark.parametrize(
+    ("name", "legacy", "canonical"),
+    [
+        ("UID=m1+CN=multi", "CN=multi + UID=m1", "cn=multi+uid=m1"),
+        ("CN=longer value+UID=m1", "UID=m1 + CN=longer value", "cn=longer value+uid=m1"),
+        ("CN=zz+SERIALNUMBER=1", "SERIALNUMBER=1 + CN=zz", "cn=zz+2.5.4.5=#130131"),
+        (
+            "EMAILADDRESS=a@b+OU=x+CN=y",
+            "CN=y + OU=x + EMAILADDRESS=a@b",
+            "cn=y+ou=x+1.2.840.113549.1.9.1=#1603614062",
+        ),
+    ],
+)
+def test_several_values_of_a_relative_name_are_in_javas_order(
+    name: str, legacy: str, canonical: str
+) -> None:
+    """As Java 25 writes certificates with these subjects; Keycloak: 1.2, 11.2."""
+    subject = parse_distinguished_name(name)
+    assert subject.legacy_rendering() == legacy
+    assert canonical_name_of(subject).text == canonical
+
+
 @pytest.mark.parametrize("regex", [False, True])
 @pytest.mark.parametrize(
     "subject",
@@ -122,7 +145,7 @@ def test_the_legacy_form_is_the_one_java_writes() -> None:
         r"CN=a\+b+UID=7,STREET=x\ ,1.2.3=z,businessCategory=y,OU=two  spaces,E=a@b,2.5.4.3=#040161"
     )
     assert subject.legacy_rendering() == (
-        'UID=7 + CN="a+b", STREET="x ", OID.1.2.3=z, OID.2.5.4.15=y, OU="two  spaces", '
+        'CN="a+b" + UID=7, STREET="x ", OID.1.2.3=z, OID.2.5.4.15=y, OU="two  spaces", '
         "EMAILADDRESS=a@b, CN=#040161"
     )
 
