@@ -10,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
 from gateway.bootstrap.services import point_lists
@@ -169,6 +171,65 @@ async def test_what_others_send_does_not_replace_the_list_in_force(followed: Fol
     followed.clock.advance(INTERVAL)
     await followed.lists.refresh()
     assert await followed.refusal(bad) is None
+
+
+async def test_a_former_list_that_is_sent_again_and_again_does_not_count(
+    followed: Followed,
+) -> None:
+    """Also where no certificate is used between two downloads: the key is remembered."""
+    bad = followed.probe("/a.crl")
+    served = followed.server.documents
+    served["/a.crl"] = list_of(ROOT, bad.certificate, lifetime=9 * DAY)
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+    served["/a.crl"] = list_of(ROOT, issued=NOW - DAY, lifetime=9 * DAY)
+    in_force = followed.lists.known(ONE, f"{followed.server.url}/a.crl")
+    assert in_force is not None
+    for count in (2, 3, 4):
+        followed.clock.advance(INTERVAL)
+        await in_force.renew()
+        assert len(followed.server.asked) == count
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+
+
+async def test_a_former_list_does_not_take_the_place_of_one_that_has_ended(
+    followed: Followed,
+) -> None:
+    """Even if it ends later: the authority has issued it before."""
+    bad = followed.probe("/a.crl")
+    served = followed.server.documents
+    served["/a.crl"] = list_of(ROOT, bad.certificate, issued=NOW, lifetime=DAY)
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+    served["/a.crl"] = list_of(ROOT, issued=NOW - DAY, lifetime=9 * DAY)
+    for _ in range(2):
+        followed.clock.advance(DAY)
+        await followed.lists.current(ONE, [f"{followed.server.url}/a.crl"], followed.clock.now())
+        await followed.lists.refresh()
+    assert await followed.refusal(bad) == "the revocation list of CN=listed root is stale"
+    with capture_logs():
+        assert await followed.refusal(bad, _realm("one", "soft")) == "CN=probe was revoked"
+    served["/a.crl"] = list_of(ROOT, issued=NOW + DAY, lifetime=9 * DAY)
+    followed.clock.advance(INTERVAL)
+    await followed.lists.refresh()
+    assert await followed.refusal(bad) is None
+
+
+async def test_forged_lists_do_not_crowd_out_the_list_in_force(followed: Followed) -> None:
+    """Only some lists of a name are verified, and anyone may write newer ones of that name."""
+    bad = followed.probe("/a.crl")
+    served = followed.server.documents
+    served["/a.crl"] = list_of(ROOT, bad.certificate, lifetime=9 * DAY)
+    assert await followed.refusal(bad) == "CN=probe was revoked"
+    stranger = issue("listed root", None, CA)
+    served["/a.crl"] = b"".join(
+        x509.load_der_x509_crl(list_of(stranger, issued=NOW + number * SECOND)).public_bytes(
+            Encoding.PEM
+        )
+        for number in range(40)
+    )
+    for _ in range(2):
+        followed.clock.advance(INTERVAL)
+        await followed.lists.refresh()
+        assert await followed.refusal(bad) == "CN=probe was revoked"
 
 
 async def test_a_url_is_downloaded_once_at_a_time(followed: Followed) -> None:

@@ -25,10 +25,13 @@ _MOST_OF_A_NAME: Final = 32
 class RevocationListSet:
     """Lists of any number of authorities."""
 
-    def __init__(self, lists: Iterable[RevocationList] = ()) -> None:
-        self._by_issuer: defaultdict[x509.Name, list[RevocationList]] = defaultdict(list)
-        for item in lists:
-            self._by_issuer[item.issuer].append(item)
+    def __init__(
+        self, lists: Iterable[RevocationList] = (), kept: Iterable[RevocationList] = ()
+    ) -> None:
+        """Take `kept`, lists of a former set that the key of an authority has signed."""
+        self._by_issuer = _by_issuer(lists)
+        self._kept = _by_issuer(kept)
+        """Apart from the others, so that forged lists of the same name cannot crowd them out."""
         self._authorities: dict[bytes, ParsedCertificate] = {}
         """By digest: those whose lists were asked for."""
         self._signed_by: dict[bytes, tuple[RevocationList, ...]] = {}
@@ -39,12 +42,13 @@ class RevocationListSet:
     @property
     def is_empty(self) -> bool:
         """Tell whether there is no list."""
-        return not self._by_issuer
+        return not self._by_issuer and not self._kept
 
     @property
     def size(self) -> int:
         """About the bytes that the lists take in memory."""
-        return sum(item.size for named in self._by_issuer.values() for item in named)
+        groups = (*self._by_issuer.values(), *self._kept.values())
+        return sum(item.size for named in groups for item in named)
 
     @property
     def verified(self) -> frozenset[RevocationList]:
@@ -88,8 +92,8 @@ class RevocationListSet:
         """Return a set of newer lists, and of the known ones that none of them replaces.
 
         A list that was found by the key of an authority is replaced only by one of the same scope
-        that the same key has signed, and that is not older; one that has ended, by any that this
-        key has signed. Verifies signatures: meant for a thread.
+        that the same key has signed, and that is not older; one that has ended, by one of any
+        scope. Verifies signatures: meant for a thread.
         """
         successors = RevocationListSet(lists)
         kept: dict[int, RevocationList] = {}
@@ -97,22 +101,25 @@ class RevocationListSet:
             signed = successors._signed(authority)
             for known in _newest_of_each_scope(self._signed_by.get(digest, ())):
                 has_ended = known.next_update is not None and known.next_update < now
-                if not any(_replaces(item, known) for item in signed) and not (
-                    signed and has_ended
-                ):
+                if not any(_replaces(item, known, any_scope=has_ended) for item in signed):
                     kept[id(known)] = known
         if not kept:
             return successors
         others = (item for named in successors._by_issuer.values() for item in named)
-        return RevocationListSet((*others, *kept.values()))
+        merged = RevocationListSet(others, kept.values())
+        # What follows is compared with these, whether they are asked for before or not.
+        for authority in tuple(self._authorities.values()):
+            merged._signed(authority)
+        return merged
 
     def _signed(self, authority: ParsedCertificate) -> tuple[RevocationList, ...]:
         known = self._signed_by.get(authority.digest)
         if known is None:
             named = self._by_issuer.get(authority.certificate.subject, ())
             newest = sorted(named, key=lambda item: item.issued, reverse=True)[:_MOST_OF_A_NAME]
-            signed = [item for item in newest if item.is_signed_by(authority)]
-            known = tuple(signed)
+            found = (*newest, *self._kept.get(authority.certificate.subject, ()))
+            signed = [item for item in found if item.is_signed_by(authority)]
+            known = tuple(sorted(signed, key=lambda item: item.issued, reverse=True))
             if len(self._signed_by) >= _MOST_VERIFIED:
                 self._signed_by.clear()
                 self._usable.clear()
@@ -120,6 +127,13 @@ class RevocationListSet:
             self._signed_by[authority.digest] = known
             self._authorities[authority.digest] = authority
         return known
+
+
+def _by_issuer(lists: Iterable[RevocationList]) -> dict[x509.Name, list[RevocationList]]:
+    found: defaultdict[x509.Name, list[RevocationList]] = defaultdict(list)
+    for item in lists:
+        found[item.issuer].append(item)
+    return dict(found)
 
 
 def _newest_of_each_scope(signed: Iterable[RevocationList]) -> Iterable[RevocationList]:
@@ -130,5 +144,5 @@ def _newest_of_each_scope(signed: Iterable[RevocationList]) -> Iterable[Revocati
     return found.values()
 
 
-def _replaces(item: RevocationList, known: RevocationList) -> bool:
-    return item.scope == known.scope and item.issued >= known.issued
+def _replaces(item: RevocationList, known: RevocationList, *, any_scope: bool) -> bool:
+    return (any_scope or item.scope == known.scope) and item.issued >= known.issued
