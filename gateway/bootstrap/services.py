@@ -30,7 +30,7 @@ from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
 from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.ocsp import LONGEST_ASK
+from gateway.crypto.revocation.ocsp import LONGEST_ASK, OF_A_REALM
 from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
 from gateway.crypto.revocation.point_lists import LARGEST_AT_POINT, PointLists
 from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists
@@ -104,6 +104,8 @@ _DOWNLOAD_TIME: Final = timedelta(minutes=1)
 """For one document of revocation lists at a URL of the operator or a realm."""
 _POINT_TIME: Final = timedelta(seconds=20)
 """For one at a URL of a certificate."""
+_ASKING_REALMS: Final = 8
+"""Realms that may have as many questions to responders as each is allowed."""
 _BLACKLISTS: Final = "password-blacklists"
 _EVENTS: Final = "events"
 
@@ -251,7 +253,9 @@ def responder_client(settings: Settings) -> AskResponder:
         AddressPolicy(settings.fetch_networks),
         allow_http=True,
         authorities=settings.fetch_ca_file,
-        limits=ClientLimits(time=LONGEST_ASK, most_bytes=LARGEST_RESPONSE),
+        limits=ClientLimits(
+            time=LONGEST_ASK, most_bytes=LARGEST_RESPONSE, at_once=_ASKING_REALMS * OF_A_REALM
+        ),
     )
 
     async def post(url: str, request: bytes) -> bytes:

@@ -24,7 +24,13 @@ from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsag
 from structlog.testing import capture_logs
 
 from gateway.bootstrap.services import point_lists, realm_revocation_lists, responder_client
-from gateway.crypto.revocation.ocsp import LONGEST_ASK, LONGEST_USE, OUTAGE_PAUSE, OcspRevocations
+from gateway.crypto.revocation.ocsp import (
+    LONGEST_ASK,
+    LONGEST_USE,
+    OF_A_REALM,
+    OUTAGE_PAUSE,
+    OcspRevocations,
+)
 from gateway.crypto.revocation.point_rule import PointRevocations
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
@@ -417,6 +423,64 @@ async def test_a_slow_or_stopped_responder_costs_two_seconds_once(setup: Setup) 
 
     stopped = replace(HARD, attributes={OCSP: "hard", OCSP_URL: "http://127.0.0.1:1/"})
     assert await setup.refusal(stopped) == UNKNOWN
+
+
+async def test_a_slow_responder_of_one_realm_holds_up_no_other_realm(setup: Setup) -> None:
+    """Else a realm could make those that accept silence accept revoked certificates. A12."""
+    connected, busy = 0, asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connected
+        connected += 1
+        if connected == OF_A_REALM:
+            busy.set()
+        await reader.read()
+        writer.close()
+
+    setup.says(ocsp.OCSPCertStatus.REVOKED)
+    device = setup.device
+    slow = await asyncio.start_server(say_nothing, "127.0.0.1", 0, backlog=2 * OF_A_REALM)
+    async with slow:
+        url = f"http://127.0.0.1:{slow.sockets[0].getsockname()[1]}/"
+        hostile = Realm(id="hostile", name="hostile", attributes={OCSP: "soft", OCSP_URL: url})
+        waiting = []
+        for _ in range(OF_A_REALM + 3):
+            setup.device = _device(setup.authority, setup.responder.url)
+            asked = setup.revocations.refusal(setup.path, hostile, NOW)
+            waiting.append(asyncio.ensure_future(asked))
+        async with asyncio.timeout(_SLOW):
+            await busy.wait()
+        setup.device = device
+        with capture_logs():
+            assert await setup.refusal(SOFT) == REVOKED
+            assert (connected, [each.done() for each in waiting].count(True)) == (OF_A_REALM, 0)
+            await asyncio.gather(*waiting)
+
+
+async def test_what_one_realm_could_not_find_out_says_nothing_in_another(setup: Setup) -> None:
+    """The lists that a realm waits for, and its slots, are its own."""
+    other = replace(SOFT, id="other")
+    setup.responder.respond = bytes
+    with capture_logs():
+        assert await setup.refusal(SOFT) is None
+    setup.says(ocsp.OCSPCertStatus.REVOKED)
+    assert await setup.refusal(other) == REVOKED
+
+
+async def test_a_revoked_certificate_stays_revoked_while_its_responder_is_silent(
+    setup: Setup,
+) -> None:
+    """Else who can stop the requests to a responder undoes what it has said."""
+    setup.says(ocsp.OCSPCertStatus.REVOKED, end=NOW + timedelta(minutes=10))
+    assert await setup.refusal(SOFT) == REVOKED
+    setup.responder.respond = bytes
+    later = NOW + timedelta(minutes=11)
+    with capture_logs():
+        for _ in range(2):
+            assert await setup.refusal(SOFT, now=later) == REVOKED
+            later += OUTAGE_PAUSE
+    setup.says()
+    assert await setup.refusal(SOFT, now=later) is None
 
 
 async def test_a_response_counts_until_it_ends_and_for_an_hour_at_most(setup: Setup) -> None:

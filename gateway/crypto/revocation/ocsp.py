@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+from weakref import WeakValueDictionary
 
 import structlog
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -43,9 +44,12 @@ _UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)
 _NONCE_BYTES: Final = 32
 LONGEST_ASK: Final = timedelta(seconds=2)
 """For the response, and what has to be known of its responder."""
-_Key = tuple[bytes, bytes, str, OcspNonce, tuple[str, ...], bool]
+OF_A_REALM: Final = 32
+"""Questions of one realm at the same time, so that a slow responder holds up no other realm."""
+_Key = tuple[bytes, bytes, str, OcspNonce, tuple[str, ...], bool, str]
 """Digests of the certificate and of its issuer, and what the realm configures: the responder's URL,
-the nonce, the URLs of lists, and whether distribution points are followed."""
+the nonce, the URLs of lists, and whether distribution points are followed. The last is the id of
+the realm: what one cannot find out in time says nothing in another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class OcspRevocations:
         self._lists = lists
         self._known: SizedCache[_Key, _Result] = SizedCache(_MOST_BYTES)
         self._asking: SingleFlight[_Key, _Result] = SingleFlight()
+        self._free: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        """The questions that realms may ask now, by their id."""
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
         settings = certificate_revocation_of(realm)
@@ -98,7 +104,7 @@ class OcspRevocations:
         settings = certificate_revocation_of(realm)
         asked = settings.ocsp_url, settings.ocsp_nonce
         sources = settings.list_urls, settings.follows_points
-        key = (certificate.digest, issuer.digest, *asked, *sources)
+        key = (certificate.digest, issuer.digest, *asked, *sources, realm.id)
         known = self._known.get(key)
         if known is None or not known.since <= now < known.until:
             known = await self._asking.run(
@@ -115,9 +121,10 @@ class OcspRevocations:
         now: datetime,
     ) -> _Result:
         question = _question(certificate, issuer, key[3])
+        free = self._free.setdefault(realm.id, asyncio.Semaphore(OF_A_REALM))
         try:
             url = key[2] or question.responder()
-            async with asyncio.timeout(LONGEST_ASK.total_seconds()):
+            async with asyncio.timeout(LONGEST_ASK.total_seconds()), free:
                 status = question.verify(await self._post(url, question.encoded()), now)
                 await self._check_responder(status, issuer, realm, now)
             result = _Result(status.revoked, now, min(status.end, now + LONGEST_USE))
@@ -129,7 +136,10 @@ class OcspRevocations:
                 subject=str(certificate.subject),
                 reason=str(error) or "the lists of its issuer did not come in time",
             )
-            result = _Result(None, now, now + OUTAGE_PAUSE)
+            before = self._known.get(key)
+            # Silence takes nothing back, else stopping requests would.
+            revoked = True if before is not None and before.revoked else None
+            result = _Result(revoked, now, now + OUTAGE_PAUSE)
         self._known.put(key, result)
         return result
 
