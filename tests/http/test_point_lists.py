@@ -16,7 +16,15 @@ from structlog.testing import capture_logs
 
 from gateway.bootstrap.services import point_lists
 from gateway.crypto.revocation.downloads import INTERVAL, RETRY
-from gateway.crypto.revocation.point_lists import IDLE, OF_A_REALM, POINT_BYTES, PointLists
+from gateway.crypto.revocation.point_lists import (
+    IDLE,
+    MOST_WAITING,
+    OF_A_REALM,
+    OF_A_SERVER,
+    POINT_BYTES,
+    TOO_MANY,
+    PointLists,
+)
 from gateway.crypto.revocation.point_rule import PointRevocations
 from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL
 from gateway.crypto.x509.parse import parse_certificate
@@ -341,3 +349,30 @@ async def test_a_realm_has_a_few_downloads_at_the_same_time(followed: Followed) 
     quick = path_of(issue("probe", ROOT, points("http://a.example/quick")))
     assert await PointRevocations(lists).refusal(quick, OTHER, NOW) is None
     release.set()
+
+
+async def test_few_downloads_of_a_realm_wait(followed: Followed) -> None:
+    """Else the addresses of its certificates would be asked hours later, and fill the memory."""
+    asked: list[str] = []
+    release = asyncio.Event()
+
+    async def fetch(url: str) -> bytes:
+        asked.append(url)
+        await release.wait()
+        return list_of(ROOT, lifetime=2 * DAY)
+
+    async def find_realm(name: str) -> Realm | None:
+        return followed.directory.realms.get(name)
+
+    lists = PointLists(fetch, followed.clock, find_realm)
+    urls = [f"http://a.example/{number}" for number in range(MOST_WAITING + 9)]
+    with capture_logs() as lines:
+        found = await lists.current(ONE, urls, NOW)
+        assert [line["reason"].rpartition(": ")[2] for line in lines] == [TOO_MANY] * 9
+        assert len(asked) == OF_A_SERVER
+        release.set()
+        await asyncio.gather(*(each.renew() for each in found))
+    assert len(asked) == MOST_WAITING
+    followed.clock.advance(RETRY)
+    await asyncio.gather(*(each.renew() for each in found))
+    assert len(asked) == len(urls)

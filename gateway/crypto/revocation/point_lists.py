@@ -19,6 +19,7 @@ from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL, RealmListStatu
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.domain.realm import Realm, certificate_revocation_of
 
 LARGEST_AT_POINT: Final = 8 * 1024 * 1024
@@ -33,6 +34,9 @@ OF_A_REALM: Final = 4
 """Downloads of one realm at the same time, so that it cannot hold up those of others."""
 OF_A_SERVER: Final = 2
 """Of these, downloads from one server."""
+MOST_WAITING: Final = 256
+"""Downloads of one realm that run or wait; a further one fails, and is tried again later."""
+TOO_MANY: Final = "too many downloads of the realm wait"
 _PAUSE: Final = timedelta(seconds=5)
 _ROOM: Final = 8
 """When the memory is full, one part of so many is made free."""
@@ -56,6 +60,8 @@ class _RealmSlots:
 
     all: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OF_A_REALM))
     by_server: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+    waiting: int = 0
+    """Those that run included."""
 
 
 class PointLists:
@@ -161,10 +167,16 @@ class PointLists:
 
     async def _download(self, realm_id: str, url: str) -> bytes:
         slots = self._slots[realm_id]
+        if slots.waiting >= MOST_WAITING:
+            raise DocumentUnavailable(TOO_MANY)
         of_server = slots.by_server.setdefault(_server_of(url), asyncio.Semaphore(OF_A_SERVER))
-        # Waiting for a slot is no part of the time that a download may take.
-        async with of_server, slots.all:
-            return await self._downloading.run(url, lambda: self._fetched(url))
+        slots.waiting += 1
+        try:
+            # Waiting for a slot is no part of the time that a download may take.
+            async with of_server, slots.all:
+                return await self._downloading.run(url, lambda: self._fetched(url))
+        finally:
+            slots.waiting -= 1
 
     async def _fetched(self, url: str) -> bytes:
         return await self._fetch(url)
