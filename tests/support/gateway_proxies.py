@@ -1,4 +1,4 @@
-"""HAProxy, Apache and Caddy in front of a gateway, with proxies/*/gateway.* as they are."""
+"""HAProxy, Apache, Caddy and Envoy in front of a gateway, with proxies/*/gateway.* as they are."""
 
 import json
 import ssl
@@ -15,7 +15,12 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import Gateway, start_gateway
 from tests.support.nginx import PROXY_SECRET, start_nginx
 from tests.support.ports import ADDRESS, free_ports
-from tests.support.proxy_process import open_to_other_users, socket_address, start_proxy_process
+from tests.support.proxy_process import (
+    PROXIES,
+    open_to_other_users,
+    socket_address,
+    start_proxy_process,
+)
 
 LISTENERS: Final = ("optional", "required", "any")
 """What a client certificate is: optional, required, or of any authority."""
@@ -23,6 +28,7 @@ _FILES: Final[Mapping[str, str]] = {
     "haproxy": "haproxy/gateway.cfg",
     "caddy": "caddy/gateway.Caddyfile",
     "apache": "apache/gateway.conf",
+    "envoy": "envoy/gateway.yaml",
 }
 SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
     "nginx": {},
@@ -39,6 +45,10 @@ SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = {
         "certificate_lookup": "apache",
         "certificate_chain_prefix": "ssl-client-cert-chain",
         "certificate_chain_length": "2",
+    },
+    "envoy": {
+        "certificate_lookup": "envoy",
+        "certificate_verdict_header": "ssl-client-verify",
     },
 }
 """The settings of the gateway that each configuration names in its head."""
@@ -116,14 +126,18 @@ def _start(name: str, gateway: Gateway, certificates: EdgeCertificates) -> Itera
 
 @contextmanager
 def start_gateway_proxy(
-    name: str, gateway: Path, certificates: EdgeCertificates
+    name: str, gateway: Path, certificates: EdgeCertificates, file: Path | None = None
 ) -> Iterator[GatewayProxy]:
-    """Run the proxy in front of the socket `gateway`, which it has to be able to open."""
+    """Run the proxy in front of the socket `gateway`, which it has to be able to open.
+
+    `file` is another configuration than that of proxies/.
+    """
     ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True))
     environment = {"HOST": "localhost", "REALMGATE_GATEWAY": socket_address(name, gateway)}
     for listener, port in ports.items():
         environment[f"PORT_{listener.upper()}"] = str(port)
         environment[f"LISTEN_{listener.upper()}"] = f"{ADDRESS}:{port}"
     folder = certificates.folder
-    with start_proxy_process(name, _FILES[name], folder, [*ports.values()], environment):
+    shipped = PROXIES / _FILES[name]
+    with start_proxy_process(name, file or shipped, folder, [*ports.values()], environment):
         yield GatewayProxy(name, ports, certificates)

@@ -121,5 +121,5 @@ def start_proxy(
         "GUARD": str(PROXIES / "apache"),
     }
     folder = protected.certificates.folder
-    with start_proxy_process(name, _FILES[name], folder, [port], environment):
+    with start_proxy_process(name, PROXIES / _FILES[name], folder, [port], environment):
         yield GuardingProxy(name, port, host, protected)

