@@ -1,4 +1,4 @@
-"""nginx, HAProxy, Apache and Caddy in front of gateways, and the ways to use a certificate there.
+"""Five proxies, nginx among them, in front of gateways, and the ways to use a certificate there.
 
 A gateway for each proxy, for each writes certificates in its own way. Protected services are
 decided about by the gateway of nginx, whichever proxy is in front of them.

@@ -1,4 +1,4 @@
-"""Debian's HAProxy, Apache and Caddy in front of a protected service, with proxies/ as it is.
+"""HAProxy, Apache, Caddy and Envoy in front of a protected service, with proxies/ as it is.
 
 HAProxy and Apache need the package lua-socket too.
 """
@@ -13,6 +13,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Final
 
+import httpx2
 import pytest
 
 from tests.support.edge_certificates import EdgeCertificates
@@ -29,7 +30,13 @@ _FILES: Final[Mapping[str, str]] = {
     "haproxy": "haproxy/haproxy.cfg",
     "caddy": "caddy/Caddyfile",
     "apache": "apache/realmgate.conf",
+    "envoy": "envoy/envoy.yaml",
 }
+_SERVICES: Final[Mapping[str, str]] = {
+    "apache": "unix:{}|http://service/",
+    "envoy": "{{ pipe: {{ path: {} }} }}",
+}
+"""How a proxy writes the service, where it is not as it writes the gateway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,13 @@ class GuardingProxy:
     host: str
     protected: Protected
 
+    def client(self) -> httpx2.Client:
+        """Return a client that uses HTTP/2 where the proxy does."""
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        url = f"https://{ADDRESS}:{self.port}"
+        return httpx2.Client(verify=tls, http2=True, trust_env=False, timeout=10, base_url=url)
+
     def send(self, request: str, certificate: str | None = None) -> Answer:
         """Send a request as it is, which has to end its connection."""
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default one reads all authorities
@@ -61,6 +75,8 @@ class GuardingProxy:
             socket.create_connection((ADDRESS, self.port), timeout=10) as plain,
             tls.wrap_socket(plain, server_hostname=self.host) as connection,
         ):
+            # Or the request waits for 40 ms, until the end of the handshake is acknowledged.
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.sendall(request.encode("latin-1"))
             response = HTTPResponse(connection)
             response.begin()
@@ -115,7 +131,7 @@ def start_proxy(
         "PORT": str(port),
         "LISTEN": f"{ADDRESS}:{port}",
         "SITE": host,
-        "SERVICE": f"unix:{service}|http://service/" if name == "apache" else service,
+        "SERVICE": _SERVICES.get(name, "{}").format(service),
         "REALMGATE_GATEWAY": asked,
         "REALMGATE_GUARD": str(PROXIES / "haproxy/realmgate_guard.lua"),
         "GUARD": str(PROXIES / "apache"),

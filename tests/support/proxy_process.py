@@ -97,8 +97,8 @@ _COMMANDS: Final[
     "apache": _apache,
     "envoy": _envoy,
 }
-OTHER_PROXIES: Final = tuple(name for name in _COMMANDS if name != "envoy")
-"""The proxies other than nginx that the tests run in front of protected services."""
+OTHER_PROXIES: Final = tuple(_COMMANDS)
+"""The proxies other than nginx that the tests run."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ _COLUMNS: Final = [f"{proxy} {mode}" for proxy in ("nginx", *OTHER_PROXIES) for 
 def edges(
     edge_certificates: EdgeCertificates, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Edge]]:
-    """Run nginx, HAProxy, Apache and Caddy, each in front of a gateway."""
+    """Run nginx, HAProxy, Apache, Caddy and Envoy, each in front of a gateway."""
     kinds = make_certificate_kinds(edge_certificates, tmp_path_factory.mktemp("kinds"))
     with start_certificate_edges(kinds) as running:
         yield running

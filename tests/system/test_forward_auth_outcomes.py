@@ -27,6 +27,7 @@ _PROXIES: Final = {
     "HAProxy optional": "haproxy",
     "Apache optional": "apache",
     "Caddy verify_if_given": "caddy",
+    "Envoy optional": "envoy",
 }
 _REFUSED_HANDSHAKE: Final = "TLS handshake refused"
 

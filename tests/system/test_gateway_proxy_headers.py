@@ -28,6 +28,7 @@ from tests.support.gateway_proxies import (
 )
 from tests.support.nginx import PROXY_SECRET
 from tests.support.ports import ADDRESS
+from tests.support.proxy_process import OTHER_PROXIES
 from tests.support.recording_upstream import ERROR_OF_ITS_OWN, RecordingUpstream, recording_upstream
 from tests.support.spellings import spellings
 
@@ -81,7 +82,7 @@ class Watched:
         return [name for name, value in found if FORGED in value]
 
 
-@pytest.fixture(scope="module", params=[name for name in SETTINGS if name != "nginx"])
+@pytest.fixture(scope="module", params=OTHER_PROXIES)
 def running(
     request: pytest.FixtureRequest, edge_certificates: EdgeCertificates
 ) -> Iterator[Watched]:

@@ -1,4 +1,4 @@
-"""HAProxy, Apache and Caddy ask the gateway, and without a decision nothing reaches a service."""
+"""HAProxy, Apache, Caddy and Envoy ask the gateway: without a decision no request passes."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -34,6 +34,9 @@ _QUESTION: Final = {
     "ssl-client-verify": "SUCCESS",
     "ssl-client-cert": "",
 }
+_IN_THE_REQUEST: Final = ("X-Forwarded-Method", "X-Forwarded-Uri", "X-Forwarded-Host")
+_BELOW: Final = "/.realmgate/guard/envoy"
+"""Envoy asks with the method and the target of the request, below this path."""
 _UNAVAILABLE: Final = dict.fromkeys(OTHER_PROXIES, 503)
 _LONGEST_WAIT: Final = 9.0
 
@@ -65,7 +68,8 @@ def proxies(open_site: Protected, gateway: RecordingUpstream) -> Iterator[dict[s
 
 def _answer(gateway: RecordingUpstream, answer: bytes) -> None:
     """Let the gateway decide so."""
-    gateway.responses = {f"/.realmgate/guard/{name}": answer for name in OTHER_PROXIES}
+    targets = [f"/.realmgate/guard/{name}" for name in OTHER_PROXIES]
+    gateway.responses = dict.fromkeys([*targets, f"{_BELOW}/home/", f"{_BELOW}/a/%20?b"], answer)
 
 
 def _statuses(proxies: Mapping[str, GuardingProxy]) -> dict[str, int]:
@@ -135,6 +139,11 @@ def test_a_proxy_asks_by_what_it_found_out(
     proxies[name].ask("/a/%20?b", *forged, certificate="device-1", method="DELETE")
     (asked,) = gateway.received
     found = {header: asked.all(header) for header in _QUESTION}
+    expected = {header: [value] for header, value in _QUESTION.items() if value}
     (certificate,) = found.pop("ssl-client-cert")
     assert unquote(certificate).startswith("-----BEGIN CERTIFICATE-----\n")
-    assert found == {header: [value] for header, value in _QUESTION.items() if value}
+    if name == "envoy":
+        assert (asked.method, asked.target) == ("DELETE", f"{_BELOW}/a/%20?b")
+        assert asked.all("Host") == [HOST]
+        expected |= {header: [] for header in _IN_THE_REQUEST}
+    assert found == expected

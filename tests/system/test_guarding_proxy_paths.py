@@ -1,4 +1,4 @@
-"""A path reaches a service behind HAProxy, Apache or Caddy only as the rules read it.
+"""A path reaches a service behind HAProxy, Apache, Caddy or Envoy only as the rules read it.
 
 Source: attacks B3
 """
