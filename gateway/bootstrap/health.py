@@ -8,7 +8,7 @@ import structlog
 
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.revocation.realm_lists import RealmListStatus
+from gateway.crypto.revocation.realm_list_status import RealmListStatus
 from gateway.domain.clock import CLOCK_LEEWAY, LARGEST_SKEW
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm, SigningAlgorithm

@@ -1,4 +1,4 @@
-"""Revocation lists at URLs of the operator, downloaded again before they end.
+"""Revocation lists at URLs of the operator, a realm or a certificate, downloaded before they end.
 
 A list that cannot be downloaded stays in force until it is stale. An older list than the one in
 force does not replace it, since lists usually come over http, where nothing else keeps a former one
@@ -170,6 +170,14 @@ class DownloadedLists:
         self._failures.pop(url, None)
         self._due[url] = now + _until_next(lists, now)
         self._on_download()
+
+
+async def renew_all(lists: Iterable[DownloadedLists]) -> None:
+    """Download what is due; what takes longer than `LONGEST_WAIT` goes on in the background."""
+    renewals = [asyncio.ensure_future(each.renew()) for each in lists]
+    if renewals:
+        # A server that does not answer holds up its own lists alone.
+        await asyncio.wait(renewals, timeout=LONGEST_WAIT.total_seconds())
 
 
 def _merged(

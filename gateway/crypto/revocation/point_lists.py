@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.crypto.revocation.downloads import LONGEST_WAIT, DownloadedLists
-from gateway.crypto.revocation.list_rule import end_of
-from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL, RealmListStatus
+from gateway.crypto.revocation.downloads import LONGEST_WAIT, DownloadedLists, renew_all
+from gateway.crypto.revocation.realm_list_status import RealmListStatus, realm_list_status
+from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.single_flight import SingleFlight
@@ -127,11 +127,7 @@ class PointLists:
         for key, point in tuple(self._points.items()):
             if not _is_used(point, now) and not point.lists.is_current(now):
                 del self._points[key]
-        used = [point for point in self._points.values() if _is_used(point, now)]
-        renewals = [asyncio.ensure_future(point.lists.renew()) for point in used]
-        if renewals:
-            # A server that does not answer holds up its own list alone.
-            await asyncio.wait(renewals, timeout=LONGEST_WAIT.total_seconds())
+        await renew_all(point.lists for point in self._points.values() if _is_used(point, now))
 
     def statuses(self, now: datetime) -> Iterator[RealmListStatus]:
         """Yield the state of the lists of each realm that are in use."""
@@ -140,13 +136,7 @@ class PointLists:
             if _is_used(point, now):
                 by_realm[realm_id].append(point.lists)
         for realm_id, lists in by_realm.items():
-            found = [item for each in lists for item in each.verified]
-            next_update = min(map(end_of, found), default=None)
-            problem = next((each.problem for each in lists if each.problem), None)
-            if problem is None and next_update is not None and next_update < now:
-                problem = "a list is stale"
-            age = max((now - item.issued for item in found), default=None)
-            yield RealmListStatus(self._names[realm_id], age, next_update, problem)
+            yield realm_list_status(self._names[realm_id], lists, now)
 
     def _use(self, realm_id: str, url: str, now: datetime) -> DownloadedLists:
         key = (realm_id, url)

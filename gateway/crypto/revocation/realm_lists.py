@@ -7,12 +7,12 @@ Spec: RFC 5280 §6.3; attacks A10, A12
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.crypto.revocation.downloads import DownloadedLists
+from gateway.crypto.revocation.downloads import DownloadedLists, renew_all
 from gateway.crypto.revocation.list_rule import RevocationListRule, end_of, is_listed
+from gateway.crypto.revocation.realm_list_status import RealmListStatus, realm_list_status
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
@@ -31,21 +31,8 @@ MOST_BYTES: Final = 128 * 1024 * 1024
 _PAUSE: Final = timedelta(seconds=5)
 CHECK_INTERVAL: Final = timedelta(minutes=1)
 """Between two looks whether realms still exist and name the same URLs."""
-
-
 _AT_ONCE: Final = 2
 """Downloads of one realm at the same time, so that it cannot hold up those of others."""
-_LONGEST_WAIT: Final = timedelta(seconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class RealmListStatus:
-    """The lists of one realm that were used. `problem` says why a URL has none, or an old one."""
-
-    realm: str
-    age: timedelta | None
-    next_update: datetime | None
-    problem: str | None
 
 
 class RealmRevocationLists:
@@ -71,11 +58,9 @@ class RealmRevocationLists:
         self._checked_at = clock.now()
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
-        urls = certificate_revocation_of(realm).list_urls
-        if not urls or len(path.certificates) == 1:
+        lists = await self._current(realm) if len(path.certificates) > 1 else ()
+        if not lists:
             return None
-        lists = self._follow(realm.id, realm.name, urls)
-        await asyncio.gather(*(each.wait_for_first() for each in lists))
         for link in path.links:
             refusal = self._refusal(link, lists, realm, now)
             if refusal is not None:
@@ -86,11 +71,7 @@ class RealmRevocationLists:
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
         """Tell whether a list of the issuer names the certificate; None without a current list."""
-        urls = certificate_revocation_of(realm).list_urls
-        if not urls:
-            return None
-        lists = self._follow(realm.id, realm.name, urls)
-        await asyncio.gather(*(each.wait_for_first() for each in lists))
+        lists = await self._current(realm)
         return is_listed(_newest(issuer, lists), certificate.serial, now)
 
     def covering(
@@ -119,22 +100,12 @@ class RealmRevocationLists:
         if not self._checked_at <= now < self._checked_at + CHECK_INTERVAL:
             self._checked_at = now
             await self._check_realms()
-        renewals = [asyncio.ensure_future(each.renew()) for each in tuple(self._lists.values())]
-        if renewals:
-            # A server that does not answer holds up its own URL alone.
-            await asyncio.wait(renewals, timeout=_LONGEST_WAIT.total_seconds())
+        await renew_all(self._lists.values())
 
     def statuses(self, now: datetime) -> Iterator[RealmListStatus]:
         """Yield the state of the lists of each realm."""
         for name, urls in self._urls.values():
-            lists = [self._lists[url] for url in urls]
-            used = [item for each in lists for item in each.verified]
-            next_update = min(map(end_of, used), default=None)
-            problem = next((each.problem for each in lists if each.problem), None)
-            if problem is None and next_update is not None and next_update < now:
-                problem = "a list is stale"
-            age = max((now - item.issued for item in used), default=None)
-            yield RealmListStatus(name, age, next_update, problem)
+            yield realm_list_status(name, [self._lists[url] for url in urls], now)
 
     def _refusal(
         self,
@@ -149,6 +120,15 @@ class RealmRevocationLists:
         found = _newest(issuer, lists)
         missing = next(filter(None, (each.missing(issuer) for each in lists)), None)
         return self._rule.refusal(link, found, missing, realm, now)
+
+    async def _current(self, realm: Realm) -> Sequence[DownloadedLists]:
+        """Return the lists at the URLs of the realm; waits for first downloads."""
+        urls = certificate_revocation_of(realm).list_urls
+        if not urls:
+            return ()
+        lists = self._follow(realm.id, realm.name, urls)
+        await asyncio.gather(*(each.wait_for_first() for each in lists))
+        return lists
 
     def _follow(self, realm_id: str, name: str, urls: tuple[str, ...]) -> list[DownloadedLists]:
         if self._urls.get(realm_id) != (name, urls):

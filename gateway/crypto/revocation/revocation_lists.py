@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import structlog
 
@@ -26,13 +25,10 @@ from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.revocation.serial_numbers import SerialNumbers
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.parse import ParsedCertificate
-from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.crypto.x509.watched_file import LONGEST_WAIT, WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.realm import Realm
-
-_LONGEST_WAIT: Final = timedelta(seconds=1)
-"""For a changed file; a list of a million entries takes longer, and counts once it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ class RevocationLists:
             await self._downloads.wait_for_first()
         if self._file is not None and self._file.may_have_changed():
             task = self._reading.start("", partial(self._read_again, self._file))
-            await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
+            await asyncio.wait((task,), timeout=LONGEST_WAIT.total_seconds())
 
     def status(self, now: datetime) -> RevocationStatus:
         """Return the state of the lists that were read last."""

@@ -6,7 +6,6 @@ name with another key is another authority. Spec: RFC 5280 §6.1; attacks A8, A1
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ import structlog
 from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.crypto.x509.path_search import is_issued_by
-from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.crypto.x509.watched_file import LONGEST_WAIT, WatchedFile
 from gateway.domain.certificates import AnchorOrigin
 from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.limits.single_flight import SingleFlight
@@ -24,8 +23,6 @@ from gateway.domain.ports.certificates import MalformedCertificate
 
 _editions: Final = count(1)
 """No two sets of authorities have the same edition, so a verdict is never taken for another's."""
-_LONGEST_WAIT: Final = timedelta(seconds=1)
-"""For a changed file; one that takes longer to read counts once it was read."""
 
 
 class AuthorityBundle:
@@ -77,7 +74,7 @@ class AuthorityFile(AuthorityBundle):
     async def renew(self) -> None:
         if self._file.may_have_changed():
             task = self._reading.start("", self._read_again)
-            await asyncio.wait((task,), timeout=_LONGEST_WAIT.total_seconds())
+            await asyncio.wait((task,), timeout=LONGEST_WAIT.total_seconds())
 
     async def _read_again(self) -> None:
         try:

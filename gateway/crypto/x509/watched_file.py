@@ -10,9 +10,12 @@ one file keeps showing the old one after a rename.
 import hashlib
 import os
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+LONGEST_WAIT: Final = timedelta(seconds=1)
+"""Of a request for a changed file; one that takes longer to read counts once it was read."""
 _SETTLED: Final = 2_000_000_000
 """Nanoseconds after a change; file systems count in steps of up to two seconds."""
 _State = tuple[int, int, int, int, int]
