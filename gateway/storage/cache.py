@@ -25,6 +25,7 @@ from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, USER_TOPIC, Invalidation
 from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
 from gateway.domain.ports.signing import KeyFactory
+from gateway.storage.cache_age import UNCONNECTED_AGE, cache_age
 from gateway.storage.lru import GroupedLru
 
 _OUTAGE_PAUSE = timedelta(seconds=1)
@@ -59,7 +60,7 @@ class CacheLimits:
     """Of the names of clients by internal id, and again of those that are always listed."""
     age: timedelta = timedelta(seconds=60)
     """While messages of other gateways arrive."""
-    unconnected_age: timedelta = timedelta(seconds=5)
+    unconnected_age: timedelta = UNCONNECTED_AGE
     """While they do not; also for unknown names."""
     outage_age: timedelta = timedelta(hours=1)
     """For realms, while the database is unavailable."""
@@ -186,8 +187,7 @@ class RealmCache:
 
     def _is_fresh(self, cached: _Cached[Any], now: datetime) -> bool:
         limits = self._limits
-        connected = self._invalidation.connected
-        age = limits.age if connected else min(limits.age, limits.unconnected_age)
+        age = cache_age(self._invalidation, limits.age, limits.unconnected_age)
         return cached.connection == self._connection and cached.is_younger(age, now)
 
     def _is_unknown(self, key: str | _Key, now: datetime) -> bool:

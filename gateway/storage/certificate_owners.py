@@ -17,11 +17,10 @@ from gateway.domain.limits.caches import size_of
 from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
+from gateway.storage.cache_age import cache_age
 from gateway.storage.lru import GroupedLru
 
 MOST_TERMS: Final = 2_000
-_UNCONNECTED_AGE: Final = timedelta(seconds=5)
-"""While no messages of other gateways arrive."""
 _MOST_REALMS: Final = 1_000
 _MOST_BYTES: Final = 16 * 1024 * 1024
 _Terms = Mapping[str, tuple[str, ...]]
@@ -66,7 +65,7 @@ class CachedCertificateOwners:
         return tuple(sorted(found)[:most])
 
     def _is_fresh(self, loaded: _Loaded, now: datetime) -> bool:
-        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
+        age = cache_age(self._invalidation, self._age)
         is_young = loaded.loaded_at <= now < loaded.loaded_at + age
         return is_young and loaded.connection == self._connection
 

@@ -19,11 +19,10 @@ from gateway.domain.limits.caches import size_of
 from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
+from gateway.storage.cache_age import cache_age
 from gateway.storage.lru import GroupedLru
 
 CHANGES_AGE: Final = timedelta(milliseconds=500)
-_UNCONNECTED_AGE: Final = timedelta(seconds=5)
-"""While no messages of other gateways arrive."""
 _OUTAGE_AGE: Final = timedelta(hours=1)
 _OUTAGE_PAUSE: Final = timedelta(seconds=1)
 """How long loaded authorities are used without a query after the database failed."""
@@ -94,7 +93,7 @@ class CurrentAuthorities:
     def _is_usable(self, loaded: _Loaded, now: datetime) -> bool:
         if loaded.changed:
             return False
-        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
+        age = cache_age(self._invalidation, self._age)
         begin = loaded.loaded_at
         if loaded.connection == self._connection and begin <= now < begin + age:
             return True

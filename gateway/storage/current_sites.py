@@ -19,11 +19,10 @@ from gateway.domain.forward_auth import Site
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
 from gateway.forward_auth.site_table import SiteTable
+from gateway.storage.cache_age import cache_age
 from gateway.storage.rules_file import RulesFile
 
 CHANGES_AGE: Final = timedelta(milliseconds=500)
-_UNCONNECTED_AGE: Final = timedelta(seconds=5)
-"""While no messages of other gateways arrive."""
 _OUTAGE_AGE: Final = timedelta(hours=1)
 _OUTAGE_PAUSE: Final = timedelta(seconds=1)
 """How long the table is used without a query after the database failed."""
@@ -101,7 +100,7 @@ class CurrentSites:
     def _is_young(self, loaded: _Loaded, now: datetime) -> bool:
         if loaded.version < self._missed:
             return False
-        age = self._age if self._invalidation.connected else min(self._age, _UNCONNECTED_AGE)
+        age = cache_age(self._invalidation, self._age)
         return loaded.loaded_at <= now < loaded.loaded_at + age
 
     def _is_paused(self, now: datetime) -> bool:

@@ -1,6 +1,6 @@
 """The clients that may own a certificate: in memory until a client of the realm changes."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,6 +16,7 @@ from gateway.representations.clients.settings import with_attributes
 from gateway.storage import certificate_owners
 from gateway.storage.certificate_owners import CachedCertificateOwners
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, client, store_realms
 
@@ -23,30 +24,13 @@ AGE = timedelta(seconds=60)
 
 
 @dataclass
-class _Surroundings:
-    """Messages that the test sends, and a database whose reads are counted."""
-
-    database: SqlDatabase
-    connected: bool = True
-    is_down: bool = False
-    reads: int = 0
+class _Surroundings(InvalidationMessages, SwitchedDatabase):
     meanwhile: list[str] = field(default_factory=list)
     """Topics of messages that arrive while something is read."""
-    send: Callable[[str | None], None] = lambda _topic: None
-
-    async def publish(self, topics: Sequence[str]) -> None:
-        for topic in topics:
-            self.send(topic)
-
-    def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        self.send = listener
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
-        self.reads += 1
-        if self.is_down:
-            raise StoreUnavailable("sql")
-        async with self.database.read() as stores:
+        async with super().read() as stores:
             yield stores
         while self.meanwhile:
             self.send(self.meanwhile.pop())

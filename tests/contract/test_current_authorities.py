@@ -1,7 +1,5 @@
 """The registered authorities of realms: read again once they change, kept in outages."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -11,9 +9,9 @@ import pytest
 from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Stores
 from gateway.storage.current_authorities import CurrentAuthorities
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, store_realms
 
@@ -23,36 +21,15 @@ LINK = Authority("bb" * 32, AuthorityKind.INTERMEDIATE, b"link")
 
 
 @dataclass
-class _Surroundings:
-    """Messages and the change log that the test sends, and a database that can be cut off."""
-
-    database: SqlDatabase
-    connected: bool = True
-    is_down: bool = False
-    reads: int = 0
+class _Surroundings(InvalidationMessages, SwitchedDatabase):
     lost: list[str] = field(default_factory=list)
-    send: Callable[[str | None], None] = lambda _topic: None
-
-    async def publish(self, topics: Sequence[str]) -> None:
-        for topic in topics:
-            self.send(topic)
-
-    def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        self.send = listener
+    """Topics of the change log whose messages were lost."""
 
     async def read_changes(self) -> None:
         if self.is_down:
             raise StoreUnavailable("sql")
         while self.lost:
             self.send(self.lost.pop())
-
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[Stores]:
-        self.reads += 1
-        if self.is_down:
-            raise StoreUnavailable("sql")
-        async with self.database.read() as stores:
-            yield stores
 
 
 @dataclass(frozen=True)

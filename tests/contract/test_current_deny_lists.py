@@ -18,6 +18,7 @@ from gateway.domain.realm import MASTER, Realm
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.current_deny_lists import CHANGES_AGE, CurrentDenyLists
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.cache_surroundings import InvalidationMessages
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm, store_realms
 
@@ -27,19 +28,11 @@ THUMBPRINT = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
 DAY = timedelta(days=1)
 
 
-class _Silence:
+class _Silence(InvalidationMessages):
     """Invalidation whose messages never arrive: only the change log does."""
-
-    connected = True
-
-    def __init__(self) -> None:
-        self.send: Callable[[str | None], None] = lambda _topic: None
 
     async def publish(self, topics: Sequence[str]) -> None:
         """Lose them."""
-
-    def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        self.send = listener
 
     def deliver(self, topics: Sequence[str]) -> None:
         for topic in topics:

@@ -1,7 +1,7 @@
 """The sites that a worker protects: read again once they change, kept in outages."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -16,6 +16,7 @@ from gateway.domain.ports.storage import Stores
 from gateway.storage.current_sites import CurrentSites
 from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
+from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm, store_realms
 
@@ -25,37 +26,16 @@ WIKI = Site("wiki", ("wiki.example.org",), ("demo",), RULES)
 SHOP = Site("shop", ("shop.example.org",), ("other",), RULES)
 
 
-class _Channel:
-    """Invalidation that the test sends."""
-
-    def __init__(self) -> None:
-        self.connected = True
-        self.send: Callable[[str | None], None] = lambda _topic: None
-
-    async def publish(self, topics: Sequence[str]) -> None:
-        for topic in topics:
-            self.send(topic)
-
-    def subscribe(self, listener: Callable[[str | None], None]) -> None:
-        self.send = listener
-
-
 @dataclass
-class _Switched:
-    """A database that can be cut off, or made to wait; counts its transactions."""
+class _Switched(SwitchedDatabase):
+    """Can be made to wait, too."""
 
-    database: SqlDatabase
-    is_down: bool = False
-    reads: int = 0
     may_read: asyncio.Event = field(default_factory=asyncio.Event)
     has_snapshot: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
-        self.reads += 1
-        if self.is_down:
-            raise StoreUnavailable("sql")
-        async with self.database.read() as stores:
+        async with super().read() as stores:
             await stores.realms.list()  # the snapshot is taken here
             self.has_snapshot.set()
             await self.may_read.wait()
@@ -66,7 +46,7 @@ class _Switched:
 class _Log:
     """The change log: topics whose messages were lost. Counts how often it is read."""
 
-    channel: _Channel
+    channel: InvalidationMessages
     topics: list[str] = field(default_factory=list)
     is_down: bool = False
     reads: int = 0
@@ -99,7 +79,7 @@ class _Setup:
     database: SqlDatabase
     switched: _Switched
     clock: SetClock
-    channel: _Channel
+    channel: InvalidationMessages
     log: _Log
     current: CurrentSites
 
@@ -112,7 +92,7 @@ class _Setup:
 
 
 def _set_up(database: SqlDatabase, file: RulesFile | None = None) -> _Setup:
-    switched, clock, channel = _Switched(database), SetClock(NOW), _Channel()
+    switched, clock, channel = _Switched(database), SetClock(NOW), InvalidationMessages()
     switched.may_read.set()
     any_database: Any = switched
     log = _Log(channel)
