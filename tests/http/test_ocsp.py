@@ -4,13 +4,12 @@ attacks A12: a responder that is down, slow or unsigned neither stops the gatewa
 """
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +46,7 @@ from gateway.domain.realm import (
 from gateway.settings import load_settings
 from tests.support.chains import Node
 from tests.support.list_server import list_of, points, serving_lists
+from tests.support.loopback_server import serving
 from tests.support.set_clock import SetClock
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -135,19 +135,9 @@ def _responding() -> Iterator[Responder]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    responder.url = f"http://127.0.0.1:{server.server_port}/ocsp"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        responder.url = f"{url}/ocsp"
         yield responder
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @dataclass

@@ -1,12 +1,12 @@
 """A server of documents of clients: key sets, request objects, lists of redirect URIs."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
+
+from tests.support.loopback_server import serving
 
 
 @dataclass
@@ -31,15 +31,6 @@ def serving_documents(host: str = "127.0.0.1", port: int = 0) -> Iterator[Client
             self.end_headers()
             self.wfile.write(found or b"")
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer((host, port), Handler)
-    served.url = f"http://{host}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with serving(Handler, host, port) as url:
+        served.url = url
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()

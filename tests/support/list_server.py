@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 
 from cryptography import x509
@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import AuthorityInformationAccessOID
 
 from tests.support.chains import DAY, NOW, Node
+from tests.support.loopback_server import serving
 
 Answer = tuple[int, str, bytes]
 """Status, value of Location where there is one, body."""
@@ -68,20 +69,12 @@ def serving_lists(host: str = "127.0.0.1") -> Iterator[ListServer]:
 
         do_POST = do_GET  # noqa: N815 - the name that the server looks for
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer((host, 0), Handler)
-    server.daemon_threads = True
-    served.url = f"http://{host}:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield served
-    finally:
-        served.release.set()
-        server.shutdown()
-        server.server_close()
+    with serving(Handler, host) as url:
+        served.url = url
+        try:
+            yield served
+        finally:
+            served.release.set()
 
 
 def points(*urls: str, **fields: Any) -> x509.CRLDistributionPoints:

@@ -1,12 +1,13 @@
 """A client that receives logout tokens on the loopback address."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Final
 from urllib.parse import parse_qs
+
+from tests.support.loopback_server import serving
 
 FETCHES_FROM_LOOPBACK: Final = {"fetch_networks": "127.0.0.1", "fetch_http": "true"}
 """Settings of a gateway that may send requests to the receiver."""
@@ -41,16 +42,6 @@ def logout_receiver() -> Iterator[LogoutReceiver]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-            """Write nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver.url = f"http://127.0.0.1:{server.server_port}/logout"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        receiver.url = f"{url}/logout"
         yield receiver
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

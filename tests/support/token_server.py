@@ -1,13 +1,14 @@
 """A server of access tokens on the loopback address."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qsl
+
+from tests.support.loopback_server import serving
 
 
 @dataclass(slots=True)
@@ -36,16 +37,6 @@ def token_server() -> Iterator[TokenServer]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-            """Write nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    issuer.url = f"http://127.0.0.1:{server.server_port}/token"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        issuer.url = f"{url}/token"
         yield issuer
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -4,12 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.support.loopback_server import serving
 
 SECRET = "the secret of a webhook"
 
@@ -67,16 +68,6 @@ def webhook_receiver() -> Iterator[WebhookReceiver]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-            """Write nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    receiver.url = f"http://127.0.0.1:{server.server_port}/events"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(Handler) as url:
+        receiver.url = f"{url}/events"
         yield receiver
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
