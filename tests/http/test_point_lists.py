@@ -240,6 +240,24 @@ async def test_forged_lists_do_not_crowd_out_the_list_in_force(followed: Followe
         assert await followed.refusal(bad) == "CN=probe was revoked"
 
 
+async def test_what_a_token_says_of_a_certificate_takes_no_part_in_what_the_certificate_names(
+    followed: Followed,
+) -> None:
+    """The facts of a renewed certificate's predecessor have its digest, and no points."""
+    bad = followed.probe("/a.crl")
+    followed.server.documents["/a.crl"] = list_of(ROOT, bad.certificate)
+    presented = path_of(bad)
+    facts = CertificationPath.of(parse_certificate(bad.der).facts, *presented.certificates[1:])
+    soft = replace(ONE, attributes=_realm("", "soft").attributes)
+    for _ in range(2):
+        with capture_logs():
+            assert await followed.rule.refusal(facts, soft, NOW) is None
+        refusal = await followed.rule.refusal(facts, ONE, NOW) or ""
+        assert refusal.endswith("its distribution points are not known")
+        for realm in (soft, ONE):
+            assert await followed.rule.refusal(presented, realm, NOW) == "CN=probe was revoked"
+
+
 async def test_a_url_is_downloaded_once_at_a_time(followed: Followed) -> None:
     """However many requests and realms need it."""
     followed.server.held.add("/a.crl")

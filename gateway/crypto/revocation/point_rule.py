@@ -26,7 +26,6 @@ from gateway.domain.realm import Realm, certificate_revocation_of
 
 _READ_BYTES: Final = 1024 * 1024
 """Memory of a worker for what certificates name."""
-_NO_POINTS: Final = CertificatePoints()
 _NOT_KNOWN: Final = CertificatePoints(problem="its distribution points are not known")
 
 
@@ -116,6 +115,9 @@ class PointRevocations:
 
     def _named(self, certificate: CertificateFacts) -> CertificatePoints:
         """Return what a certificate names; it was parsed before, so it can be read again."""
+        if not isinstance(certificate, ParsedCertificate | PresentedCertificate):
+            # Facts from a token. The certificate with that digest may be presented, now or later.
+            return _NOT_KNOWN
         known = self._read.get(certificate.digest)
         if known is None:
             known = _points_of(certificate)
@@ -123,12 +125,10 @@ class PointRevocations:
         return known
 
 
-def _points_of(certificate: CertificateFacts) -> CertificatePoints:
-    if isinstance(certificate, ParsedCertificate):
-        return distribution_points_of(certificate)
+def _points_of(certificate: ParsedCertificate | PresentedCertificate) -> CertificatePoints:
     if isinstance(certificate, PresentedCertificate):
         return distribution_points_of(parse_certificate(certificate.der))
-    return _NOT_KNOWN
+    return distribution_points_of(certificate)
 
 
 def _newest(
