@@ -139,6 +139,41 @@ def test_a_stranger_on_tcp_is_believed_nothing(tmp_path: Path, certificate_zoo: 
         until(lambda: counted in gateway.metrics(), "the events are not counted")
 
 
+@pytest.mark.parametrize("listener", ["unix", "tcp"])
+def test_a_peer_without_the_secret_is_not_the_proxy_on_any_listener(
+    tmp_path: Path, certificate_zoo: Zoo, listener: str
+) -> None:
+    """A configured secret is required on a unix socket too, and TCP is never trusted without one.
+
+    attacks: A1, A2.
+    """
+    realm = {"realm": "r", "enabled": True, "sslRequired": "none"}
+    realm["clients"] = [device("device-1", DEVICE_SUBJECT)]
+    (tmp_path / "realms.json").write_text(json.dumps(realm))
+    port, secret = free_port(), "a shared secret of the proxy"
+    settings = {"proxy_secret": secret} if listener == "unix" else {"listen": f"127.0.0.1:{port}"}
+    with start_gateway(
+        tmp_path,
+        import_realm=tmp_path / "realms.json",
+        client_ca_file=certificate_zoo.directory / "ca.crt",
+        client_crl_file=certificate_zoo.directory / "ca.crl",
+        **settings,
+    ) as gateway:
+        shown = {
+            "ssl-client-cert": quote((certificate_zoo.directory / "device-1.crt").read_text()),
+            "ssl-client-verify": "SUCCESS",
+        }
+        over_tcp = httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=shown)
+        with gateway.client(**shown) if listener == "unix" else over_tcp as http:
+            response = http.post(protocol("r", "token"), data=DEVICE)
+            assert (response.status_code, response.json()["error"]) == (401, "invalid_client")
+            if listener == "unix":
+                proof = {"X-Realmgate-Proxy-Secret": secret}
+                assert http.post(protocol("r", "token"), data=DEVICE, headers=proof).is_success
+        (seen,) = [line for line in gateway.log() if line["event"] == "security"]
+        assert seen["kind"] == "untrusted_certificate_header"
+
+
 def test_a_listed_secret_from_an_unlisted_peer_is_not_enough(tmp_path: Path) -> None:
     (tmp_path / "realms.json").write_text(json.dumps(REALMS[3]))
     port, secret = free_port(), "a shared secret of the proxy"

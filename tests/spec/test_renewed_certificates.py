@@ -18,12 +18,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.crypto.x509.description import describe
-from gateway.crypto.x509.issuing import KeyAlgorithm, Validity, generate_key, issue_root
+from gateway.crypto.x509.issuing import KeyAlgorithm, Validity, generate_key, issue_root, name
 from gateway.crypto.x509.pki_revocation import revoke
 from gateway.domain.realm import RENEWAL_OVERLAP
 from tests.support.certificate_clients import CertificateClients, client
+from tests.support.dpop import ProofKey
 from tests.support.gateway_process import until
-from tests.support.spec_stack import Stack, protocol
+from tests.support.spec_stack import KEY_BOUND, Stack, protocol
 from tests.support.wire import BOUND, PASSWORD, audience, claims_of, user
 
 REALM: Final = "renewed"
@@ -54,6 +55,7 @@ CLIENTS: Final = (
     _press("slow", **{RENEWAL_OVERLAP: str(3 * 3600)}),
     _press("strict", **{RENEWAL_OVERLAP: "0"}),
     _press("changing"),
+    client("keyed", san_dns="keyed.example", **KEY_BOUND),
 )
 
 
@@ -98,9 +100,11 @@ class Press:
     realm: CertificateClients
     client_id: str = "press"
 
-    def issue(self, kind: str, age: timedelta, *names: str, **how: Any) -> str:
-        """Issue a certificate that began `age` ago; return its name."""
-        now = datetime.now(UTC)
+    def issue(
+        self, kind: str, age: timedelta, *names: str, now: datetime | None = None, **how: Any
+    ) -> str:
+        """Issue a certificate that began `age` before now; return its name."""
+        now = now or datetime.now(UTC)
         validity = Validity(now - age, how.pop("end", now + DAY))
         written = names or (f"dns:{self.client_id}.example",)
         return self.realm.issue(
@@ -233,8 +237,8 @@ def test_a_refresh_binds_to_the_renewed_certificate_whatever_its_client_asks_for
 
 def test_another_certificate_is_no_renewed_one(presses: CertificateClients) -> None:
     """Its names, its start and its issuer decide; the overlap ends, and so does the old one."""
-    press = Press(presses)
-    tokens = press.tokens(press.issue("first", HOUR / 2), scope="openid")
+    press, now = Press(presses), datetime.now(UTC)
+    tokens = press.tokens(press.issue("first", HOUR / 2, now=now), scope="openid")
     recent = HOUR / 4
     for kind, age, names, cn in (
         ("other subject", recent, (), "other"),
@@ -242,8 +246,9 @@ def test_another_certificate_is_no_renewed_one(presses: CertificateClients) -> N
         ("other letters", recent, ("dns:PRESS.example",), "press"),
         ("name of another kind", recent, ("dns:press.example", "ip:192.0.2.7"), "press"),
         ("earlier", HOUR * 3 / 4, (), "press"),
+        ("of the same second", HOUR / 2, (), "press"),
     ):
-        other = press.issue(kind, age, *names, cn=cn)
+        other = press.issue(kind, age, *names, cn=cn, now=now)
         assert press.accepted(other, tokens) == set(), kind
     impostor = issue_root(
         presses.keeper.issuing.certificate.subject,
@@ -254,6 +259,40 @@ def test_another_certificate_is_no_renewed_one(presses: CertificateClients) -> N
     # nginx refuses it: the gateway is asked directly, as if another proxy had let it pass.
     anchor = {"certificate": impostor.certificate.public_bytes(Encoding.PEM).decode()}
     assert presses.admin("POST", "certificates/authorities", anchor).status_code == 201
+    with press.direct(other) as http:
+        form = {"grant_type": "client_credentials", "client_id": "press"}
+        assert http.post(f"{protocol(REALM)}/token", data=form).is_success
+        refresh = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        assert http.post(f"{protocol(REALM)}/token", data=form | refresh).status_code == 401
+    assert not press.uses(other, tokens)["forward-auth"]()
+
+
+def test_alternative_names_agree_in_their_kind_and_not_in_their_order(
+    presses: CertificateClients,
+) -> None:
+    press = Press(presses)
+    mine, further = "dns:press.example", "press.example.net"
+    old = press.issue("of two names", DAY, mine, f"dns:{further}")
+    tokens = press.tokens(old, scope="openid")
+    reordered = press.issue("reordered", HOUR / 2, f"dns:{further}", mine)
+    assert press.accepted(reordered, tokens) == ALL
+    tokens = press.tokens(old, scope="openid")
+    other = press.issue("of a name of another kind", HOUR / 2, mine, f"email:{further}")
+    assert press.accepted(other, tokens) == set()
+
+
+def test_an_issuer_of_another_name_is_another_one_though_its_key_is_the_same(
+    presses: CertificateClients,
+) -> None:
+    """Otherwise the serial number of the previous certificate would be looked for in its list."""
+    issuing, now = presses.keeper.issuing, datetime.now(UTC)
+    renamed = issue_root(name("Renamed CA"), issuing.key, presses.keeper.current)
+    anchor = {"certificate": renamed.certificate.public_bytes(Encoding.PEM).decode()}
+    assert presses.admin("POST", "certificates/authorities", anchor).status_code == 201
+    press = Press(presses)
+    tokens = press.tokens(press.issue("of the first name", DAY, now=now), scope="openid")
+    other = press.issue("of the other name", HOUR / 2, issuer=renamed)
+    # nginx does not know the authority: the gateway is asked directly.
     with press.direct(other) as http:
         form = {"grant_type": "client_credentials", "client_id": "press"}
         assert http.post(f"{protocol(REALM)}/token", data=form).is_success
@@ -298,6 +337,12 @@ def test_a_denied_or_revoked_certificate_has_no_renewed_one(presses: Certificate
         for use in press.uses(new, tokens).values():
             until(partial(_fails, use), f"{kind}: a token is accepted")
         assert press.accepted(new, press.tokens(new, scope="openid")) == ALL
+    tokens, newest = press.tokens(new, scope="openid"), press.issue("newest", HOUR / 4)
+    assert press.accepted(newest, tokens) == ALL
+    entry = {"thumbprint": _thumbprint(presses, newest), "reason": "stolen"}
+    assert presses.admin("POST", "certificates/denied", entry).status_code == 201
+    for use in press.uses(newest, tokens).values():
+        until(partial(_fails, use), "a token is accepted with a renewed certificate that is denied")
 
 
 def test_without_an_overlap_tokens_say_nothing_of_it(presses: CertificateClients) -> None:
@@ -314,6 +359,21 @@ def test_without_an_overlap_tokens_say_nothing_of_it(presses: CertificateClients
         assert press.accepted(new, tokens) == set()
     finally:
         _set_overlap(presses.stack, "3600")
+
+
+def test_a_token_that_is_bound_to_a_key_says_nothing_of_the_certificate(
+    presses: CertificateClients,
+) -> None:
+    keyed = Press(presses, "keyed").issue("of a keyed client", DAY)
+    url = f"{presses.stack.nginx.mtls}{protocol(REALM)}/token"
+    form = {"grant_type": "client_credentials", "client_id": "keyed"}
+    proof = {
+        "DPoP": ProofKey.new().proof("POST", f"{presses.stack.nginx.https}{protocol(REALM)}/token")
+    }
+    answer = presses.http(keyed).post(url, data=form, headers=proof)
+    claims = claims_of(answer.json()["access_token"])
+    assert list(claims["cnf"]) == ["jkt"]
+    assert "realmgate_renewal" not in claims
 
 
 def test_an_overlap_is_a_bounded_number_of_seconds(presses: CertificateClients) -> None:

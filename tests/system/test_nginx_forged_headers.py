@@ -4,6 +4,7 @@ Attacks A2, A4, A20: nginx drops inherited headers in a location that sets one o
 every location of every shipped configuration is tried, found in nginx's own dump.
 """
 
+import re
 import ssl
 from pathlib import Path
 
@@ -33,10 +34,19 @@ SPELLINGS = (
     *("X-Forwarded-Tls-Client-Cert", "ssl-cert-chain"),
     *("X-Real-IP", "X-Original-URI", "X-Forwarded-Uri", "X-Forwarded-Prefix"),
 )
+OF_OTHERS = (
+    *("X-Forwarded-Server", "X-Forwarded-Scheme", "X-Forwarded-Ssl", "X-Forwarded-User"),
+    *("X-Forwarded-Method", "X-Original-URL", "X-Original-Method", "X-Original-Request"),
+    *("X-Realmgate-Server", "X-Rewrite-URL", "X-Client-IP", "X-Client-Cert"),
+    *("X-SSL-Client-Verify", "ssl-client-subject-dn", "ssl-client-issuer-dn"),
+    *("ssl-client-s-dn", "ssl-client-i-dn", "ssl_client-verify"),
+)
+"""Those that a service behind the proxy could trust. They are tried all at once: nginx treats one
+like the other."""
 ATTEMPTS = (
     *([(spelling, FORGED)] for spelling in SPELLINGS),
     *([(spelling, FORGED), (spelling, f"{FORGED} again")] for spelling in SPELLINGS),
-    [(spelling, FORGED) for spelling in SPELLINGS],
+    [(spelling, FORGED) for spelling in (*SPELLINGS, *OF_OTHERS)],
 )
 UNDERSCORES_ON = {
     "realmgate/server.conf": ("underscores_in_headers off;", "underscores_in_headers on;")
@@ -178,6 +188,14 @@ def test_plain_http_redirects_with_method_and_query_kept(edge: Edge) -> None:
     assert response.headers["x-frame-options"] == "SAMEORIGIN"
     assert "strict-transport-security" not in response.headers
     assert not edge.upstream.received
+
+
+def test_every_header_that_the_configuration_sets_is_tried() -> None:
+    """Otherwise nothing would fail where its line is removed."""
+    text = (SHIPPED / "realmgate/proxy-headers.conf").read_text()
+    named = set(re.findall(r"^proxy_set_header (\S+)", text, re.MULTILINE))
+    tried = {spelling.lower() for spelling in (*SPELLINGS, *OF_OTHERS)}
+    assert {name for name in named if name.lower() not in tried} == {"Connection", "Host"}
 
 
 def test_every_proxy_pass_stands_below_the_headers() -> None:

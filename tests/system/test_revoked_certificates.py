@@ -12,7 +12,11 @@ import pytest
 from cryptography import x509
 
 from gateway.cli.nginx.site import RevocationCheck
+from gateway.crypto.x509.issuing import Validity, issue_revocation_list
+from gateway.crypto.x509.pki_directory import REVOCATION_LISTS, ROOT, pem, read_authority
 from gateway.crypto.x509.pki_revocation import revoke
+from tests.support.certificates import DAY
+from tests.support.edge_certificates import EdgeCertificates, stale_revocation_lists
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import start_nginx
 from tests.support.wire import (
@@ -40,7 +44,7 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
     """Without a restart, and for the token that is bound to the certificate too. attacks: A9."""
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = shutil.copytree(pki, tmp_path / "certs")
-    pem = (folder / "device-1.crt").read_bytes()
+    certificate = (folder / "device-1.crt").read_bytes()
     shared: dict[str, Any] = {
         "database_url": f"sqlite:///{tmp_path}/shared.db",
         "encryption_key_file": tmp_path / "encryption.key",
@@ -48,7 +52,7 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
         "client_ca_file": folder / "ca.crt",
         "client_crl_file": folder / "ca.crl",
     }
-    headers = {"ssl-client-cert": quote(pem, safe=""), "ssl-client-verify": "SUCCESS"}
+    headers = {"ssl-client-cert": quote(certificate, safe=""), "ssl-client-verify": "SUCCESS"}
     with ExitStack() as running:
         gateways = []
         for name in ("one", "two"):
@@ -61,7 +65,7 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
         token = {"client_id": "device-1", "token": answers[0].json()["access_token"]}
         assert gateways[1].post(protocol("r", "token/introspect"), data=token).json()["active"]
 
-        revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
+        revoke(folder, x509.load_pem_x509_certificate(certificate), now=datetime.now(UTC))
         for http in gateways:
             refused = http.post(protocol("r", "token"), data=grant)
             assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
@@ -75,7 +79,7 @@ def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
     """RFC 8705 §3; nginx has the old list until its reload, so the gateway alone refuses."""
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = shutil.copytree(pki, tmp_path / "certs")
-    pem = (folder / "device-1.crt").read_bytes()
+    certificate = (folder / "device-1.crt").read_bytes()
     socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
     with (
         start_nginx(tmp_path, folder, [socket]) as nginx,
@@ -94,7 +98,7 @@ def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
         token = http.post(f"{base}token", data=grant).json()["access_token"]
         asked = {**named, "token": token}
         assert http.post(f"{base}token/introspect", data=asked).json()["active"] is True
-        revoke(folder, x509.load_pem_x509_certificate(pem), now=datetime.now(UTC))
+        revoke(folder, x509.load_pem_x509_certificate(certificate), now=datetime.now(UTC))
         refused = http.post(f"{base}token/introspect", data=asked)
         assert (refused.status_code, refused.json()["error"]) == (401, "invalid_token")
         assert refused.json()["error_description"].endswith(f"{DEVICE_SUBJECT} was revoked")
@@ -130,3 +134,67 @@ def test_a_revoked_certificate_is_refused_by_nginx_or_where_that_is_chosen_by_th
         refused = http.post(f"{nginx.mtls}{protocol('r', 'token')}", data=grant)
         assert (refused.status_code, refused.json()["error"]) == (status, "invalid_client")
         assert reason in refused.json()["error_description"]
+
+
+@pytest.mark.parametrize(
+    ("check", "status", "reason"),
+    [
+        (RevocationCheck.NGINX, 400, "The revocation list of this server is out of date"),
+        (RevocationCheck.GATEWAY, 401, "the revocation list of CN=Realmgate Development "),
+    ],
+)
+def test_a_stale_list_refuses_all_certificates_where_the_gateway_alone_checks_lists_too(
+    tmp_path: Path,
+    edge_certificates: EdgeCertificates,
+    check: RevocationCheck,
+    status: int,
+    reason: str,
+) -> None:
+    """The age of the list was reported before. attacks: A10."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    folder = stale_revocation_lists(edge_certificates, tmp_path / "certs")
+    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(tmp_path, folder, [socket], revocation=check) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            public_url=nginx.https,
+            client_ca_file=folder / "ca.crt",
+            client_crl_file=folder / "ca.crl",
+        ) as gateway,
+        nginx.client("device-1") as http,
+    ):
+        grant = {"grant_type": "client_credentials", "client_id": "device-1"}
+        refused = http.post(f"{nginx.mtls}{protocol('r', 'token')}", data=grant)
+        found = gateway.health()[1]["checks"]
+    assert (refused.status_code, refused.json()["error"]) == (status, "invalid_client")
+    assert reason in refused.json()["error_description"]
+    assert [each["status"] for each in found if each["name"] == "revocation-lists"] == ["DOWN"]
+
+
+def test_an_authority_without_a_list_refuses_all_its_certificates(
+    tmp_path: Path, pki: Path
+) -> None:
+    """The gateway alone checks lists here; that of its root is not enough. attacks: A10."""
+    (tmp_path / "realms.json").write_text(json.dumps(REALM))
+    folder = shutil.copytree(pki, tmp_path / "certs")
+    now = datetime.now(UTC)
+    of_root = issue_revocation_list(read_authority(folder, ROOT), (), 2, Validity(now, now + DAY))
+    (folder / REVOCATION_LISTS).write_bytes(pem(of_root))
+    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
+    with (
+        start_nginx(tmp_path, folder, [socket], revocation=RevocationCheck.GATEWAY) as nginx,
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            public_url=nginx.https,
+            client_ca_file=folder / "ca.crt",
+            client_crl_file=folder / "ca.crl",
+        ),
+        nginx.client("device-1") as http,
+    ):
+        grant = {"grant_type": "client_credentials", "client_id": "device-1"}
+        refused = http.post(f"{nginx.mtls}{protocol('r', 'token')}", data=grant)
+    assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
+    assert "there is no revocation list of CN=" in refused.json()["error_description"]
