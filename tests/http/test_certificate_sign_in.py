@@ -143,10 +143,11 @@ def test_a_locked_user_is_refused_with_a_certificate_too(server: AdministeredSer
 
 
 def test_the_common_name_of_a_certificate_is_the_user_name(server: AdministeredServer) -> None:
-    status, answer = signed_in(server, "user")
-    assert status == 200, answer
-    status, answer = signed_in(server, "user", username="device-1", password="wrong")
-    assert status == 200, answer
+    for form in ({}, {"username": "device-1", "password": "wrong"}):
+        status, answer = signed_in(server, "user", **form)
+        assert status == 200, answer
+        [event] = server.get(f"/{REALM}/events?type=LOGIN&max=1")
+        assert event["details"]["username"] == "alice", "not the name of the form"
 
 
 @pytest.mark.parametrize(
@@ -162,12 +163,19 @@ def test_a_sign_in_without_a_certificate_of_a_user_fails(
 ) -> None:
     expected = {"error": error, "error_description": text}
     assert signed_in(server, certificate) == (status, expected)
+    [event] = server.get(f"/{REALM}/events?type=LOGIN_ERROR&max=1")
+    assert event["details"].get("username") == certificate
     assert signed_in(server, certificate, username="alice", password="x") == (status, expected)
 
 
-def test_the_first_group_of_a_pattern_is_the_user_name(server: AdministeredServer) -> None:
+def test_the_only_group_of_a_pattern_is_the_user_name(server: AdministeredServer) -> None:
     source = "Match SubjectDN using regular expression"
-    for pattern, status in (("cn=(.*?)(?:,|$)", 200), ("OU=(.*?)(?:,|$)", 400), ("CN=", 401)):
+    for pattern, status in (
+        ("cn=(.*?)(?:,|$)", 200),
+        ("OU=(.*?)(?:,|$)", 400),
+        ("CN=", 401),
+        ("CN=(.*?)(,|$)", 401),
+    ):
         done = configured(server, mapping_source_selection=source, regular_expression=pattern)
         assert done.status_code == 204
         assert signed_in(server, "user")[0] == status, pattern

@@ -159,6 +159,7 @@ def test_a_certificate_of_no_user_is_not_accepted(realm: Realm) -> None:
     assert (page.id, page.message) == ("login", REJECTED)
     event = realm.last_event()
     assert (event["type"], event["error"]) == ("LOGIN_ERROR", "user_not_found")
+    assert event["details"]["username"] == "device-2"
     assert "x509_cert_subject_distinguished_name" in event["details"]
 
 

@@ -190,8 +190,16 @@ def test_a_look_alike_letter_or_a_control_character_names_no_user(name: str) -> 
         ({"extended": ("1.3.6.1.5.5.7.3.2",)}, None),
         ({"extended": ("1.2.3",)}, "Extended Key Usage '1.2.3' is missing."),
         ({"policies": ("1.2.4",)}, None),
-        ({"policies": ("1.2.4", "1.2.5")}, "Certificate policy is missing."),
+        (
+            {"policies": ("1.2.4", "1.2.5")},
+            "Certificate Policy check failed: mode = ALL, certificate policy '1.2.5' is missing.",
+        ),
         ({"policies": ("1.2.4", "1.2.5"), "any_policy": True}, None),
+        (
+            {"policies": ("1.2.5", "1.2.6"), "any_policy": True},
+            "Certificate Policy check failed: mode = ANY, found = '1.2.4',"
+            " expected = '1.2.5,1.2.6'.",
+        ),
     ],
 )
 def test_a_certificate_has_the_usages_and_policies_that_are_required(
@@ -208,10 +216,32 @@ def test_a_certificate_has_the_usages_and_policies_that_are_required(
     assert found.value.text == refusal
 
 
-def test_a_certificate_without_key_usages_has_none_of_those_required() -> None:
-    options = CertificateOptions(IdentitySource.COMMON_NAME, key_usages=("digitalSignature",))
-    with pytest.raises(CertificateRejected, match=r"."):
-        identity_in(certificate(FULL), options)
+@pytest.mark.parametrize(
+    ("required", "refusal"),
+    [
+        (
+            {"key_usages": ("digitalSignature",)},
+            "Key usage extension is expected, but unavailable.",
+        ),
+        (
+            {"extended": ("1.3.6.1.5.5.7.3.1",)},
+            "Extended key usage extension is expected, but unavailable",
+        ),
+        (
+            {"policies": ("1.2.4",)},
+            "Certificate Policy validation was expected, but no certificate policy extensions were"
+            " found",
+        ),
+    ],
+)
+def test_a_certificate_without_an_extension_has_nothing_that_is_required(
+    required: dict[str, Any], refusal: str
+) -> None:
+    options = CertificateOptions(IdentitySource.COMMON_NAME, **required)
+    leaf = replace(FULL, usage=CertificateUsage(None))
+    with pytest.raises(CertificateRejected) as found:
+        identity_in(certificate(leaf), options)
+    assert found.value.text == refusal
 
 
 def test_the_usages_of_a_certificate_are_read_from_its_extensions() -> None:

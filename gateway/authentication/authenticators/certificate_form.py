@@ -76,7 +76,7 @@ class CertificateForm:
         sign_in.event_details |= certificate_details(certificate)
         try:
             account, name, options = await self._users.find(sign_in, config)
-            user = _require_user(sign_in, account)
+            user = _require_user(sign_in, account, name)
         except SignInRefused as refusal:
             sign_in.failure, sign_in.information = refusal, MessageKey.CERTIFICATE_NOT_ACCEPTED
             if isinstance(refusal, CertificateRejected):
@@ -89,12 +89,14 @@ class CertificateForm:
         return _check(sign_in, account, name)
 
 
-def _require_user(sign_in: SignIn, account: Account) -> User:
+def _require_user(sign_in: SignIn, account: Account, name: str) -> User:
     """Return the user; raises SignInRefused for none, a disabled one, or one who is another.
 
-    Another than the one whom a step before has named, such as the session of the browser.
+    Another than the one whom a step before has named, such as the session of the browser. The event
+    has the `name`, in place of which a sign-in that succeeds has its own.
     """
     user, known = account.user, sign_in.found_user
+    sign_in.event_details |= {Detail.USERNAME: name}
     if user is None:
         raise InvalidUserCredentials(EventError.USER_NOT_FOUND)
     if not user.enabled:

@@ -93,7 +93,7 @@ def _rendered(
 
 
 def _matched(name: DistinguishedName, options: CertificateOptions) -> str | None:
-    """Return the first group of the pattern's matches; None where they differ.
+    """Return the group of the pattern's matches; None where they differ.
 
     None also where it is a piece of a quoted value: `OU="CN=admin,"` is no common name (attacks:
     A15).

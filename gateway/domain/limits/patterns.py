@@ -168,15 +168,17 @@ class PatternMatches:
 
 
 def matches_with_group(pattern: str, text: str) -> tuple[re.Match[str], ...]:
-    """Return the pattern's matches in the text whose first group is not empty, in any case.
+    """Return the pattern's matches in the text whose group is not empty, in any case.
 
-    None of them where the pattern has no group, or trying every place would take more steps than
-    an evaluation has. To be called in a thread: they take up to 30 ms.
+    None of them unless the pattern has exactly one group, nor where trying every place would take
+    more steps than an evaluation has. To be called in a thread: they take up to 30 ms.
     """
     prepared = _prepare(f"(?i:{pattern})")
     if len(text) > LONGEST_FOR_PATTERN or not isinstance(prepared, _Prepared):
         return ()
-    if _steps(prepared, text) * (len(text) + 1) > EVALUATION_STEPS or not prepared.compiled.groups:
+    if _steps(prepared, text) * (len(text) + 1) > EVALUATION_STEPS:
+        return ()
+    if prepared.compiled.groups != 1:
         return ()
     return tuple(found for found in prepared.compiled.finditer(text) if found[1])
 

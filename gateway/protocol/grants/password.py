@@ -79,6 +79,7 @@ class Password:
             realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
         )
         step = await self._engine.begin(context, session)
+        _note_user(request, flow, step.session.attempted_username)
         if isinstance(step, SignedIn):
             return step.user
         if isinstance(step, Refused):
@@ -94,9 +95,18 @@ class Password:
 
 def _note_certificate(request: ProtocolRequest, flow: SignInFlow) -> None:
     """Note the certificate in the event where the flow asks for one."""
-    asked = any(step.authenticator == CERTIFICATE for step in flow.every_step())
-    if asked and request.certificate is not None:
+    if _asks_for_certificate(flow) and request.certificate is not None:
         request.event.details |= certificate_details(request.certificate)
+
+
+def _note_user(request: ProtocolRequest, flow: SignInFlow, name: str | None) -> None:
+    """Note whom the certificate names, who may be another user than the form says."""
+    if name is not None and _asks_for_certificate(flow):
+        request.event.details[Detail.USERNAME] = name
+
+
+def _asks_for_certificate(flow: SignInFlow) -> bool:
+    return any(step.authenticator == CERTIFICATE for step in flow.every_step())
 
 
 def _credentials(request: ProtocolRequest, *, needs_name: bool) -> dict[str, str]:
