@@ -17,7 +17,13 @@ from gateway.client_policies.refusal import InvalidConfiguration
 _DEFAULT: Final = "Default"
 _OPTIONAL: Final = "Optional"
 _ANY: Final = "Any"
-_KINDS: Final = frozenset({EventKind.TOKEN_REQUEST, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST})
+_KINDS: Final = frozenset(
+    {
+        EventKind.TOKEN_REQUEST,
+        EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST,
+        EventKind.TOKEN_EXCHANGE_REQUEST,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
