@@ -130,10 +130,12 @@ def apply_to_change(
         if not policy.applies(change):
             continue
         for executor in policy.executors:
-            if change.kind in {EventKind.REGISTER, EventKind.UPDATE}:
-                wanted = executor.configure(change)
-                if wanted:
-                    change = replace(change, proposed=change_client(change.proposed, wanted))
+            if change.kind in {EventKind.VIEW, EventKind.UNREGISTER}:
+                executor.check_access(change)
+                continue
+            wanted = executor.configure(change)
+            if wanted:
+                change = replace(change, proposed=change_client(change.proposed, wanted))
             executor.check_change(change)
     return change.proposed
 

@@ -32,7 +32,14 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
         *("reject-ropc-grant", {}, {"directAccessGrantsEnabled": True}, METADATA),
         "Invalid client metadata: resource owner password credentials grant enabled",
     ),
-    ("pkce-enforcer", {}, {}, METADATA, "Invalid client metadata: code_challenge_method"),
+    *(
+        ("pkce-enforcer", {}, fields, METADATA, "Invalid client metadata: code_challenge_method")
+        for fields in ({}, {"attributes": {"pkce.code.challenge.method": "plain"}})
+    ),
+    (
+        *("dpop-bind-enforcer", {}, {}, METADATA),
+        "Invalid client metadata: DPoP token in disabled",
+    ),
     (
         *("holder-of-key-enforcer", {}, {}, METADATA),
         "Invalid client metadata: MTLS token in disabled",
@@ -112,9 +119,15 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
         *("secure-response-type", {}, {}, METADATA),
         "Invalid client metadata: ID Token as detached signature in disabled",
     ),
-    (
-        *("secure-logout", {}, {"frontchannelLogout": True}, REGISTRATION),
-        "Front-channel logout is not allowed for this client",
+    *(
+        (
+            *("secure-logout", {}, fields, REGISTRATION),
+            "Front-channel logout is not allowed for this client",
+        )
+        for fields in (
+            {"frontchannelLogout": True},
+            {"attributes": {"frontchannel.logout.url": SECURE}},
+        )
     ),
     (
         "tls-client-auth-ca-subject-dn",
@@ -146,6 +159,7 @@ CONFIGURED: Final[tuple[tuple[str, _Settings, _Settings, _Settings], ...]] = (
         *("holder-of-key-enforcer", AUTO, {}),
         {"attributes": {"tls.client.certificate.bound.access.tokens": "true"}},
     ),
+    ("dpop-bind-enforcer", AUTO, {}, {"attributes": {"dpop.bound.access.tokens": "true"}}),
     (
         "secure-client-authenticator",
         {
@@ -220,6 +234,9 @@ def test_a_client_that_a_policy_forbids_is_neither_created_nor_left_so_by_a_chan
             assert realm.refused("POST", "clients", new) == refusal, (executor, fields)
             same = {"clientId": document["clientId"], "description": "changed"}
             assert realm.refused("PUT", f"clients/{made}", same) == refusal, (executor, fields)
+            # It may be viewed: what executors demand of clients is for changes alone.
+            viewed = realm.ask("GET", f"clients/{made}").status_code
+            assert viewed == (400 if executor == "reject-request" else 200), executor
         assert realm.get(f"clients?clientId=new-{place}") == []
         assert "description" not in realm.get(f"clients/{made}")
         realm.change("DELETE", f"clients/{made}")
@@ -294,6 +311,12 @@ def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
         ("secure-request-object", {"available-period": "-1"}, "available-period is '-1'"),
         ("secure-client-uris-pattern", {"allowed-patterns": ["(a+)+"]}, "allowed-patterns"),
         ("secure-client-uris-pattern", {"client-uri-fields": ["x"]}, "client-uri-fields has 'x'"),
+        ("secure-client-uris-pattern", {"allowed-patterns": [7]}, "allowed is a list of texts"),
+        ("secure-client-uris-pattern", {"allowed-patterns": {}}, "a list of at most 1000 texts"),
+        ("secure-redirect-uris-enforcer", {"allow-permitted-domains": ["("]}, "domains: '('"),
+        ("auth-flow-enforcer", {"auth-flow-alias": 7}, "auth-flow-alias is '7'"),
+        ("secure-request-object", {"available-period": True}, "available-period is 'True'"),
+        ("secure-request-object", {"available-period": 2**31}, "a whole number from 0 to"),
         ("tls-client-auth-ca-subject-dn", {"ca-subject-dn": "?"}, "no distinguished name"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.events import ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import PolicyRefusal
 from gateway.client_policies.settings import NOTHING, ClientSettings
@@ -27,10 +27,9 @@ class AutoConfigured(Executor, ABC):
         return self.wanted() if self.auto_configure else NOTHING
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind in {EventKind.REGISTER, EventKind.UPDATE}:
-            refusal = self.refusal(change.proposed)
-            if refusal is not None:
-                raise refusal
+        refusal = self.refusal(change.proposed)
+        if refusal is not None:
+            raise refusal
 
     @abstractmethod
     def wanted(self) -> ClientSettings:

@@ -1,4 +1,7 @@
-"""confidential-client: refuses requests of public and bearer-only clients."""
+"""confidential-client: refuses requests of public clients.
+
+Bearer-only clients are refused at every endpoint, whatever the policies of the realm.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -8,13 +11,7 @@ from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import PolicyRefusal
 from gateway.domain.clients import Client
 
-_KINDS: Final = frozenset(
-    {
-        EventKind.TOKEN_REQUEST,
-        EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST,
-        EventKind.PUSHED_AUTHORIZATION_REQUEST,
-    }
-)
+_KINDS: Final = frozenset({EventKind.TOKEN_REQUEST, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,5 +29,5 @@ class ConfidentialClient(Executor):
 
 
 def _require_confidential(client: Client) -> None:
-    if client.public_client or client.bearer_only:
+    if client.public_client:
         raise PolicyRefusal("invalid_client", "invalid client access type")

@@ -37,7 +37,10 @@ class Executor:
         return NOTHING
 
     def check_change(self, change: ClientChange) -> None:
-        """Check a client that is created, changed, viewed or removed."""
+        """Check a client that is about to be created or changed."""
+
+    def check_access(self, access: ClientChange) -> None:
+        """Check that a client may be viewed or removed."""
 
     def check_start(self, start: AuthorizationStart) -> None:
         """Check an authorization request before its parameters are verified."""

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from gateway.client_policies.events import ClientRequest, EventKind
 from gateway.client_policies.executors.auto_configured import AutoConfigured
-from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
+from gateway.client_policies.refusal import INVALID_METADATA, PolicyRefusal
 from gateway.client_policies.settings import ClientSettings
 from gateway.domain.clients import Client
 
@@ -35,14 +35,11 @@ class HolderOfKeyEnforcer(AutoConfigured):
         return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: MTLS token in disabled")
 
     def check_request(self, request: ClientRequest) -> None:
-        if request.kind in {EventKind.TOKEN_REQUEST, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST}:
-            if request.certificate is None:
-                text = "Client Certification missing for MTLS HoK Token Binding"
-                raise PolicyRefusal(INVALID_REQUEST, text)
-        elif request.kind in _BOUND and request.presented is not None:
-            confirmation = request.presented.get("cnf")
-            if not isinstance(confirmation, dict) or "x5t#S256" not in confirmation:
-                raise _unbound(request.kind)
+        if request.kind not in _BOUND or request.presented is None:
+            return
+        confirmation = request.presented.get("cnf")
+        if not isinstance(confirmation, dict) or "x5t#S256" not in confirmation:
+            raise _unbound(request.kind)
 
     def client_for_tokens(self, client: Client) -> Client:
         return replace(client, tokens=replace(client.tokens, certificate_bound=True))

@@ -23,6 +23,10 @@ class RejectRequest(Executor):
         del change
         raise _refusal()
 
+    def check_access(self, access: ClientChange) -> None:
+        del access
+        raise _refusal()
+
     def check_start(self, start: AuthorizationStart) -> None:
         del start
         raise _refusal()

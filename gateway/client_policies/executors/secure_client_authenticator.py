@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, ClientRequest, EventKind
+from gateway.client_policies.events import ClientChange, ClientRequest
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
 from gateway.client_policies.settings import NOTHING, ClientSettings
@@ -38,9 +38,7 @@ class SecureClientAuthenticator(Executor):
         return ClientSettings({_AUTHENTICATOR: self.default})
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind in {EventKind.REGISTER, EventKind.UPDATE} and not self._accepts(
-            change.proposed
-        ):
+        if not self._accepts(change.proposed):
             text = "Invalid client metadata: token_endpoint_auth_method"
             raise PolicyRefusal(INVALID_METADATA, text)
 

@@ -38,8 +38,6 @@ class SecureClientUris(Executor):
         return NOTHING
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE}:
-            return
         for name, addresses in change.addresses(change.proposed).items():
             if name != "sectorIdentifierUri" and not all(map(_is_secure, addresses)):
                 text = f"Invalid {_TEXTS.get(name, name)}"
@@ -47,8 +45,6 @@ class SecureClientUris(Executor):
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         uri = request.redirect_uri or ""
-        if not uri:
-            raise PolicyRefusal(INVALID_REQUEST, "no redirect_uri specified.")
         if not _is_secure(uri) and not (self.allows_local and _is_local(uri)):
             raise PolicyRefusal(INVALID_REQUEST, "Invalid redirect_uri")
 

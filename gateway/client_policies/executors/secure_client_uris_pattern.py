@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.events import ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_METADATA,
@@ -50,16 +50,14 @@ class SecureClientUrisPattern(Executor):
         return cls(patterns, fields)
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE}:
-            return
         matches = matches_at_once()
         for name, addresses in change.addresses(change.proposed).items():
             if self.fields and name not in self.fields:
                 continue
-            if any(addresses) and not self.patterns:
+            if addresses and not self.patterns:
                 text = f"Invalid {name}: No valid allowed patterns configured"
                 raise PolicyRefusal(INVALID_METADATA, text)
-            for address in filter(None, addresses):
+            for address in addresses:
                 verdicts = (matches.verdict(pattern, address) for pattern in self.patterns)
                 if Verdict.MATCHES not in verdicts:
                     raise PolicyRefusal(INVALID_METADATA, f"Invalid {name}")

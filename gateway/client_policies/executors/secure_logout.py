@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.events import ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import INVALID_REGISTRATION, PolicyRefusal
 
@@ -21,7 +21,7 @@ class SecureLogout(Executor):
         return cls(configuration.flag("allow-front-channel-logout"))
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE} or self.allows_front_channel:
+        if self.allows_front_channel:
             return
         logout = change.proposed.logout
         if logout.uses_front_channel or logout.front_channel_path:

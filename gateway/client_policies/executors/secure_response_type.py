@@ -48,6 +48,6 @@ class SecureResponseType(AutoConfigured):
         asked = request.response_type
         if asked == _SIGNED or (asked == _WITH_TOKEN and self.allow_token):
             return
-        is_jwt = request.parameters.get("response_mode", "").lower() == "jwt"
+        is_jwt = request.parameters.get("response_mode") == "jwt"
         if asked != _CODE or not is_jwt:
             raise PolicyRefusal(INVALID_REQUEST, "invalid response_type")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.events import ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.executors.secure_algorithms import SECURE_ALGORITHMS
 from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
@@ -45,8 +45,6 @@ class SecureSignatureAlgorithm(Executor):
         return ClientSettings(attributes=dict.fromkeys(missing, self.default))
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE}:
-            return
         if any(algorithm not in SECURE_ALGORITHMS for algorithm in _chosen(change).values()):
             raise PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")
 

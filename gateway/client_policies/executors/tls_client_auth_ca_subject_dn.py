@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange, EventKind
+from gateway.client_policies.events import ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_REQUEST,
@@ -39,7 +39,7 @@ class TlsClientAuthCaSubjectDn(Executor):
         return ClientSettings(attributes={"x509.casubjectdn": self.authority})
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE} or not self.enforced:
+        if not self.enforced:
             return
         client = change.proposed
         if _authenticates(client) and not _is_same(

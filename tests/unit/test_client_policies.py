@@ -1,0 +1,88 @@
+"""Client policies that a realm file may have brought: read as a whole, or not at all."""
+
+from typing import Any, Final
+
+import pytest
+
+from gateway.client_policies import list_global_profiles, read_policies
+from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.refusal import InvalidConfiguration
+
+_ANY: Final = {"condition": "any-client", "configuration": {}}
+_REJECT: Final = {"executor": "reject-request", "configuration": {}}
+_LOOSENING: Final = {"executor": "suppress-refresh-token-rotation", "configuration": {}}
+
+
+def _read(*conditions: Any, executors: Any = (_REJECT,), name: str = "own") -> list[str]:
+    """Return the executors of the policies that act."""
+    policy = {
+        "name": "p",
+        "enabled": True,
+        "conditions": list(conditions),
+        "profiles": [name],
+    }
+    profiles = {"profiles": [{"name": name, "executors": list(executors)}]}
+    found = read_policies({"policies": [policy]}, profiles)
+    return [executor.provider for policy in found for executor in policy.executors]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"condition": "identity-provider", "configuration": {}},
+        {"condition": "any-client", "configuration": {"is-negative-logic": "perhaps"}},
+        {"condition": "client-scopes", "configuration": {"type": "default"}},
+        {"condition": "client-roles", "configuration": []},
+        {},
+    ],
+)
+def test_a_policy_with_a_condition_that_is_not_evaluated_does_nothing(part: Any) -> None:
+    """Else it would act on other requests than it was written for."""
+    assert _read(_ANY) == ["reject-request"]
+    assert _read(_ANY, part) == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"executor": "of-a-later-version", "configuration": {}},
+        {"executor": "consent-required", "configuration": {"auto-configure": "perhaps"}},
+        {},
+    ],
+)
+def test_a_policy_with_an_executor_that_is_not_applied_does_nothing(part: Any) -> None:
+    assert _read(_ANY, executors=(_REJECT, part)) == []
+
+
+def test_an_executor_that_would_allow_more_is_passed_over() -> None:
+    assert _read(_ANY, executors=(_LOOSENING, _REJECT)) == ["reject-request"]
+    assert _read(_ANY, executors=(_LOOSENING,)) == []
+
+
+def test_a_profile_of_every_realm_is_not_replaced_by_one_of_its_name() -> None:
+    first = list_global_profiles()[0]
+    wanted = [each["executor"] for each in first["executors"]]
+    assert _read(_ANY, name=first["name"]) == wanted
+
+
+@pytest.mark.parametrize("document", [None, [], "x", {"policies": 7}, {"policies": [7, None]}])
+def test_a_document_of_another_shape_has_no_policies(document: Any) -> None:
+    assert read_policies(document, document) == ()
+
+
+def test_null_is_an_absent_configuration_and_anything_but_an_object_is_refused() -> None:
+    assert Configuration(None).texts("x") == ()
+    wrong: tuple[Any, ...] = ([], "x", 7, True)
+    for members in wrong:
+        with pytest.raises(InvalidConfiguration):
+            Configuration(members)
+
+
+def test_flags_are_json_or_text() -> None:
+    for value, flag in ((True, True), ("TRUE", True), ("false", False), ("", False), (None, False)):
+        assert Configuration({"x": value}).flag("x") is flag
+    wrong: tuple[Any, ...] = ("yes", 1, [], "truth")
+    for each in wrong:
+        with pytest.raises(InvalidConfiguration):
+            Configuration({"x": each}).flag("x")
+    assert Configuration({}).flag("x", default=True) is True
