@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Self
 from urllib.parse import SplitResult, urlsplit
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import AuthorizationStart, ClientChange, EventKind
+from gateway.client_policies.events import AuthorizationStart, ClientChange
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_REQUEST,
@@ -23,6 +23,7 @@ _INVALID: Final = "Invalid Redirect Uri: invalid uri"
 _LOOPBACK: Final = "Invalid Redirect Uri: invalid loopback address"
 _PRIVATE_SCHEME: Final = "Invalid Redirect Uri: invalid private use scheme"
 _LOCALHOST: Final = "localhost"
+_IPV6_LOOPBACK: Final = "::1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,6 @@ class SecureRedirectUrisEnforcer(Executor):
         )
 
     def check_change(self, change: ClientChange) -> None:
-        if change.kind not in {EventKind.REGISTER, EventKind.UPDATE}:
-            return
         if not _redirects(change.proposed):
             return
         addresses = change.addresses(change.proposed)
@@ -105,7 +104,7 @@ class SecureRedirectUrisEnforcer(Executor):
             return False
         if not self.oauth_2_1:
             return True
-        if "#" in uri or parts.hostname == _LOCALHOST:
+        if "#" in uri or not _is_plain(parts.hostname):
             return False
         return (port is not None) == is_parameter
 
@@ -134,6 +133,11 @@ class SecureRedirectUrisEnforcer(Executor):
 
 def _redirects(client: Client) -> bool:
     return client.standard_flow_enabled or client.implicit_flow_enabled
+
+
+def _is_plain(host: str | None) -> bool:
+    """Return whether a loopback host is an address, that of version 6 in its shortest form."""
+    return host != _LOCALHOST and (":" not in (host or "") or host == _IPV6_LOOPBACK)
 
 
 def _loopback_version(host: str | None) -> int | None:
