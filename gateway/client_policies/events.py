@@ -133,7 +133,6 @@ class AuthorizationRequested:
     """
 
     client: Client
-    issuer: str
     now: datetime
     parameters: Mapping[str, str] = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)

@@ -4,8 +4,11 @@ Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here i
 the refusal at once, and it is judged again when it is used.
 """
 
+from collections.abc import Mapping
+
 from gateway.client_policies import AuthorizationRequested
 from gateway.protocol.authorization.draft import AuthorizationDraft
+from gateway.protocol.authorization.parameters import DPOP_KEY
 from gateway.protocol.policy_checks import check_authorization_request, realm_policies
 
 
@@ -16,9 +19,8 @@ def check(draft: AuthorizationDraft) -> None:
         return
     asked = AuthorizationRequested(
         draft.client.client,
-        request.issuer,
         request.now,
-        draft.parameters,
+        _with_key(draft),
         request.parameters.values,
         frozenset(str(each) for each in draft.response_type),
         draft.redirect_uri,
@@ -29,3 +31,12 @@ def check(draft: AuthorizationDraft) -> None:
         acr_values=draft.acr_values,
     )
     draft.enforced_flow = check_authorization_request(request, asked)
+
+
+def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:
+    """Return the parameters; a proof with which a request is pushed counts as its `dpop_jkt`.
+
+    Spec: RFC 9449 §10.1
+    """
+    proved = draft.request.proof_key
+    return draft.parameters if proved is None else {DPOP_KEY: proved, **draft.parameters}
