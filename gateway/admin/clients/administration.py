@@ -29,6 +29,7 @@ from gateway.admin.clients.policy_enforcement import (
     PolicyCaller,
     enforce_policies,
     refused_by_policies,
+    updater_of,
 )
 from gateway.admin.clients.preparation import (
     add_service_account,
@@ -145,7 +146,9 @@ class ClientAdministration:
         self._require_mappers(client, ())
         await require_existing_overrides(stores, realm, client)
         client = prepared_client(chosen_from(scopes, client), self.clock)
-        client = with_rotation_applied(realm, client, self.clock)
+        caller = policies or PolicyCaller(change.acting)
+        updater = await updater_of(stores, realm, caller)
+        client = with_rotation_applied(realm, client, self.clock, updater)
         await stores.clients.add(client)
         await self._add_account(change, client)
         change.invalidate(client_topic(realm.id, client.id))
@@ -166,7 +169,7 @@ class ClientAdministration:
                 )
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
-            await self.store(change, before, after)
+            await self.store(change, before, after, PolicyCaller(acting))
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
 
@@ -189,13 +192,20 @@ class ClientAdministration:
                     self.check_mapper(mapper)
 
     async def store(
-        self, change: Change, before: Client, after: Client, *, by_itself: bool = False
+        self,
+        change: Change,
+        before: Client,
+        after: Client,
+        caller: PolicyCaller,
+        *,
+        by_itself: bool = False,
     ) -> Client:
         """Store a changed client with its service account; return it as stored.
 
         A client policy of the realm may renew its secret; `by_itself`: the client changes itself.
         """
-        after = with_rotation_applied(change.realm, after, self.clock, by_itself=by_itself)
+        updater = await updater_of(change.stores, change.realm, caller)
+        after = with_rotation_applied(change.realm, after, self.clock, updater, by_itself=by_itself)
         if after == before:
             return after
         if after.session_limits != before.session_limits:

@@ -55,7 +55,7 @@ async def enforce_policies(
         before,
         proposed,
         client_addresses,
-        await _updater(stores, realm, caller),
+        await updater_of(stores, realm, caller),
         is_registration=caller.is_registration,
         names_authenticator=names_authenticator,
     )
@@ -71,10 +71,13 @@ def refused_by_policies() -> Iterator[None]:
         raise InvalidRequest(refusal.text, WireFamily.OAUTH, code=refusal.error) from refusal
 
 
-async def _updater(stores: Stores, realm: Realm, caller: PolicyCaller) -> Updater:
-    """Return who acts, with the roles and groups that a user of the realm has."""
+async def updater_of(stores: Stores, realm: Realm, caller: PolicyCaller) -> Updater:
+    """Return who acts, with the roles and groups that a user of the realm has.
+
+    They are looked up only where the realm has policies.
+    """
     found, address = caller.acting.caller, caller.acting.address
-    if found is None or found.realm.id != realm.id:
+    if found is None or found.realm.id != realm.id or not policies_of(realm):
         return Updater(caller.source, address, EffectiveRoles())
     roles = await stores.roles.effective(realm.id, found.user.id)
     groups = await stores.groups.of_user(realm.id, found.user.id)

@@ -15,6 +15,7 @@ from gateway.client_policies import (
     ClientChange,
     EventKind,
     SecretRotation,
+    Updater,
     applied_executors,
 )
 from gateway.domain.clients import WITH_SECRET, Client
@@ -67,27 +68,27 @@ def with_new_secret(client: Client, clock: Clock) -> Client:
     return with_secret(client, Secret(secrets.token_urlsafe(_SECRET_BYTES)), clock.now())
 
 
-def with_renewed_secret(realm: Realm, client: Client, clock: Clock) -> Client:
-    """Return the client with a new secret on request.
+def with_renewed_secret(realm: Realm, client: Client, clock: Clock, updater: Updater) -> Client:
+    """Return the client with a new secret on request of `updater`.
 
     Where a policy requires it, the old one is accepted for a while; otherwise it is rejected at
     once, and the new one does not expire.
     """
-    rotation = _rotation_for(realm, client)
+    rotation = _rotation_for(realm, client, updater)
     if rotation is not None and client.secret is not None:
         return _rotated(client, rotation, clock)
     return with_secret_expiration(with_new_secret(without_rotated_secret(client), clock), None)
 
 
 def with_rotation_applied(
-    realm: Realm, client: Client, clock: Clock, *, by_itself: bool = False
+    realm: Realm, client: Client, clock: Clock, updater: Updater, *, by_itself: bool = False
 ) -> Client:
-    """Return a created or changed client with its secret as the realm's policy requires.
+    """Return a client that `updater` creates or changes, with its secret as the policy requires.
 
     A secret without an expiration gets one, and an expired one is rotated; so is one that expires
     soon where the client changes itself (`by_itself`).
     """
-    rotation = _rotation_for(realm, client)
+    rotation = _rotation_for(realm, client, updater)
     if rotation is None or client.secret is None:
         return client
     now = clock.now()
@@ -100,11 +101,11 @@ def with_rotation_applied(
     return _rotated(client, rotation, clock) if by_itself and soon else client
 
 
-def _rotation_for(realm: Realm, client: Client) -> SecretRotation | None:
+def _rotation_for(realm: Realm, client: Client, updater: Updater) -> SecretRotation | None:
     """Return the rotation that the realm's policies demand for the client; the last one counts."""
     if client.public_client or client.bearer_only:
         return None
-    change = ClientChange(EventKind.UPDATED, client, client)
+    change = ClientChange(EventKind.UPDATED, client, client, updater=updater)
     executors = applied_executors(policies_of(realm), change)
     found = [each for each in executors if isinstance(each, SecretRotation)]
     return found[-1] if found else None

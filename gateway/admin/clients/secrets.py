@@ -14,6 +14,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Changes
 from gateway.admin.clients.access import changing_client, get_client, replace_client
+from gateway.admin.clients.policy_enforcement import PolicyCaller, updater_of
 from gateway.admin.clients.preparation import with_renewed_secret
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
@@ -37,7 +38,8 @@ class ClientSecrets:
     async def renew(self, acting: Acting, client_id: str) -> dict[str, Any]:
         """Generate a new secret and return it; a public client cannot use it."""
         async with changing_client(self.changes, acting, client_id) as (change, client):
-            renewed = with_renewed_secret(change.realm, client, self.clock)
+            updater = await updater_of(change.stores, change.realm, PolicyCaller(acting))
+            renewed = with_renewed_secret(change.realm, client, self.clock, updater)
             await replace_client(change, renewed)
             credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"

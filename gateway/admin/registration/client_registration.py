@@ -164,15 +164,14 @@ class ClientRegistration:
                 if given_field(document, sent.client_id) != client_id:
                     raise RegistrationRefused(INVALID_METADATA, "Client Identifier modified")
                 after = await self._merged(change, registrar, before, sent, document)
+                caller = _policy_caller(registrar)
                 after = await enforce_policies(
-                    *(change.stores, change.realm, _policy_caller(registrar)),
-                    *(EventKind.UPDATE, after),
-                    before=before,
+                    *(change.stores, change.realm, caller, EventKind.UPDATE, after), before=before
                 )
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
-                after = await self.clients.store(change, before, after, by_itself=by_itself)
+                after = await self.clients.store(change, before, after, caller, by_itself=by_itself)
                 token = None
                 if by_itself:
                     anonymous, origins = registrar.anonymous, registrar.origins
