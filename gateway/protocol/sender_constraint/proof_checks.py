@@ -48,7 +48,7 @@ class ProofChecks:
 
         With `access_token` the proof must contain its hash.
         """
-        if not sent.text or not sent.text.strip():
+        if not sent.text:
             raise InvalidProof(MISSING)
         if len(sent.text) > LONGEST_PROOF:
             raise InvalidProof(f"DPoP proof is longer than {LONGEST_PROOF} characters")

@@ -34,13 +34,17 @@ def normalized(url: str) -> str:
     if _CHARACTERS.fullmatch(url) is None:
         raise ValueError("a character that URLs do not contain")
     parts = urlsplit(url)
-    if parts.scheme not in _USUAL_PORTS or not parts.hostname or "@" in parts.netloc:
+    if parts.scheme not in _USUAL_PORTS or not _host(parts) or "@" in parts.netloc:
         raise ValueError("not an absolute http or https URL")
     return f"{parts.scheme}://{_authority(parts)}{_path(parts.path)}"
 
 
+def _host(parts: SplitResult) -> str:
+    return (parts.hostname or "").rstrip(".")
+
+
 def _authority(parts: SplitResult) -> str:
-    host = (parts.hostname or "").rstrip(".")
+    host = _host(parts)
     host = f"[{host}]" if ":" in host else host
     port = parts.port
     return host if port in (None, _USUAL_PORTS[parts.scheme]) else f"{host}:{port}"

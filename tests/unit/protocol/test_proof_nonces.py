@@ -43,3 +43,11 @@ def test_another_token_of_the_gateways_is_no_nonce() -> None:
     realm = realm_entry()
     claims = {"typ": "Refresh", "iat": int(NOW.timestamp()), "aud": "demo"}
     assert not is_current(realm, realm.key_ring.sign_for_ourselves(claims, NOW), NOW)
+
+
+def test_a_nonce_that_was_signed_by_another_key_is_replaced() -> None:
+    """After the keys of a realm were replaced, within the same minute."""
+    before, after = realm_entry(), realm_entry.__wrapped__()
+    assert before.realm.id == after.realm.id
+    assert not is_current(after, current_nonce(before, NOW), NOW)
+    assert is_current(after, current_nonce(after, NOW), NOW)

@@ -29,6 +29,12 @@ def test_other_spellings_of_a_url_are_the_same(other: str) -> None:
     assert names_one_of(other, (URL,))
 
 
+def test_dots_at_the_end_and_lower_case_escapes_are_normalized() -> None:
+    base = "https://id.example.test/realms/"
+    for one, other in (("demo/.", "demo/"), ("demo/x/..", "demo/"), ("a%2fb", "a%2Fb")):
+        assert names_one_of(base + one, (base + other,)), one
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -53,6 +59,7 @@ def test_another_url_is_another_one(other: str) -> None:
         "//id.example.test/realms/demo/token",
         "ftp://id.example.test/",
         "https:///realms",
+        "https://./realms",
         "https://user@id.example.test/",
         "https://id.example.test:port/",
         "https://id.example.test:99999/",
