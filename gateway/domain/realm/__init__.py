@@ -29,6 +29,7 @@ from gateway.domain.realm.certificate_renewal import (
 )
 from gateway.domain.realm.certificate_revocation import (
     DISTRIBUTION_POINTS,
+    MOST_LIST_URLS,
     OCSP,
     OCSP_NONCE,
     OCSP_SCOPE,
@@ -44,9 +45,9 @@ from gateway.domain.realm.certificate_revocation import (
     is_ocsp_nonce,
     is_ocsp_policy,
     is_ocsp_scope,
-    is_ocsp_url,
     is_points_choice,
     is_revocation_policy,
+    is_server_url,
 )
 from gateway.domain.realm.certificate_trust import (
     CERTIFICATE_POLICIES,

@@ -112,7 +112,7 @@ def are_revocation_list_urls(text: str) -> bool:
     """Tell whether the text is a list of different web addresses, separated by spaces."""
     urls = text.split()
     distinct = len(set(urls)) == len(urls) <= MOST_LIST_URLS
-    return distinct and all(map(is_ocsp_url, urls))
+    return distinct and all(map(is_server_url, urls))
 
 
 def is_points_choice(text: str) -> bool:
@@ -139,6 +139,6 @@ def _nonce_of(text: str) -> OcspNonce:
     return OcspNonce(text or "off") if is_ocsp_nonce(text) else OcspNonce.REQUIRED
 
 
-def is_ocsp_url(text: str) -> bool:
-    """Tell whether the text is the URL of a responder, or empty."""
+def is_server_url(text: str) -> bool:
+    """Tell whether the text is the URL of a responder or a list, or empty."""
     return not text or _URL.fullmatch(text) is not None

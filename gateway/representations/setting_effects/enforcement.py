@@ -22,21 +22,36 @@ from gateway.domain.mail import (
 )
 from gateway.domain.realm import (
     CERTIFICATE_POLICIES,
+    DISTRIBUTION_POINTS,
     DPOP_NONCE,
     FAILURES_PER_ADDRESS,
     GATEWAY_AUTHORITIES,
+    MOST_LIST_URLS,
+    OCSP,
+    OCSP_NONCE,
+    OCSP_SCOPE,
+    OCSP_URL,
     OVERLAP_FORM,
     RENEWAL_OVERLAP,
+    REVOCATION_LIST_URLS,
+    REVOCATION_POLICY,
     WEBHOOK_SECRET,
     WEBHOOK_URL,
     Realm,
     SecurityHeaders,
     are_policies,
+    are_revocation_list_urls,
     brute_force_rules,
     is_failure_limit,
     is_gateway_authorities,
     is_nonce_choice,
+    is_ocsp_nonce,
+    is_ocsp_policy,
+    is_ocsp_scope,
     is_overlap,
+    is_points_choice,
+    is_revocation_policy,
+    is_server_url,
 )
 from gateway.representations.refusals import describe, join
 from gateway.representations.setting_effects.client_rows import (
@@ -56,6 +71,19 @@ _PROFILES: Final = "clientProfiles"
 _CERTIFICATE_SETTINGS: Final[Mapping[str, tuple[Callable[[str], bool], str]]] = {
     GATEWAY_AUTHORITIES: (is_gateway_authorities, "true, false or nothing"),
     CERTIFICATE_POLICIES: (are_policies, "at most 50 object identifiers, separated by spaces"),
+    REVOCATION_POLICY: (is_revocation_policy, "hard, soft or nothing, which is hard"),
+    REVOCATION_LIST_URLS: (
+        are_revocation_list_urls,
+        f"at most {MOST_LIST_URLS} different http or https URLs with spaces between them, or none",
+    ),
+    DISTRIBUTION_POINTS: (is_points_choice, "on, off or nothing, which is off"),
+    OCSP: (is_ocsp_policy, "off, soft, hard or nothing, which is off"),
+    OCSP_URL: (
+        is_server_url,
+        "an http or https URL, or nothing: the one that a certificate names",
+    ),
+    OCSP_SCOPE: (is_ocsp_scope, "leaf, chain or nothing, which is leaf"),
+    OCSP_NONCE: (is_ocsp_nonce, "off, sent, required or nothing, which is off"),
     RENEWAL_OVERLAP: (is_overlap, f"{OVERLAP_FORM}, or nothing"),
     EXPIRY_MAIL_DAYS: (are_days, "at most 10 numbers from 1 to 365 with commas between them"),
     EXPIRY_MAIL_RECIPIENTS: (
