@@ -28,7 +28,7 @@ def reason_for_caller(reason: str) -> str:
 
 
 class CertificateRefused(Exception):
-    """The certificate must not be used at all; `str()` is the reason, for logs and operators."""
+    """The certificate must not be used at all; `str()` is the reason, for logs and callers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +227,9 @@ class TrustLevel(StrEnum):
 class ClientCertificate:
     """The certificate of the TLS client with what it may be used for in one realm.
 
-    `reason` says why the trust_level is not TRUSTED; it is for logs and operators. `path` leads to
-    the trusted root; None unless the trust_level is TRUSTED. `clients_with_anchors` are the
-    internal ids of clients of the realm for which it is evaluated by their own anchors instead.
+    `reason` says why the trust_level is not TRUSTED: for logs, and as `reason_for_caller`. `path`
+    leads to the trusted root; None unless the trust_level is TRUSTED. `clients_with_anchors` are
+    the internal ids of clients of the realm for which it is evaluated by their own anchors instead.
     """
 
     evidence: CertificateEvidence

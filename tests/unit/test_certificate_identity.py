@@ -197,8 +197,10 @@ def test_a_look_alike_letter_or_a_control_character_names_no_user(name: str) -> 
         ({"policies": ("1.2.4", "1.2.5"), "any_policy": True}, None),
         (
             {"policies": ("1.2.5", "1.2.6"), "any_policy": True},
-            "Certificate Policy check failed: mode = ANY, found = '1.2.4',"
-            " expected = '1.2.5,1.2.6'.",
+            (
+                "Certificate Policy check failed: mode = ANY, found = '1.2.4',"
+                " expected = '1.2.5,1.2.6'."
+            ),
         ),
     ],
 )
@@ -229,8 +231,10 @@ def test_a_certificate_has_the_usages_and_policies_that_are_required(
         ),
         (
             {"policies": ("1.2.4",)},
-            "Certificate Policy validation was expected, but no certificate policy extensions were"
-            " found",
+            (
+                "Certificate Policy validation was expected, but no certificate policy extensions"
+                " were found"
+            ),
         ),
     ],
 )

@@ -93,7 +93,7 @@ def _alternative_names(certificate: x509.Certificate) -> tuple[str, ...]:
 def _alternative_name(name: x509.GeneralName) -> str:
     kind = ALTERNATIVE_NAMES.get(type(name), type(name).__name__)
     value = name.value.rfc4514_string() if isinstance(name.value, x509.Name) else str(name.value)
-    # Whoever made the certificate chose the text; it must not steer the reader's terminal.
+    # The maker of a certificate chooses the text; it must not control the reader's terminal.
     return f"{kind}:{value if value.isprintable() else ascii(value)}"
 
 

@@ -99,7 +99,7 @@ def _parse(der: bytes) -> ParsedCertificate:
     if not serial.strip(b"\0") or serial[0] & SIGN:
         raise ValueError("serial number is not positive")
     certificate = load_certificate(der)
-    # Nobody signs the count of unused bits before the signature: one certificate, one encoding.
+    # The count of unused bits before the signature is not signed: one certificate, one encoding.
     if der[-len(certificate.signature) - 1] != 0:
         raise ValueError("signature is not whole octets")
     return ParsedCertificate(

@@ -38,7 +38,10 @@ _STRING_TYPES = {
     "2.5.4.46": PRINTABLE_STRING,  # dnQualifier
     "1.3.6.1.4.1.311.60.2.1.3": PRINTABLE_STRING,  # jurisdictionCountryName
 }
-"""Spec: RFC 5280 appendix A.1; the guidelines of the CA/Browser Forum for extended validation §9.2"""
+"""Spec: RFC 5280 appendix A.1.
+
+Source: guidelines of the CA/Browser Forum for extended validation, 9.2.
+"""
 _ESCAPED = frozenset(',+<>;"\\')
 
 

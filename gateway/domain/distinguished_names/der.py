@@ -95,7 +95,7 @@ def encode_text(text: str, tag: int = UTF8_STRING) -> bytes:
 
 
 def encode_object_identifier(dotted: str) -> bytes:
-    """Return an object identifier as DER. Spec: X.690 §8.19"""
+    """Return an object identifier as DER. Spec: X.690 §8.19."""
     first, second, *others = map(int, dotted.split("."))
     content = b"".join(map(_base128, (_ARCS * first + second, *others)))
     return _encoded(OBJECT_IDENTIFIER, content)

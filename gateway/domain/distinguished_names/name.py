@@ -67,7 +67,7 @@ def _sort_key(attribute: Attribute) -> tuple[str, bool, bytes]:
 
 
 def _encoded(attribute: Attribute) -> tuple[int, bytes]:
-    """Return length and content of the encoding, by which DER orders a set. Spec: X.690 §11.6"""
+    """Return length and content of the encoding, by which DER orders a set. Spec: X.690 §11.6."""
     value = attribute.value
     encoded = value if isinstance(value, bytes) else encode_text(value)
     content = encode_object_identifier(attribute.oid) + encoded

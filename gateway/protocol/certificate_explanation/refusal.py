@@ -1,9 +1,9 @@
-"""Explains to a stranger why the proxy refused their certificate, or that none was sent.
+"""Explains to any caller why the proxy refused its certificate, or that none was sent.
 
-The explanation contains their own certificate and the results of its checks: no clients, anchors,
-URLs, or reasons of deny lists.
-The proxy's own words are evidence, used where the checks of the gateway find nothing or less.
-Nothing is fetched: OCSP is not asked. Source: the phrases are those of OpenSSL,
+The explanation contains the certificate of the caller and the results of its checks: no clients,
+anchors, URLs, or reasons of deny lists. The proxy's own words are evidence, used where the checks
+of the gateway find nothing or less. Nothing is fetched: OCSP is not asked. Source: the phrases are
+those of OpenSSL,
 https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
 """
 
