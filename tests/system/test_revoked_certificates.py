@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from gateway.crypto.x509.pki_directory import REVOCATION_LISTS, ROOT, pem, read_
 from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.certificates import DAY
 from tests.support.edge_certificates import EdgeCertificates, stale_revocation_lists
-from tests.support.gateway_process import start_gateway
-from tests.support.nginx import start_nginx
+from tests.support.gateway_process import Gateway, start_gateway
+from tests.support.nginx import RunningNginx, start_nginx
 from tests.support.wire import (
     BOUND,
     DEVICE_SUBJECT,
@@ -73,23 +74,34 @@ def test_a_changed_list_is_in_force_on_every_gateway_at_once(tmp_path: Path, pki
             assert (refused.status_code, refused.json()["error"]) == (401, "invalid_client")
 
 
-def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
-    tmp_path: Path, pki: Path
-) -> None:
-    """RFC 8705 §3; nginx has the old list until its reload, so the gateway alone refuses."""
+@contextmanager
+def _behind_nginx(
+    tmp_path: Path, folder: Path, check: RevocationCheck = RevocationCheck.NGINX
+) -> Iterator[tuple[RunningNginx, Gateway]]:
+    """Run nginx in front of a gateway that has the same authorities and lists."""
     (tmp_path / "realms.json").write_text(json.dumps(REALM))
-    folder = shutil.copytree(pki, tmp_path / "certs")
-    certificate = (folder / "device-1.crt").read_bytes()
     socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
     with (
-        start_nginx(tmp_path, folder, [socket]) as nginx,
+        start_nginx(tmp_path, folder, [socket], revocation=check) as nginx,
         start_gateway(
             tmp_path,
             import_realm=tmp_path / "realms.json",
             public_url=nginx.https,
             client_ca_file=folder / "ca.crt",
             client_crl_file=folder / "ca.crl",
-        ),
+        ) as gateway,
+    ):
+        yield nginx, gateway
+
+
+def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
+    tmp_path: Path, pki: Path
+) -> None:
+    """RFC 8705 §3; nginx has the old list until its reload, so the gateway alone refuses."""
+    folder = shutil.copytree(pki, tmp_path / "certs")
+    certificate = (folder / "device-1.crt").read_bytes()
+    with (
+        _behind_nginx(tmp_path, folder) as (nginx, _),
         nginx.client("device-1") as http,
     ):
         named = {"client_id": "bound", "client_secret": SECRET}
@@ -114,20 +126,11 @@ def test_a_bound_token_does_not_hold_with_a_certificate_that_was_revoked_since(
 def test_a_revoked_certificate_is_refused_by_nginx_or_where_that_is_chosen_by_the_gateway_alone(
     tmp_path: Path, pki: Path, check: RevocationCheck, status: int, reason: str
 ) -> None:
-    (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = shutil.copytree(pki, tmp_path / "certs")
     certificate = x509.load_pem_x509_certificate((folder / "device-1.crt").read_bytes())
     revoke(folder, certificate, now=datetime.now(UTC))
-    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
     with (
-        start_nginx(tmp_path, folder, [socket], revocation=check) as nginx,
-        start_gateway(
-            tmp_path,
-            import_realm=tmp_path / "realms.json",
-            public_url=nginx.https,
-            client_ca_file=folder / "ca.crt",
-            client_crl_file=folder / "ca.crl",
-        ),
+        _behind_nginx(tmp_path, folder, check) as (nginx, _),
         nginx.client("device-1") as http,
     ):
         grant = {"grant_type": "client_credentials", "client_id": "device-1"}
@@ -151,18 +154,9 @@ def test_a_stale_list_refuses_all_certificates_where_the_gateway_alone_checks_li
     reason: str,
 ) -> None:
     """The age of the list was reported before. attacks: A10."""
-    (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = stale_revocation_lists(edge_certificates, tmp_path / "certs")
-    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
     with (
-        start_nginx(tmp_path, folder, [socket], revocation=check) as nginx,
-        start_gateway(
-            tmp_path,
-            import_realm=tmp_path / "realms.json",
-            public_url=nginx.https,
-            client_ca_file=folder / "ca.crt",
-            client_crl_file=folder / "ca.crl",
-        ) as gateway,
+        _behind_nginx(tmp_path, folder, check) as (nginx, gateway),
         nginx.client("device-1") as http,
     ):
         grant = {"grant_type": "client_credentials", "client_id": "device-1"}
@@ -177,21 +171,12 @@ def test_an_authority_without_a_list_refuses_all_its_certificates(
     tmp_path: Path, pki: Path
 ) -> None:
     """The gateway alone checks lists here; that of its root is not enough. attacks: A10."""
-    (tmp_path / "realms.json").write_text(json.dumps(REALM))
     folder = shutil.copytree(pki, tmp_path / "certs")
     now = datetime.now(UTC)
     of_root = issue_revocation_list(read_authority(folder, ROOT), (), 2, Validity(now, now + DAY))
     (folder / REVOCATION_LISTS).write_bytes(pem(of_root))
-    socket = f"unix:{tmp_path / 'state/run/gateway.sock'}"
     with (
-        start_nginx(tmp_path, folder, [socket], revocation=RevocationCheck.GATEWAY) as nginx,
-        start_gateway(
-            tmp_path,
-            import_realm=tmp_path / "realms.json",
-            public_url=nginx.https,
-            client_ca_file=folder / "ca.crt",
-            client_crl_file=folder / "ca.crl",
-        ),
+        _behind_nginx(tmp_path, folder, RevocationCheck.GATEWAY) as (nginx, _),
         nginx.client("device-1") as http,
     ):
         grant = {"grant_type": "client_credentials", "client_id": "device-1"}
