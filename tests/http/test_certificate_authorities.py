@@ -17,7 +17,7 @@ from tests.support.administered_realm import AdministeredRealm, administered_rea
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue
 from tests.support.made_realms import exported
-from tests.support.wire import BOUND, SECRET, claims_of, client, device
+from tests.support.wire import BOUND, SECRET, claims_of, client, device, user
 
 BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
 AUTHORITIES = "certificates/authorities"
@@ -36,6 +36,34 @@ OTHER_ROOT = issue("client root", None, CA)
 OTHER_LEAF = issue("probe", OTHER_ROOT)
 LOOK_ALIKE = issue("probe", issue("realm root", None, CA))
 
+_GRANTS = {"serviceAccountsEnabled": True, "directAccessGrantsEnabled": True}
+USERS_BY_CERTIFICATE: dict[str, Any] = {
+    "authenticationFlows": [
+        {
+            "alias": "certificate",
+            "providerId": "basic-flow",
+            "topLevel": True,
+            "authenticationExecutions": [
+                {
+                    "authenticator": "direct-grant-auth-x509-username",
+                    "requirement": "REQUIRED",
+                    "authenticatorConfig": "by name",
+                }
+            ],
+        }
+    ],
+    "authenticatorConfig": [
+        {
+            "alias": "by name",
+            "config": {
+                "x509-cert-auth.mapping-source-selection": "Subject's Common Name",
+                "x509-cert-auth.mapper-selection": "Username or Email",
+            },
+        }
+    ],
+    "directGrantFlow": "certificate",
+}
+
 
 @pytest.fixture(scope="module")
 def realm(administration: Administration) -> Iterator[AdministeredRealm]:
@@ -47,10 +75,11 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     clients = [
         {**device("probe", "CN=probe"), "id": "probe-id"},
         {**device("own", "CN=probe", **BOUND), "id": "own-id"},
-        {**client("secret", serviceAccountsEnabled=True, attributes=BOUND), "id": "secret-id"},
+        {**client("secret", attributes=BOUND, **_GRANTS), "id": "secret-id"},
         {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
     ]
-    with administered_realm(administration, "of-authorities", roles, clients=clients) as made:
+    fields = {"clients": clients, "users": [user("alice")], **USERS_BY_CERTIFICATE}
+    with administered_realm(administration, "of-authorities", roles, **fields) as made:
         yield made
 
 
@@ -173,6 +202,20 @@ def test_a_token_by_secret_is_bound_to_what_the_anchors_of_its_client_trust(
     add(realm, OTHER_ROOT, path=OF_SECRET)
     granted = token(realm, OTHER_LEAF, "secret", client_secret=SECRET)
     assert "x5t#S256" in claims_of(granted.json()["access_token"])["cnf"]
+
+
+def test_the_anchors_of_a_client_name_no_users(realm: AdministeredRealm) -> None:
+    """Who issues the certificates of a client does not issue those of the realm's users."""
+    certificate = issue("alice", OTHER_ROOT)
+    form = {"grant_type": "password", "client_id": "secret", "client_secret": SECRET}
+    add(realm, OTHER_ROOT, path=OF_SECRET)
+    refused = request(realm, "token", certificate, form)
+    assert refused.status_code == UNAUTHORIZED, refused.text
+    assert "CN=client root is not known" in refused.json()["error_description"]
+    add(realm, OTHER_ROOT)
+    granted = request(realm, "token", certificate, form)
+    assert granted.status_code == httpx2.codes.OK, granted.text
+    assert claims_of(granted.json()["access_token"])["preferred_username"] == "alice"
 
 
 def test_a_realm_says_whether_the_anchors_of_the_settings_count(

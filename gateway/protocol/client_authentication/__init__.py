@@ -52,6 +52,8 @@ class AuthenticatedClient:
     method: str
     certificate: ClientCertificate | None = None
     """The certificate of the request as it counts for the client, by its own anchors if any."""
+    of_realm: ClientCertificate | None = None
+    """The same certificate as it counts in the realm: for its users no anchors of a client do."""
     assertion: SignedClaims | None = None
     """The parameter `client_assertion`, where client policies are to judge it."""
 
@@ -129,7 +131,7 @@ class ClientAuthenticator:
         name = _NO_PROOF if client.public_client else client.client_authenticator_type
         token = request.parameters.raw("client_assertion")
         assertion = self._assertion(request, token) if token else None
-        return AuthenticatedClient(entry, name, certificate, assertion)
+        return AuthenticatedClient(entry, name, certificate, request.certificate, assertion)
 
     def _assertion(self, request: ProtocolRequest, token: str) -> SignedClaims | None:
         """Return what the assertion says; None in a realm without policies, and for no JWT."""

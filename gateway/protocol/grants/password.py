@@ -16,6 +16,7 @@ from gateway.authentication.errors import (
 )
 from gateway.client_policies import EventKind
 from gateway.domain.authentication import session_of_one_request
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import CERTIFICATE, SignInFlow, needs_username
@@ -53,26 +54,30 @@ class Password:
         _require_allowed(client)
         granted = grant_scopes(request.realm, client, request.parameters.raw("scope"))
         request.event.details[Detail.AUTH_METHOD] = OPENID_CONNECT
-        user = await self._authenticate(request, client, granted)
+        user = await self._authenticate(request, client, granted, caller.of_realm)
         entry = await self._entry(request, user)
         return await self._tokens.issue(
             request, caller.entry, entry, granted, grant=_GRANT_SHORTCUT
         )
 
     async def _authenticate(
-        self, request: ProtocolRequest, client: Client, granted: GrantedScopes
+        self,
+        request: ProtocolRequest,
+        client: Client,
+        granted: GrantedScopes,
+        certificate: ClientCertificate | None,
     ) -> User:
         flow = request.realm.sign_in.direct_grant_flow(client.flow_overrides)
         if flow is None:  # a flow that has gone since the client was given it
             raise _refused(request, InvalidUserCredentials(EventError.NOT_ALLOWED))
-        _note_certificate(request, flow)
+        _note_certificate(request, flow, certificate)
         context = SignInContext(
             realm=request.realm,
             client=client,
             address=request.remote_address,
             now=request.now,
             scopes=frozenset(granted.names),
-            certificate=request.certificate,
+            certificate=certificate,
             form=_credentials(request, needs_name=needs_username(flow)),
         )
         session = session_of_one_request(
@@ -93,10 +98,12 @@ class Password:
         return entry
 
 
-def _note_certificate(request: ProtocolRequest, flow: SignInFlow) -> None:
+def _note_certificate(
+    request: ProtocolRequest, flow: SignInFlow, certificate: ClientCertificate | None
+) -> None:
     """Note the certificate in the event where the flow asks for one."""
-    if _asks_for_certificate(flow) and request.certificate is not None:
-        request.event.details |= certificate_details(request.certificate)
+    if _asks_for_certificate(flow) and certificate is not None:
+        request.event.details |= certificate_details(certificate)
 
 
 def _note_user(request: ProtocolRequest, flow: SignInFlow, name: str | None) -> None:
