@@ -9,9 +9,12 @@ from typing import Any, Final
 
 import httpx2
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
+from gateway.crypto.x509.pki_directory import ISSUING, read_authority
 from tests.support.administered_server import AdministeredServer
 from tests.support.administration import PASSWORD, SECRET
+from tests.support.chains import CA, issue
 from tests.support.sign_in_browser import CALLBACK, Page, SignInBrowser, web_client
 from tests.support.wire import user
 
@@ -129,3 +132,44 @@ def test_a_device_polls_with_the_certificate_that_it_asked_with(
         assert answer["error_description"] == "Device code not valid"
     status, answer = _post(server, "device-1", "token", "app", **poll)
     assert status == 200, answer
+
+
+@pytest.fixture
+def _anchors_of_the_client(server: AdministeredServer) -> Iterator[None]:
+    """Trust the certificates for the client alone: the realm has another anchor of that name."""
+    assert server.certificates is not None
+    issuing = read_authority(server.certificates.folder, ISSUING).certificate
+    look_alike = issue(issuing.subject, None, CA)
+    (app,) = server.get(f"/{REALM}/clients?clientId=app")
+    paths = {
+        f"/{REALM}/certificates/authorities": look_alike.pem,
+        f"/{REALM}/clients/{app['id']}/certificates/authorities": issuing.public_bytes(
+            Encoding.PEM
+        ).decode(),
+    }
+    for path, pem in paths.items():
+        made = server.ask("POST", path, {"certificate": pem, "kind": "anchor"})
+        assert made.is_success, made.text
+    yield
+    for path in paths:
+        for each in server.get(path):
+            assert server.ask("DELETE", f"{path}/{each['sha256']}").is_success
+
+
+@pytest.mark.usefixtures("_anchors_of_the_client")
+def test_a_code_is_bound_to_what_the_anchors_of_the_client_trust(
+    server: AdministeredServer, browser: SignInBrowser
+) -> None:
+    code = _code(server, browser, "device-1", "app")
+    assert _redeemed(server, "device-2", code)[0] == 400
+
+
+@pytest.mark.usefixtures("_anchors_of_the_client")
+def test_a_device_code_is_bound_to_what_the_anchors_of_the_client_trust(
+    server: AdministeredServer, browser: SignInBrowser
+) -> None:
+    _, codes = _post(server, "device-1", "auth/device", "app")
+    _connect(browser, codes)
+    poll = {"grant_type": _GRANT, "device_code": codes["device_code"]}
+    answers = [_post(server, name, "token", "app", **poll) for name in ("device-2", "device-1")]
+    assert [status for status, _ in answers] == [400, 200], answers

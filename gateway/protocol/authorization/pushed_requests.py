@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.client_policies import EventKind
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.sign_in.pushed_requests import PushedParameters, PushedRequestStore
@@ -75,9 +76,12 @@ class PushedRequestEndpoint:
             request, self._services, request.parameters.values, is_push=True, entry=caller.entry
         )
         await run_checks(draft)
-        return caller, await self._keep(draft)
+        return caller, await self._keep(draft, caller.certificate)
 
-    async def _keep(self, draft: AuthorizationDraft) -> PushedRequest:
+    async def _keep(
+        self, draft: AuthorizationDraft, certificate: ClientCertificate | None
+    ) -> PushedRequest:
+        """Keep the request; `certificate` is its own, as it counts for the client."""
         realm, client = draft.request.realm.realm, draft.client.client
         kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
         kept |= {"client_id": client.client_id}
@@ -86,7 +90,7 @@ class PushedRequestEndpoint:
             kept[DPOP_KEY] = draft.request.proof_key
         pushed = PushedParameters(
             kept,
-            certificate=bound_certificate(client, draft.request.certificate),
+            certificate=bound_certificate(client, certificate),
             is_anonymous=client.public_client,
         )
         return await keep_pushed_request(self._services.pushed_requests, realm, client, pushed)

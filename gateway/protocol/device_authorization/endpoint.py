@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from gateway.client_policies import EventKind
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import Overloaded
 from gateway.domain.events import EventError, EventType
@@ -93,7 +94,8 @@ class DeviceAuthorizationEndpoint:
         _require_permitted(client)
         draft = self._checked(request, caller)
         lifespan = min(client.device_grant.code_lifespan or lifespans.device_code, _LONGEST)
-        asked = await self._store(request, draft, lifespan, _interval(client, lifespans))
+        interval = _interval(client, lifespans)
+        asked = await self._store(request, draft, lifespan, interval, caller.certificate)
         codes = IssuedDeviceCodes(
             asked.device_code,
             displayed_user_code(asked.user_code),
@@ -130,6 +132,7 @@ class DeviceAuthorizationEndpoint:
         draft: AuthorizationDraft,
         lifespan: timedelta,
         interval: timedelta,
+        certificate: ClientCertificate | None,
     ) -> DeviceAuthorization:
         challenge = draft.code_challenge
         for _ in range(_TRIES):
@@ -143,7 +146,7 @@ class DeviceAuthorizationEndpoint:
                 nonce=draft.get("nonce") or None,
                 code_challenge=challenge.challenge if challenge else None,
                 code_challenge_method=challenge.method if challenge else None,
-                certificate=bound_certificate(draft.client.client, request.certificate),
+                certificate=bound_certificate(draft.client.client, certificate),
                 is_anonymous=draft.client.client.public_client,
             )
             if await self._devices.add(request.realm.realm.id, asked, lifespan):
