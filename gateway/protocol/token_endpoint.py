@@ -8,6 +8,7 @@ Spec: RFC 6749 §3.2, RFC 9449 §5; Keycloak: 1.1
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from gateway.domain.events import Detail
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
@@ -19,6 +20,9 @@ from gateway.protocol.policy_checks import check_client_request, realm_policies
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
 from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
+
+_ASKS_TO_GO_ON: Final = frozenset({"use_dpop_nonce", "authorization_pending"})
+"""Errors that belong to a conversation that goes well. Spec: RFC 9449 §8, RFC 8628 §3.5"""
 
 
 class TokenEndpoint:
@@ -67,8 +71,9 @@ class TokenEndpoint:
             caller = _accepted_by_policies(request, caller, grant)
             request = await self._constraint.with_proved_key(request, caller.entry.client)
             return await grant(request, caller)
-        except OAuthError:
-            await self._devices.record_refusal(request, client)
+        except OAuthError as error:
+            if error.error not in _ASKS_TO_GO_ON:
+                await self._devices.record_refusal(request, client)
             raise
 
     def _grant(self, request: ProtocolRequest) -> Grant:

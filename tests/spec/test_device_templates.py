@@ -4,7 +4,7 @@ Through the real nginx. Attacks A14, A15, A19.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -13,12 +13,15 @@ import httpx2
 import pytest
 from cryptography import x509
 
+from gateway.domain.realm import DPOP_NONCE
 from tests.support.certificate_clients import CertificateClients, client
 from tests.support.chains import CA, issue
+from tests.support.dpop import ProofKey
 from tests.support.gateway_process import until
 from tests.support.spec_stack import Stack, protocol
 from tests.support.wire import BOUND, audience, claims_of
 
+DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
 URIS = "spiffe://{trust_domain}/edge/{site}/{device}"
 CLIENTS: tuple[dict[str, Any], ...] = (
     client(
@@ -31,7 +34,13 @@ CLIENTS: tuple[dict[str, Any], ...] = (
     client("named", template="{device}.{site}.edge.example", **BOUND),
     client("slow", template="urn://slow/{device}", device_quota="2", **BOUND),
     client("vendor", template="urn://vendor/{device}", device_quota="1", **BOUND),
-    client("strict", template="urn://strict/{device}", device_failures="2", **BOUND),
+    client(
+        "strict",
+        template="urn://strict/{device}",
+        device_failures="2",
+        **BOUND,
+        **{"oauth2.device.authorization.grant.enabled": "true"},
+    ),
 )
 
 
@@ -236,6 +245,35 @@ def test_refused_requests_lock_a_device(fleet: CertificateClients) -> None:
 
     (event,) = until(details, "the lock has no event")
     assert (event["device"], event["num_failures"]) == ("urn://strict/bad", "2")
+
+
+@contextmanager
+def _nonces(fleet: CertificateClients) -> Iterator[None]:
+    """Let the realm require nonces of DPoP proofs."""
+    attributes = fleet.stack.ask(fleet.name).json()["attributes"]
+    for_each = ({**attributes, DPOP_NONCE: choice} for choice in ("true", "false"))
+    assert fleet.stack.put(fleet.name, {"attributes": next(for_each)}).is_success
+    try:
+        yield
+    finally:
+        assert fleet.stack.put(fleet.name, {"attributes": next(for_each)}).is_success
+
+
+def test_an_answer_that_asks_to_go_on_is_no_refusal(fleet: CertificateClients) -> None:
+    """Neither the first half of a conversation with nonces nor a poll locks a device."""
+    name = fleet.issue("polite", "uri:urn://strict/polite")
+    url = f"{fleet.stack.nginx.mtls}{protocol(fleet.name)}/token"
+    form = {"grant_type": "client_credentials", "client_id": "strict"}
+    with _nonces(fleet):
+        for _ in range(3):
+            proof = {"DPoP": ProofKey.new().proof("POST", url)}
+            answer = fleet.http(name).post(url, data=form, headers=proof)
+            assert answer.json()["error"] == "use_dpop_nonce"
+    for _ in range(3):
+        codes = fleet.post("auth/device", name, {"client_id": "strict"}).json()
+        poll = {**form, "grant_type": DEVICE_CODE, "device_code": codes["device_code"]}
+        assert fleet.post("token", name, poll).json()["error"] == "authorization_pending"
+    assert fleet.token(name, "strict").status_code == 200
 
 
 def test_a_client_with_anchors_of_its_own_has_devices_too(fleet: CertificateClients) -> None:
