@@ -9,6 +9,8 @@ Spec: RFC 7519 §4.1, RFC 9068 §2.2, OpenID Connect Core §2, RFC 7662 §2.2; K
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from gateway.domain.certificate_names import DEVICE_CLAIM
+
 ROLES: Final = "roles"
 BEARER: Final = "Bearer"
 LOWER_CASE_BEARER: Final = "bearer"
@@ -29,7 +31,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL),
+        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL, DEVICE_CLAIM),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.

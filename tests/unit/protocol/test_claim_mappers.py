@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
@@ -650,7 +651,7 @@ def test_role_lists_stand_in_no_other_protocol_claim(claim: str, below: str) -> 
 def test_the_claims_that_decide_something_are_reserved() -> None:
     deciding = {
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope", "sid", "cnf"),
-        *("acr", "auth_time", "realm_access", "resource_access"),
+        *("acr", "auth_time", "realm_access", "resource_access", DEVICE_CLAIM),
     }
     assert deciding <= RESERVED_CLAIMS
 
