@@ -6,8 +6,7 @@ from typing import Final
 
 from gateway.domain import base64url
 from gateway.domain.certificates import CertificateFacts
-from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
-from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.denied_certificates import DeniedIdentity, IssuedSerial
 
 _ENTRY_BYTES: Final = 400
 
@@ -16,40 +15,39 @@ _Until = datetime | None
 
 
 class DenyList:
-    """The entries of one realm."""
+    """The entries of one realm, each of a size that does not depend on the names in it."""
 
-    __slots__ = ("_by_digest", "_by_issued", "_by_serial")
+    __slots__ = ("_by_digest", "_by_issued", "_serials")
 
-    def __init__(self, entries: Iterable[DeniedCertificate] = ()) -> None:
+    def __init__(self, entries: Iterable[DeniedIdentity] = ()) -> None:
         self._by_digest: dict[bytes, _Until] = {}
         self._by_issued: dict[bytes, _Until] = {}
-        self._by_serial: dict[int, tuple[tuple[DistinguishedName, _Until], ...]] = {}
+        self._serials: set[int] = set()
+        """Those of `_by_issued`: a digest is computed for few other certificates."""
         for entry in entries:
-            named, until = entry.certificate, entry.expires_at
-            if isinstance(named, IssuedSerial):
-                self._by_issued[_digest(entry.id)] = until
-                others = self._by_serial.get(named.serial, ())
-                self._by_serial[named.serial] = (*others, (named.issuer, until))
+            if entry.serial is None:
+                self._by_digest[_digest(entry.id)] = entry.expires_at
             else:
-                self._by_digest[_digest(named)] = until
+                self._by_issued[_digest(entry.id)] = entry.expires_at
+                self._serials.add(entry.serial)
 
     @property
     def is_empty(self) -> bool:
-        return not self._by_digest and not self._by_serial
+        return not self._by_digest and not self._by_issued
 
     @property
     def size(self) -> int:
         """About the bytes that the list takes in memory."""
-        return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_serial))
+        return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_issued))
 
     def denies(self, certificate: CertificateFacts, now: datetime) -> bool:
         """Tell whether an entry names the certificate and has not expired."""
         if self._denies_digest(certificate.digest, now):
             return True
-        of_serial = self._by_serial.get(certificate.serial, ())
-        return any(
-            issuer == certificate.issuer and _counts(until, now) for issuer, until in of_serial
-        )
+        if certificate.serial not in self._serials:
+            return False
+        named = IssuedSerial(certificate.issuer, certificate.serial)
+        return _is_in(self._by_issued, _digest(named.digest), now)
 
     def denies_id(self, identity: str, now: datetime) -> bool:
         """Tell whether an entry has that id and has not expired."""

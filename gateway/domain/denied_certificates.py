@@ -47,3 +47,15 @@ class DeniedCertificate:
         """The thumbprint, or the digest of issuer and serial: one certificate, one entry."""
         named = self.certificate
         return named if isinstance(named, str) else named.digest
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedIdentity:
+    """What a certificate is compared with: an entry without what only administrators read.
+
+    `serial` is None for an entry that is a thumbprint.
+    """
+
+    id: str
+    serial: int | None = None
+    expires_at: datetime | None = None

@@ -93,7 +93,7 @@ class CurrentDenyLists:
         while True:
             version = self._version
             async with self._database.read() as stores:
-                entries = DenyList(await stores.denied_certificates.list(realm_id))
+                entries = DenyList(await stores.denied_certificates.identities(realm_id))
             if version == self._version:
                 self._lists.put(realm_id, entries)
                 return entries

@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from gateway.certificates import DenyList
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
-from gateway.domain.ports.invalidation import deny_list_topic
+from gateway.domain.limits.caches import size_of
+from gateway.domain.ports.invalidation import deny_list_topic, realm_topic
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import MASTER, Realm
+from gateway.storage import current_deny_lists
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.current_deny_lists import CHANGES_AGE, CurrentDenyLists
 from gateway.storage.sql.database import SqlDatabase
@@ -50,6 +53,8 @@ class _Gateway:
     is_down: bool = False
     meanwhile: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
     """What happens before each of the next queries."""
+    afterwards: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """What happens after each of them, before its result is used."""
 
     async def refusal(self, of: Realm | None = None, *above: CertificateFacts) -> str | None:
         path = CertificationPath.of(_certificate(), *above)
@@ -75,6 +80,8 @@ async def gateway(database: SqlDatabase, other_gateway: SqlDatabase) -> _Gateway
                 await made.meanwhile.pop(0)()
             async with other_gateway.read() as stores:
                 yield stores
+            if made.afterwards:
+                await made.afterwards.pop(0)()
 
     class Followed(FollowedRevocations):
         async def catch_up(self, realm_id: str) -> None:
@@ -137,6 +144,62 @@ async def test_an_entry_that_is_added_while_lists_are_read_counts_for_the_next_u
     assert await gateway.refusal() == "it is on the deny list of the realm demo"
 
 
+async def test_an_entry_that_is_added_after_a_list_was_read_counts_at_once(
+    gateway: _Gateway,
+) -> None:
+    async def deny() -> None:
+        await _deny(gateway.database)
+        gateway.messages.deliver([deny_list_topic("demo-id")])
+
+    gateway.afterwards = [deny]
+    assert await gateway.refusal() == "it is on the deny list of the realm demo"
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_a_new_connection_to_the_messages_reads_every_list_again(
+    gateway: _Gateway, *, before: bool
+) -> None:
+    """The change log is not read so soon. `before`: an entry of the realm has counted before."""
+    if before:
+        await _deny(gateway.database, IssuedSerial(ISSUER, 9))
+    assert await gateway.refusal() is None
+    await _deny(gateway.database)
+    assert await gateway.refusal() is None
+    gateway.messages.send(None)
+    assert await gateway.refusal() == "it is on the deny list of the realm demo"
+
+
+async def test_the_change_log_is_read_although_the_clock_was_set_back(gateway: _Gateway) -> None:
+    assert await gateway.refusal() is None
+    await _deny(gateway.database)
+    gateway.clock.advance(-DAY)
+    assert await gateway.refusal() == "it is on the deny list of the realm demo"
+
+
+async def test_a_realm_that_changes_has_its_list_read_again(gateway: _Gateway) -> None:
+    """It may have been removed, and made again with the same id and no entries."""
+    await _deny(gateway.database)
+    assert await gateway.refusal() is not None
+    async with gateway.database.write() as stores:
+        await stores.denied_certificates.remove("demo-id", THUMBPRINT)
+    gateway.messages.deliver([realm_topic("demo-id")])
+    assert await gateway.refusal() is None
+
+
+async def test_lists_weigh_what_their_entries_take(
+    gateway: _Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And that a realm has no entries is remembered of a limited number of realms."""
+    for serial in range(40, 60):
+        await _deny(gateway.database, IssuedSerial(ISSUER, serial))
+    await gateway.refusal()
+    assert gateway.lists._lists.bytes > 20 * 400
+    monkeypatch.setattr(current_deny_lists, "_MOST_WITHOUT_ENTRIES", 1)
+    for name in ("other", MASTER):
+        assert await gateway.refusal(realm(name)) is None
+    assert gateway.lists._without_entries == {f"{MASTER}-id"}
+
+
 @pytest.mark.parametrize("of", [MASTER, "demo"])
 async def test_an_entry_counts_after_its_message_where_none_counted_before(
     gateway: _Gateway, of: str
@@ -168,6 +231,22 @@ async def test_issuer_and_serial_name_the_certificate_together(gateway: _Gateway
     authority = _certificate(8, b"\0" * 32)
     expected = "the authority CN=Devices,O=Acme is on the deny list of the realm demo"
     assert await gateway.refusal(realm("demo"), authority) == expected
+
+
+async def test_a_list_in_memory_takes_as_much_for_a_long_issuer_as_for_a_short_one(
+    gateway: _Gateway,
+) -> None:
+    """Administrators of a realm choose the names, which are not parsed for comparisons."""
+    long = parse_distinguished_name(",".join(["C=a"] * 200))
+    for serial in range(3):
+        await _deny(gateway.database, IssuedSerial(long, serial), of="other")
+        await _deny(gateway.database, IssuedSerial(ISSUER, serial))
+    sizes = []
+    for name in ("other", "demo"):
+        assert await gateway.refusal(realm(name)) is None
+        loaded = gateway.lists._lists.get(f"{name}-id")
+        sizes.append(size_of([getattr(loaded, slot) for slot in DenyList.__slots__]))
+    assert sizes[0] == sizes[1]
 
 
 async def test_the_list_of_master_counts_in_every_realm(gateway: _Gateway) -> None:

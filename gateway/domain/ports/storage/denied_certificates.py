@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from gateway.domain.denied_certificates import DeniedCertificate
+from gateway.domain.denied_certificates import DeniedCertificate, DeniedIdentity
 
 
 class DeniedCertificateRepository(Protocol):
@@ -14,6 +14,9 @@ class DeniedCertificateRepository(Protocol):
         self, realm_id: str, first: int = 0, maximum: int | None = None
     ) -> Sequence[DeniedCertificate]:
         """Return the entries of a realm, oldest first, expired ones among them."""
+
+    async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
+        """Return all entries of a realm for comparisons, expired ones among them."""
 
     async def count(self, realm_id: str) -> int:
         """Return the number of entries of a realm."""

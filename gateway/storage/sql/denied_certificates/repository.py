@@ -6,7 +6,11 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select
 
-from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
+from gateway.domain.denied_certificates import (
+    DeniedCertificate,
+    DeniedIdentity,
+    IssuedSerial,
+)
 from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
 from gateway.domain.limits.caches import cached
 from gateway.storage.sql.denied_certificates.tables import denied_certificates as entries
@@ -27,6 +31,11 @@ class SqlDeniedCertificates:
         of_realm = select(entries).where(entries.c.realm_id == realm_id)
         page = of_realm.order_by(entries.c.created_at, entries.c.id).offset(first).limit(maximum)
         return await self._transaction.read(page, _read)
+
+    async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
+        columns = entries.c.id, entries.c.serial, entries.c.expires_at
+        of_realm = select(*columns).where(entries.c.realm_id == realm_id)
+        return await self._transaction.read(of_realm, _read_identity)
 
     async def count(self, realm_id: str) -> int:
         of_realm = select(func.count()).where(entries.c.realm_id == realm_id)
@@ -64,6 +73,11 @@ def _read(row: Any) -> DeniedCertificate:
     if row.issuer is not None:
         certificate = IssuedSerial(_issuer(row.issuer), int(row.serial, 16))
     return DeniedCertificate(certificate, row.created_at, row.reason, row.expires_at)
+
+
+def _read_identity(row: Any) -> DeniedIdentity:
+    serial = None if row.serial is None else int(row.serial, 16)
+    return DeniedIdentity(row.id, serial, row.expires_at)
 
 
 # Many entries of a list have the same issuer.
