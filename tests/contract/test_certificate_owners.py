@@ -1,8 +1,9 @@
 """The clients that may own a certificate: in memory until a client of the realm changes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -27,11 +28,21 @@ AGE = timedelta(seconds=60)
 class _Surroundings(InvalidationMessages, SwitchedDatabase):
     meanwhile: list[str] = field(default_factory=list)
     """Topics of messages that arrive while something is read."""
+    held: asyncio.Event | None = None
+    """What the next read waits for once it has read."""
+
+    @property
+    def is_held(self) -> bool:
+        """Tell whether no read waits yet."""
+        return self.held is not None
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Stores]:
         async with super().read() as stores:
             yield stores
+        held, self.held = self.held, None
+        if held is not None:
+            await held.wait()
         while self.meanwhile:
             self.send(self.meanwhile.pop())
 
@@ -96,6 +107,58 @@ async def test_a_change_during_the_query_is_not_missed(setup: _Setup) -> None:
     assert await setup.found("three") == ["three"]
 
 
+async def test_a_request_after_the_message_waits_for_no_query_from_before(setup: _Setup) -> None:
+    """One that is slow could answer with what was true before, however long ago that is."""
+    release = setup.around.held = asyncio.Event()
+    before = asyncio.create_task(setup.found("three"))
+    while setup.around.is_held:  # noqa: ASYNC110 - the read tells nobody
+        await asyncio.sleep(0)
+    await setup.add(_known("three", "three"))
+    setup.around.send(client_topic("demo-id", "three-id"))
+    assert await asyncio.wait_for(setup.found("three"), 5) == ["three"]
+    release.set()
+    assert await before == []
+    assert await setup.found("three") == ["three"]
+
+
+async def test_a_clock_that_was_set_back_makes_nothing_younger(setup: _Setup) -> None:
+    assert await setup.found("three") == []
+    await setup.add(_known("three", "three"))
+    setup.clock.advance(timedelta(days=-1))
+    assert await setup.found("three") == ["three"]
+
+
+async def test_without_messages_a_short_age_stays_short(setup: _Setup) -> None:
+    anything: Any = setup.around
+    setup.around.connected = False
+    brief = replace(
+        setup,
+        owners=CachedCertificateOwners(anything, setup.clock, anything, age=timedelta(seconds=2)),
+    )
+    assert await brief.found("three") == []
+    await setup.add(_known("three", "three"))
+    setup.clock.advance(timedelta(seconds=2))
+    assert await brief.found("three") == ["three"]
+
+
+@pytest.mark.parametrize(("bound", "most"), [("_MOST_BYTES", 20_000), ("_MOST_REALMS", 1)])
+async def test_realms_that_were_not_used_lately_are_dropped_when_the_memory_is_full(
+    setup: _Setup, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    """Administrators choose how many names there are, and how long those of clients are."""
+    monkeypatch.setattr(certificate_owners, bound, most)
+    anything: Any = setup.around
+    full = replace(setup, owners=CachedCertificateOwners(anything, setup.clock, anything, age=AGE))
+    async with setup.around.database.write() as stores:
+        for number in range(30):
+            for realm in ("demo", "other"):
+                one = _known(f"{realm}-{number}-{'x' * 200}", f"{realm}-{number}")
+                await stores.clients.add(replace(one, realm_id=f"{realm}-id"))
+    for realm in ("demo-id", "demo-id", "other-id", "other-id", "demo-id"):
+        await full.found("one", realm=realm)
+    assert setup.around.reads == 3
+
+
 @pytest.mark.parametrize(("connected", "age"), [(True, 60), (False, 5)])
 async def test_a_lost_message_is_made_up_for_by_age(
     setup: _Setup, *, connected: bool, age: int
@@ -114,6 +177,8 @@ async def test_a_new_connection_to_the_messages_reads_again(setup: _Setup) -> No
     await setup.add(_known("three", "three"))
     setup.around.send(None)
     assert await setup.found("three") == ["three"]
+    assert await setup.found("one") == ["one"]
+    assert setup.around.reads == 2
 
 
 async def test_an_outage_is_no_answer_once_the_age_is_reached(setup: _Setup) -> None:
