@@ -1,5 +1,7 @@
 """The registered authorities of realms: read again once they change, kept in outages."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -9,6 +11,7 @@ import pytest
 from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.invalidation import realm_topic
+from gateway.domain.ports.storage import Stores
 from gateway.storage.current_authorities import CurrentAuthorities
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
@@ -24,12 +27,21 @@ LINK = Authority("bb" * 32, AuthorityKind.INTERMEDIATE, b"link")
 class _Surroundings(InvalidationMessages, SwitchedDatabase):
     lost: list[str] = field(default_factory=list)
     """Topics of the change log whose messages were lost."""
+    meanwhile: list[str] = field(default_factory=list)
+    """Topics of messages that arrive after the next query, before its result is used."""
 
     async def read_changes(self) -> None:
         if self.is_down:
             raise StoreUnavailable("sql")
         while self.lost:
             self.send(self.lost.pop())
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Stores]:
+        async with super().read() as stores:
+            yield stores
+        while self.meanwhile:
+            self.send(self.meanwhile.pop())
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,13 @@ async def test_a_change_whose_message_was_lost_counts_within_half_a_second(setup
     setup.around.lost.append(realm_topic("demo-id"))
     assert await setup.known() == [b"anchor"]
     setup.clock.advance(timedelta(milliseconds=500))
+    assert await setup.known() == [b"anchor", b"link"]
+
+
+async def test_what_was_read_before_a_message_is_not_kept(setup: _Setup) -> None:
+    setup.around.meanwhile.append(realm_topic("demo-id"))
+    assert await setup.known() == [b"anchor"]
+    await setup.put(LINK)
     assert await setup.known() == [b"anchor", b"link"]
 
 

@@ -193,6 +193,18 @@ def test_without_a_list_the_policy_of_the_realm_decides(realms: Realms, server: 
     assert any("cannot be used: it could not be downloaded" in line["reason"] for line in warned)
 
 
+def test_a_list_of_more_than_8_mb_is_not_read(realms: Realms, server: ListServer) -> None:
+    """Whoever issues certificates chooses it, and what is read takes memory until it is parsed."""
+    server.documents["/huge.crl"] = bytes(8 * 1024 * 1024 + 1)
+    server.documents["/large.crl"] = bytes(8 * 1024 * 1024)
+    for name in ("large", "huge"):
+        assert realms.ask(HARD, probe(f"{server.url}/{name}.crl"))[0] == 401
+    log = realms.by_name[HARD].administration.gateway.log()
+    reasons = [each["reason"] for each in log if each["event"] == "revocation list not downloaded"]
+    assert any("/huge.crl cannot be used: larger than 8388608 bytes" in each for each in reasons)
+    assert not any("/large.crl cannot be used: larger than" in each for each in reasons)
+
+
 def test_a_list_clears_and_revokes_the_certificates_in_its_scope_alone(
     realms: Realms, server: ListServer
 ) -> None:

@@ -516,6 +516,9 @@ async def test_a_response_with_another_nonce_is_refused(setup: Setup) -> None:
         ("required", bytes, None),
         ("required", None, UNKNOWN),
         ("required", _of_another_request, UNKNOWN),
+        # What cannot be read is refused where it is written; else the strictest value counts.
+        ("always", bytes, None),
+        ("always", None, UNKNOWN),
     )
     for choice, nonce, expected in cases:
         realm = Realm(id="r", name="r", attributes={OCSP: "hard", OCSP_NONCE: choice})
@@ -540,3 +543,16 @@ async def test_the_authorities_of_a_path_are_asked_about_where_the_realm_says_so
     for scope, expected in (("chain", "CN=below was revoked"), ("leaf", None)):
         realm = Realm(id="r", name="r", attributes={OCSP: "soft", OCSP_SCOPE: scope})
         assert await setup.revocations.refusal(path, realm, NOW) == expected
+
+
+async def test_an_authority_of_which_nothing_is_known_is_refused_where_the_policy_is_hard(
+    setup: Setup,
+) -> None:
+    """Its leaf is good, and it names no responder."""
+    setup.says()
+    path = CertificationPath.of(*setup.path.certificates, setup.path.certificates[1])
+    for policy, expected in (("hard", UNKNOWN), ("soft", None)):
+        realm = Realm(id="r", name="r", attributes={OCSP: policy, OCSP_SCOPE: "chain"})
+        with capture_logs():
+            assert await setup.revocations.refusal(setup.path, realm, NOW) is None
+            assert await setup.revocations.refusal(path, realm, NOW) == expected

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
+from gateway.bootstrap import services
 from gateway.bootstrap.services import point_lists
 from gateway.crypto.revocation.downloads import INTERVAL, RETRY
 from gateway.crypto.revocation.point_lists import (
@@ -31,7 +33,7 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
-from gateway.domain.realm import DISTRIBUTION_POINTS, REVOCATION_POLICY, Realm
+from gateway.domain.realm import DISTRIBUTION_POINTS, OCSP, REVOCATION_POLICY, Realm
 from gateway.settings import load_settings
 from tests.support.chains import CA, DAY, NOW, Node, issue
 from tests.support.list_server import ListServer, list_of, points, scope, serving_lists
@@ -256,6 +258,31 @@ async def test_what_a_token_says_of_a_certificate_takes_no_part_in_what_the_cert
         assert refusal.endswith("its distribution points are not known")
         for realm in (soft, ONE):
             assert await followed.rule.refusal(presented, realm, NOW) == "CN=probe was revoked"
+
+
+async def test_a_realm_that_follows_no_points_asks_nobody_though_it_asks_other_servers(
+    followed: Followed,
+) -> None:
+    bad = followed.probe("/a.crl")
+    followed.server.documents["/a.crl"] = list_of(ROOT, bad.certificate)
+    for attributes in ({OCSP: "soft"}, {OCSP: "soft", DISTRIBUTION_POINTS: "off"}):
+        assert await followed.refusal(bad, replace(ONE, attributes=attributes)) is None
+    assert followed.server.asked == []
+
+
+async def test_a_download_that_takes_too_long_is_given_up(
+    followed: Followed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it would keep a place of its server and of its realm."""
+    assert timedelta(seconds=20) == services._POINT_TIME
+    monkeypatch.setattr(services, "_POINT_TIME", SECOND / 5)
+    directory: Any = followed.directory
+    lists = services.point_lists(load_settings(), followed.clock, directory)
+    followed.server.held.add("/a.crl")
+    with capture_logs():
+        (known,) = await lists.current(ONE, [f"{followed.server.url}/a.crl"], NOW)
+    assert known.is_attempted
+    assert "cannot be used" in (known.problem or "")
 
 
 async def test_a_url_is_downloaded_once_at_a_time(followed: Followed) -> None:

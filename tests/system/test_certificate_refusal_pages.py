@@ -197,6 +197,40 @@ def test_nothing_but_the_certificate_goes_to_the_gateway(
     assert "The check ended with: certificate has expired" in response.json()["error_description"]
 
 
+def test_no_body_of_a_caller_is_left_in_the_connection_to_the_gateway(
+    edge: Edge, edge_certificates: EdgeCertificates
+) -> None:
+    """The gateway would read it as the beginning of the next request, which is of another caller.
+
+    RFC 9112 §11.2 (request smuggling)
+    """
+    smuggled = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    pair = edge_certificates.pair("expired")
+    for _ in range(8):
+        response = get(edge.nginx, pair, TOKEN, PROGRAM, method="POST", content=smuggled)
+        assert response.status_code == 400
+    asked = [(each.method, each.target) for each in edge.upstream.asked]
+    assert asked == [("GET", "/.realmgate/certificate/json/495")] * 8
+    assert edge.upstream.received == []
+
+
+def test_a_body_whose_length_is_not_announced_is_limited_in_every_location(
+    nginx: RunningNginx, edge_certificates: EdgeCertificates
+) -> None:
+    """HTTP/2 needs no length; below /admin/ bodies of many megabytes are accepted."""
+    pair = edge_certificates.pair("expired")
+    for size, is_explained in ((60_000, True), (70_000, False)):
+        pieces = (b"x" * 10_000 for _ in range(size // 10_000))
+        response = get(
+            *(nginx, pair, "/admin/realms/demo", PROGRAM),
+            method="POST",
+            content=pieces,
+            http2=True,
+        )
+        assert response.status_code == 400
+        assert ("failed_step" in response.json()) == is_explained, size
+
+
 def test_without_the_gateway_the_static_page_is_shown(
     tmp_path: Path, edge_certificates: EdgeCertificates
 ) -> None:

@@ -38,3 +38,20 @@ def test_each_certificate_is_compared_with_the_name_of_each_client(pattern: str)
         for owner, name in ((one, "other"), (other, "one")):
             with pytest.raises(NotRegistered, match="is not the one registered"):
                 require_registered(owner, certificates[name])
+
+
+def test_a_name_that_becomes_an_expression_is_compared_again() -> None:
+    """And the other way round: the same text says something else."""
+    name, expression = (
+        with_attributes(
+            client("one"),
+            {"x509.subjectdn": "CN=o.e", "x509.allow.regex.pattern.comparison": pattern},
+        )
+        for pattern in ("false", "true")
+    )
+    plain, dotted = _trusted("one"), _trusted("o.e")
+    for _ in range(2):
+        require_registered(expression, plain)
+        with pytest.raises(NotRegistered, match="is not the one registered"):
+            require_registered(name, plain)
+        require_registered(name, dotted)

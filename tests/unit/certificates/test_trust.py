@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
 from gateway.crypto.revocation.revocation_lists import RevocationLists
@@ -29,6 +29,7 @@ from gateway.crypto.x509.reader import (
 )
 from gateway.domain.authorities import Authority, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
+from gateway.domain.limits.caches import size_of
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo
 from tests.support.chains import CA, DAY, NOW, Node, issue
@@ -272,6 +273,35 @@ def test_a_remembered_path_is_searched_again_when_another_may_count() -> None:
         assert reader.read(leaf.der, verified_by_proxy=True).identifies
         clock.advance(DAY)
     assert clock.now() > NOW + 3 * DAY
+    clock.advance(-4 * DAY)
+    assert reader.read(leaf.der, verified_by_proxy=True).identifies
+
+
+def test_results_weigh_their_texts_and_what_was_sent_with_them() -> None:
+    """Whoever issues certificates chooses how long names and chains are."""
+    clock = SetClock(NOW)
+    reader = EvaluatedCertificates(AuthorityBundle(), None, clock)
+    name = "n" * 50
+    unknown = issue(name, issue(name, None, CA))
+    for count in range(1, 20):
+        assert not reader.read(
+            unknown.der, verified_by_proxy=True, chain=[unknown.der] * count
+        ).path
+        assert reader.rule._results.bytes >= count * 600
+    root = issue(f"root {name}", None, CA)
+    links = [root]
+    for number in range(4):
+        links.append(issue(f"{number} {name}", links[-1], CA))
+    leaf = issue("leaf", links[-1])
+    trusting = EvaluatedCertificates(AuthorityBundle([parse_certificate(root.der)]), None, clock)
+    sent = [link.der for link in links[1:]]
+    found = trusting.read(leaf.der, verified_by_proxy=True, chain=sent)
+    assert found.path is not None
+    assert trusting.rule._results.bytes >= size_of(found.path.certificates[1:])
+    refused = issue("leaf", root, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]))
+    before = trusting.rule._results.bytes
+    reason = trusting.read(refused.der, verified_by_proxy=True).reason or ""
+    assert trusting.rule._results.bytes - before >= 600 + len(reason)
 
 
 def test_a_remembered_certificate_is_not_parsed_again(
