@@ -37,6 +37,9 @@ ROOT = issue("pointed root", None, CA)
 STRANGER = issue("pointed root", None, CA)
 """An authority of the same name, which the realms do not trust."""
 HARD, SOFT, OFF = "points-hard", "points-soft", "points-off"
+_PART: Final = x509.RelativeDistinguishedName(
+    [x509.NameAttribute(x509.NameOID.COMMON_NAME, "part")]
+)
 _INTERMEDIATE: Final = {"kind": "intermediate"}
 _BOUND: Final = 1.0
 _ALLOWANCE: Final = 0.9
@@ -222,6 +225,7 @@ def test_a_list_clears_and_revokes_the_certificates_in_its_scope_alone(
         ("indirect", (here,), {"indirect_crl": True}, "it is indirect"),
         ("some reasons", (here,), {"only_some_reasons": reasons}, "revoked for some reasons"),
         ("attributes", (), {"only_contains_attribute_certs": True}, "attribute certificates"),
+        ("relative name", (), {"relative_name": _PART}, "a name relative to its issuer"),
     )
     for number, (name, urls, fields, expected) in enumerate(cases):
         url = f"{server.url}/{number}.crl"
