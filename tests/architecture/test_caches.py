@@ -34,6 +34,10 @@ ALLOWED = {
         "gateway/http/oidc/discovery.py",
         "WeakKeyDictionary",
     ): "three documents for a realm in memory",
+    (
+        "gateway/crypto/revocation/ocsp.py",
+        "WeakValueDictionary",
+    ): "one value for a realm while a question of it is asked",
     ("gateway/protocol/policy_checks.py", "WeakKeyDictionary"): "one value for a realm in memory",
     ("gateway/protocol/scopes/granted.py", "WeakKeyDictionary"): "one value for a realm in memory",
     (

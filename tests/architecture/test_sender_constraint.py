@@ -11,7 +11,9 @@ _READERS: Final = frozenset(
     {"AccessTokens", "ActiveToken", "read_refresh_token", "verify_refresh_token"}
 )
 """What makes claims of a token that somebody has sent."""
-_RULE: Final = frozenset({"require", "require_of_parameter", "require_of_exchanged"})
+_RULE: Final = frozenset(
+    {"require", "require_of_parameter", "require_of_refreshed", "require_of_exchanged"}
+)
 _MAKERS: Final = (
     "gateway/bootstrap/",
     "gateway/protocol/grant_services.py",

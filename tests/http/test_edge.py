@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -151,7 +152,9 @@ def test_a_peer_without_the_secret_is_not_the_proxy_on_any_listener(
     realm["clients"] = [device("device-1", DEVICE_SUBJECT)]
     (tmp_path / "realms.json").write_text(json.dumps(realm))
     port, secret = free_port(), "a shared secret of the proxy"
-    settings = {"proxy_secret": secret} if listener == "unix" else {"listen": f"127.0.0.1:{port}"}
+    settings: dict[str, Any] = {"listen": f"127.0.0.1:{port}"}
+    if listener == "unix":
+        settings = {"proxy_secret": secret}
     with start_gateway(
         tmp_path,
         import_realm=tmp_path / "realms.json",

@@ -151,11 +151,11 @@ def test_a_connection_does_not_outlive_its_certificate(
         first = _ask(http, nginx.mtls, "device-1")
         assert first.status_code == 200, first.text
 
-        def refused() -> httpx2.Response | None:
+        def refused() -> list[httpx2.Response]:
             answer = _ask(http, nginx.mtls, "device-1")
-            return None if answer.is_success else answer
+            return [] if answer.is_success else [answer]
 
-        last = until(refused, "the certificate has not expired")
+        (last,) = until(refused, "the certificate has not expired")
     assert (last.status_code, last.json()["error"]) == (401, "invalid_client")
     assert re.search(r": it expired at 20", last.json()["error_description"])
     seen, begun = (nginx.log_entry(each.headers["x-request-id"]) for each in (last, first))
