@@ -287,7 +287,7 @@ def test_results_weigh_their_texts_and_what_was_sent_with_them() -> None:
         assert not reader.read(
             unknown.der, verified_by_proxy=True, chain=[unknown.der] * count
         ).path
-        assert reader.rule._results.bytes >= count * 600
+        assert reader.rule.remembered_bytes >= count * 600
     root = issue(f"root {name}", None, CA)
     links = [root]
     for number in range(4):
@@ -297,11 +297,11 @@ def test_results_weigh_their_texts_and_what_was_sent_with_them() -> None:
     sent = [link.der for link in links[1:]]
     found = trusting.read(leaf.der, verified_by_proxy=True, chain=sent)
     assert found.path is not None
-    assert trusting.rule._results.bytes >= size_of(found.path.certificates[1:])
+    assert trusting.rule.remembered_bytes >= size_of(found.path.certificates[1:])
     refused = issue("leaf", root, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]))
-    before = trusting.rule._results.bytes
+    before = trusting.rule.remembered_bytes
     reason = trusting.read(refused.der, verified_by_proxy=True).reason or ""
-    assert trusting.rule._results.bytes - before >= 600 + len(reason)
+    assert trusting.rule.remembered_bytes - before >= 600 + len(reason)
 
 
 def test_a_remembered_certificate_is_not_parsed_again(
