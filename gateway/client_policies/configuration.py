@@ -46,7 +46,7 @@ class Configuration:
         text = str(value)
         if value in (None, ""):
             return default
-        fits = not isinstance(value, bool) and text.isdecimal() and len(text) <= _DIGITS
+        fits = text.isdecimal() and len(text) <= _DIGITS
         if not fits or int(text) > _LARGEST:
             raise _refused(name, value, f"a whole number from 0 to {_LARGEST}")
         return int(text)

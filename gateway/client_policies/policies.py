@@ -71,15 +71,13 @@ def read_policies(policies: Any, profiles: Any) -> tuple[ClientPolicy, ...]:
 
 
 def policy_problem(policy: Mapping[str, Any], profiles: Any) -> str | None:
-    """Return why an enabled policy could not be applied as a whole, None where it can."""
+    """Return why an enabled policy that acts could not be applied as a whole, None where it can."""
     known = _profiles(profiles)
     executors = [
         each
         for name in policy.get("profiles") or ()
         for each in entries(known.get(name), "executors")
     ]
-    if not executors:
-        return None
     for each in entries(policy, "conditions"):
         problem = condition_problem(each)
         if problem is not None:

