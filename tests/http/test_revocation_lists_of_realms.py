@@ -3,6 +3,7 @@
 attacks A10, A12: without a list a certificate is refused, and only a trusted one causes a download.
 """
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -170,6 +171,35 @@ async def test_only_a_trusted_path_in_a_realm_that_still_names_the_url_causes_a_
     clock.advance(timedelta(hours=2))
     await lists.refresh()
     assert (list(lists.statuses(clock.now())), len(asked)) == ([], count)
+
+
+@pytest.mark.anyio
+async def test_a_realm_holds_up_no_list_that_another_realm_names_too(
+    certificate_zoo: Zoo,
+) -> None:
+    """Its slow servers take its own downloads, also where it named the URL before the other."""
+    issuing = read_authority(certificate_zoo.directory, ISSUING)
+    issuer = parse_certificate(issuing.certificate.public_bytes(Encoding.DER))
+    leaf = x509.load_pem_x509_certificate((certificate_zoo.directory / "device-1.crt").read_bytes())
+    presented = X509CertificateParser().parse(leaf.public_bytes(Encoding.DER))
+    path, release = CertificationPath.of(presented, issuer), asyncio.Event()
+    shared, slow = "http://a.example/", [f"http://slow.example/{number}" for number in range(3)]
+
+    async def fetch(url: str) -> bytes:
+        if url != shared:
+            await release.wait()
+        return _list(issuing, NOW, presented.serial)
+
+    async def find_realm(name: str) -> Realm | None:
+        raise AssertionError(name)
+
+    lists = RealmRevocationLists(fetch, SetClock(NOW), find_realm)
+    urls = " ".join((*slow, shared))
+    hostile = Realm(id="h", name="h", attributes={REVOCATION_LIST_URLS: urls})
+    assert "could not be downloaded" in (await lists.refusal(path, hostile, NOW) or "")
+    realm = Realm(id="r", name="r", attributes={REVOCATION_LIST_URLS: shared})
+    assert await lists.refusal(path, realm, NOW) == f"{presented.subject} was revoked"
+    release.set()
 
 
 def test_urls_are_bounded_and_lead_to_the_web() -> None:

@@ -6,6 +6,7 @@ Spec: RFC 5280 §6.3; attacks A10, A12
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -52,8 +53,10 @@ class RealmRevocationLists:
         """Name and URLs of each realm that has used its lists, by the realm's id."""
         self._lists: dict[str, DownloadedLists] = {}
         """By URL."""
-        self._slots: dict[str, asyncio.Semaphore] = {}
-        """Of the downloads at the same time, by the realm's id."""
+        self._running: Counter[str] = Counter()
+        """Downloads by the id of the realm whose slot they take."""
+        self._changed = asyncio.Event()
+        """Set, and replaced, when a slot is free or a realm names other URLs."""
         self._rule = RevocationListRule()
         self._checked_at = clock.now()
 
@@ -137,6 +140,7 @@ class RealmRevocationLists:
                 if url not in self._lists:
                     self._lists[url] = DownloadedLists((url,), self._download, self._clock)
             self._drop_unused()
+            self._wake()
         return [self._lists[url] for url in urls]
 
     async def _check_realms(self) -> None:
@@ -155,19 +159,36 @@ class RealmRevocationLists:
     def _drop_unused(self) -> None:
         named = {url for _, urls in self._urls.values() for url in urls}
         self._lists = {url: lists for url, lists in self._lists.items() if url in named}
-        self._slots = {each: slots for each, slots in self._slots.items() if each in self._urls}
 
     async def _download(self, url: str) -> bytes:
         others = (lists.size for each, lists in self._lists.items() if each != url)
         if sum(others) > MOST_BYTES:
             raise DocumentUnavailable(f"the lists of realms have more than {MOST_BYTES} bytes")
         # Waiting for a slot is no part of the time that a download may take.
-        async with self._slots.setdefault(self._owner(url), asyncio.Semaphore(_AT_ONCE)):
+        realm_id = await self._take_slot(url)
+        try:
             return await self._fetch(url)
+        finally:
+            self._running[realm_id] -= 1
+            self._running += Counter()  # without those that are zero
+            self._wake()
 
-    def _owner(self, url: str) -> str:
-        """Return the realm whose slots the download takes: the first one that names the URL."""
-        return next((realm_id for realm_id, (_, urls) in self._urls.items() if url in urls), "")
+    async def _take_slot(self, url: str) -> str:
+        """Return a realm that names the URL, once it has a free slot.
+
+        Any of them: a realm cannot hold up the lists of others by naming their URLs too.
+        """
+        while True:
+            owners = [each for each, (_, urls) in self._urls.items() if url in urls] or [""]
+            for realm_id in owners:
+                if self._running[realm_id] < _AT_ONCE:
+                    self._running[realm_id] += 1
+                    return realm_id
+            await self._changed.wait()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 def _newest(issuer: ParsedCertificate, lists: Sequence[DownloadedLists]) -> RevocationList | None:
