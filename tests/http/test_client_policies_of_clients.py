@@ -312,10 +312,8 @@ def test_a_disabled_policy_and_one_without_a_condition_that_holds_do_nothing(
         ("secure-client-uris-pattern", {"allowed-patterns": ["(a+)+"]}, "allowed-patterns"),
         ("secure-client-uris-pattern", {"client-uri-fields": ["x"]}, "client-uri-fields has 'x'"),
         ("secure-client-uris-pattern", {"allowed-patterns": [7]}, "allowed is a list of texts"),
-        *(
-            ("secure-client-uris-pattern", {"allowed-patterns": each}, "at most 1000 texts")
-            for each in ({}, ["a"] * 1001)
-        ),
+        ("secure-client-uris-pattern", {"allowed-patterns": {}}, "at most 1000 texts"),
+        ("secure-client-uris-pattern", {"allowed-patterns": ["a"] * 1001}, "at most 1000 texts"),
         ("secure-redirect-uris-enforcer", {"allow-permitted-domains": ["("]}, "domains: '('"),
         ("auth-flow-enforcer", {"auth-flow-alias": 7}, "auth-flow-alias is '7'"),
         ("secure-request-object", {"available-period": True}, "available-period is 'True'"),
