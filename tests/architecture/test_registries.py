@@ -139,7 +139,7 @@ REGISTRIES = {
             **dict.fromkeys(
                 (
                     *("client-updater-context", "client-updater-source-groups"),
-                    *("client-updater-source-hosts", "client-updater-source-roles"),
+                    *("client-updater-source-host", "client-updater-source-roles"),
                 ),
                 _CHANGED,
             ),

@@ -139,7 +139,7 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
         REQUEST,
         "Certificate Authority subject DN must be CN=Root,O=Acme",
     ),
-    ("reject-request", {}, {}, REQUEST, "request not allowed"),
+    ("reject-request", {}, {}, REQUEST, "Request not allowed"),
 )
 """Executor, configuration, fields of a client, error and text."""
 _Settings = Mapping[str, Any]
@@ -369,8 +369,8 @@ def test_conditions_choose_the_changes_that_a_policy_judges_by_who_makes_them(
             *("client-updater-context", {"update-client-source": ["ByInitialAccessToken"]}),
             (False, False, True),
         ),
-        ("client-updater-source-hosts", {"trusted-hosts": [address]}, (True, True, True)),
-        ("client-updater-source-hosts", {"trusted-hosts": ["10.0.0.1"]}, (False, False, False)),
+        ("client-updater-source-host", {"trusted-hosts": [address]}, (True, True, True)),
+        ("client-updater-source-host", {"trusted-hosts": ["10.0.0.1"]}, (False, False, False)),
         ("client-access-type", {"type": ["confidential"]}, (True, True, True)),
         ("client-access-type", {"type": ["public"]}, (False, False, False)),
     ):
@@ -386,7 +386,7 @@ def test_a_host_is_named_by_its_address(realm: AdministeredRealm) -> None:
         "PUT", "client-policies/profiles", {"profiles": [{"name": "p", "executors": [entry]}]}
     )
     hosts = {"trusted-hosts": ["trusted.example"]}
-    condition = {"condition": "client-updater-source-hosts", "configuration": hosts}
+    condition = {"condition": "client-updater-source-host", "configuration": hosts}
     policy = {"name": "p", "enabled": True, "conditions": [condition], "profiles": ["p"]}
     status, body = realm.refused("PUT", "client-policies/policies", {"policies": [policy]})
     assert status == 400

@@ -217,7 +217,7 @@ def test_a_policy_that_names_no_flow_or_class_is_refused(flowing: SignInRealm) -
         assert status == 400, configuration
     enforcer = {"executor": _ENFORCER, "configuration": {"auth-flow-alias": "browser"}}
     realm.change("PUT", PROFILES, {"profiles": [{"name": "own", "executors": [enforcer]}]})
-    for condition in ("acr-condition", "identity-provider"):
+    for condition in ("acr-condition", "identity-provider-alias"):
         refused = {"policies": [policy("own", conditions={condition: {}})]}
         status, body = realm.refused("PUT", POLICIES, refused)
         assert (status, f"its condition {condition}" in str(body)) == (400, True)

@@ -14,6 +14,7 @@ from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.application_routes import served
 from tests.support.browser_sign_ins import REDIRECT_URI, sign_in
 from tests.support.client_policies import policies_of
+from tests.support.dpop import ProofKey
 from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.registration import Registration
 from tests.support.wire import claims_of
@@ -21,7 +22,7 @@ from tests.support.wire import claims_of
 NAME: Final = "judged-requests"
 DEVICE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 REJECT: Final[Mapping[str, Mapping[str, Any]]] = {"reject-request": {}}
-REFUSAL: Final = ("invalid_request", "request not allowed")
+REFUSAL: Final = ("invalid_request", "Request not allowed")
 PLAIN: Final = "http://plain.example/cb"
 AUTHORIZATION: Final = {
     "client_id": "svc",
@@ -214,7 +215,7 @@ def test_authorization_requests_are_judged_by_what_each_executor_demands(
         ),
         (
             *("confidential-client", {"client_id": "pub"}, "invalid_client"),
-            "invalid client access type",
+            "invalid client access type: public",
         ),
         (
             *("secure-client-uris", {"client_id": "plain", "redirect_uri": PLAIN}),
@@ -235,6 +236,44 @@ def test_authorization_requests_are_judged_by_what_each_executor_demands(
             form = {**AUTHORIZATION, **changed, "client_id": client_id}
             pushed = recorded.post("ext/par/request", form)
             assert _answer(pushed) == (error, text), executor
+
+
+def test_a_policy_demands_that_the_code_is_bound_to_a_dpop_key(recorded: Recorded) -> None:
+    """By dpop_jkt, or by the proof of a pushed request. RFC 9449 §10."""
+    key, path = ProofKey.new(), f"/realms/{NAME}/protocol/openid-connect"
+    missing = ("invalid_request", "Missing parameter: dpop_jkt")
+    configuration = {"enforce-authorization-code-binding-to-dpop": "true"}
+    with policies_of(recorded.realm, {"dpop-bind-enforcer": configuration}):
+        for named, is_accepted in (({}, False), ({"dpop_jkt": key.thumbprint}, True)):
+            response = _authorize(recorded, **named)
+            if is_accepted:
+                assert response.status_code == 200, response.text
+            else:
+                answer = httpx2.URL(response.headers["location"]).params
+                assert (answer["error"], answer["error_description"]) == missing
+            pushed = recorded.post("ext/par/request", AUTHORIZATION | named)
+            assert (pushed.status_code == 201) == is_accepted, pushed.text
+        proof = key.proof("POST", f"https://gateway.test{path}/ext/par/request")
+        pushed = recorded.post("ext/par/request", dict(AUTHORIZATION), DPoP=proof)
+        assert pushed.status_code == 201, pushed.text
+        reference = pushed.json()["request_uri"]
+        http, asked = recorded.realm.administration.http, {"client_id": "svc"}
+        page = http.get(f"{path}/auth", params=asked | {"request_uri": reference})
+        assert page.status_code == 200, page.text
+    with policies_of(recorded.realm, {"dpop-bind-enforcer": {}}):
+        assert _authorize(recorded).status_code == 200
+
+
+def test_a_policy_names_what_is_missing_in_keycloaks_words(recorded: Recorded) -> None:
+    recorded.events()
+    with policies_of(recorded.realm, {"secure-par-content": {}}):
+        assert _authorize(recorded).status_code == 400
+    details = recorded.one()["details"]
+    assert details["client_policy_error_detail"] == "PAR request_uri not included."
+    demanded = {"secure-signature-algorithm-signed-jwt": {"require-client-assertion": True}}
+    with policies_of(recorded.realm, demanded):
+        found = _answer(recorded.post("token", _form("client_credentials")))
+    assert found == ("invalid_request", "client assertion is required.")
 
 
 def test_an_authorization_response_is_signed_by_an_id_token_or_as_a_jwt(
@@ -306,7 +345,7 @@ def test_conditions_choose_the_requests_that_a_policy_judges(recorded: Recorded)
             *({"scope": "openid phone"}, {}),
         ),
         ("client-scopes", {"type": "Any", "scopes": ["phone"]}, {"scope": "openid phone"}, {}),
-        ("grant-type", {"grantTypes": ["authorization_code"]}, {}, {"response_type": "token"}),
+        ("grant-type", {"grant_types": ["authorization_code"]}, {}, {"response_type": "token"}),
         ("client-type", {"protocol": "saml", "is-negative-logic": True}, {}, None),
         ("client-type", {"protocol": "openid-connect"}, {}, None),
         (

@@ -288,9 +288,9 @@ def test_a_rotation_of_secrets_is_refused_with_a_condition_that_is_not_evaluated
     realm.done("PUT", "client-policies/profiles", {"profiles": [rotation]})
     fine = policy("rotation")
     realm.done("PUT", "client-policies/policies", {"policies": [fine]})
-    narrow = fine | {"conditions": [{"condition": "identity-provider", "configuration": {}}]}
+    narrow = fine | {"conditions": [{"condition": "identity-provider-alias", "configuration": {}}]}
     told = realm.refusal("PUT", "client-policies/policies", {"policies": [narrow]})
-    assert "its condition identity-provider is not evaluated" in told
+    assert "its condition identity-provider-alias is not evaluated" in told
     realm.done("PUT", "client-policies/policies", {"policies": []})
 
 

@@ -14,8 +14,8 @@ from gateway.client_policies.conditions.client_updater_context import ClientUpda
 from gateway.client_policies.conditions.client_updater_source_groups import (
     ClientUpdaterSourceGroups,
 )
-from gateway.client_policies.conditions.client_updater_source_hosts import (
-    ClientUpdaterSourceHosts,
+from gateway.client_policies.conditions.client_updater_source_host import (
+    ClientUpdaterSourceHost,
 )
 from gateway.client_policies.conditions.client_updater_source_roles import (
     ClientUpdaterSourceRoles,
@@ -35,7 +35,7 @@ CONDITIONS: Final[Mapping[str, type[Condition]]] = {
         ClientType,
         ClientUpdaterContext,
         ClientUpdaterSourceGroups,
-        ClientUpdaterSourceHosts,
+        ClientUpdaterSourceHost,
         ClientUpdaterSourceRoles,
         GrantType,
     )

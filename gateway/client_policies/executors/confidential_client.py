@@ -30,4 +30,4 @@ class ConfidentialClient(Executor):
 
 def _require_confidential(client: Client) -> None:
     if client.public_client:
-        raise PolicyRefusal("invalid_client", "invalid client access type")
+        raise PolicyRefusal("invalid_client", "invalid client access type: public")

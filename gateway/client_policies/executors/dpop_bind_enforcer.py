@@ -40,7 +40,7 @@ class DpopBindEnforcer(AutoConfigured):
     def refusal(self, proposed: Client) -> PolicyRefusal | None:
         if proposed.tokens.dpop_bound:
             return None
-        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: DPoP token in disabled")
+        return PolicyRefusal(INVALID_METADATA, "Invalid client metadata: DPoP token is disabled")
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         if self.binds_codes and not request.parameters.get(_KEY):

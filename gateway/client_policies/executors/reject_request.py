@@ -41,4 +41,4 @@ class RejectRequest(Executor):
 
 
 def _refusal() -> PolicyRefusal:
-    return PolicyRefusal(INVALID_REQUEST, "request not allowed")
+    return PolicyRefusal(INVALID_REQUEST, "Request not allowed")

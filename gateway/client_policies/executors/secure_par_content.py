@@ -18,9 +18,7 @@ class SecureParContent(Executor):
     provider: ClassVar = "secure-par-content"
 
     def check_start(self, start: AuthorizationStart) -> None:
-        if "request_uri" not in start.sent:
-            raise PolicyRefusal(INVALID_REQUEST, "request_uri not included.")
-        if start.pushed is None:
+        if "request_uri" not in start.sent or start.pushed is None:
             raise PolicyRefusal(INVALID_REQUEST, "PAR request_uri not included.")
         if any(name not in start.pushed and name != "request_uri" for name in start.sent):
             text = "PAR request did not include necessary parameters"

@@ -27,6 +27,8 @@ class SecureSignatureAlgorithmSignedJwt(Executor):
     def check_request(self, request: ClientRequest) -> None:
         if not request.authenticates or not (self.required or request.sends_assertion):
             return
+        if not request.sends_assertion:
+            raise PolicyRefusal(INVALID_REQUEST, "client assertion is required.")
         if request.assertion is None:
             raise PolicyRefusal(INVALID_REQUEST, "not allowed input format.")
         if request.assertion.algorithm not in SECURE_ALGORITHMS:

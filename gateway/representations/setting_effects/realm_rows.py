@@ -38,7 +38,7 @@ _POLICY: Final[Mapping[str, Any]] = {
         {
             "name": "p",
             "enabled": True,
-            "conditions": [{"condition": "identity-provider", "configuration": {}}],
+            "conditions": [{"condition": "identity-provider-alias", "configuration": {}}],
             "profiles": ["fapi-1-baseline"],
         }
     ]

@@ -1,4 +1,4 @@
-"""client-updater-source-hosts: holds for changes from certain addresses.
+"""client-updater-source-host: holds for changes from certain addresses.
 
 Unlike in Keycloak names are never looked up, so that no answer of DNS is trusted: a host is an
 address, a network such as `10.0.0.0/8`, or `localhost`. Another name is refused.
@@ -17,10 +17,10 @@ _LOCALHOST: Final = ("127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class ClientUpdaterSourceHosts(Condition):
+class ClientUpdaterSourceHost(Condition):
     """Holds for addresses in one of the `networks`."""
 
-    provider: ClassVar = "client-updater-source-hosts"
+    provider: ClassVar = "client-updater-source-host"
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
