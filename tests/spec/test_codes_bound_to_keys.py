@@ -97,6 +97,11 @@ def test_a_pushed_request_with_a_proof_binds_its_code(
 
 def test_a_browser_gets_no_token_of_a_bound_client(browser: SignInBrowser) -> None:
     """An implicit response would contain a token that is bound to nothing."""
-    page = browser.open("bound-web", response_type="token", nonce="a-nonce")
-    done = browser.submit(page, username="user-2", password=PASSWORD)
-    assert (done.status, done.id) == (400, "error")
+    for client_id, kind in (("bound-web", "DPoP"), ("certified-web", "Certificate")):
+        for response_type in ("token", "code token"):
+            done = browser.open(client_id, response_type=response_type, nonce="a-nonce")
+            assert done.answer["error"] == "unauthorized_client", "before the user signs in"
+            assert done.answer["error_description"] == (
+                f"{kind} is not supported for implicit nor hybrid flows."
+                f" Client requires {kind} bound access tokens."
+            )

@@ -186,6 +186,7 @@ REALMS = [
             client("bound-svc", attributes=KEY_BOUND),
             web_client("web"),
             web_client("bound-web", attributes=KEY_BOUND, implicitFlowEnabled=True),
+            web_client("certified-web", attributes=BOUND, implicitFlowEnabled=True),
         ],
     ),
     _realm("rotating", revokeRefreshToken=True, refreshTokenMaxReuse=0),
