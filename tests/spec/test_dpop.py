@@ -122,7 +122,7 @@ def _wrong_proofs(stack: Stack, key: ProofKey) -> dict[str, tuple[str, str]]:
     kind = "Unsupported key type in DPoP header"
     signature = "DPoP verification failure: Invalid token signature"
     incomplete = "DPoP mandatory claims are missing"
-    private = "Private key is present in DPoP header"
+    private = "Private key material must not be present in DPoP JWK"
     inactive, named = "DPoP proof is not active", "DPoP HTTP URL mismatch"
 
     def proof(changed: Mapping[str, Any] | None = None, **more: Any) -> str:

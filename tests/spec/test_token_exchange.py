@@ -186,6 +186,8 @@ def test_only_who_received_the_token_exchanges_it(exchange: Stack) -> None:
     assert _refused(exchange, foreign) == INVALID
     error = exchange.ask(f"{REALM}/events", type="TOKEN_EXCHANGE_ERROR").json()
     assert {"not_allowed", "invalid_token"} <= {event["error"] for event in error}
+    reasons = {event["details"].get("reason") for event in error}
+    assert "client is not within the token audience" in reasons
 
 
 def test_an_audience_narrows_the_token_and_never_widens_it(exchange: Stack) -> None:
@@ -241,7 +243,8 @@ def test_other_types_are_issued_as_asked(exchange: Stack) -> None:
     token = _signed_in(exchange)["access_token"]
     answer = _exchanged(exchange, token, requested_token_type=ID)
     assert (answer["issued_token_type"], answer["token_type"]) == (ID, "N_A")
-    assert claims_of(answer["access_token"])["typ"] == "ID"
+    claims = claims_of(answer["access_token"])
+    assert (claims["typ"], "at_hash" in claims) == ("ID", False), "no access token comes with it"
     assert "id_token" not in answer
     with_id = _exchanged(exchange, token, scope="openid")
     assert claims_of(with_id["id_token"])["azp"] == "orders"
@@ -257,6 +260,8 @@ def test_a_refresh_token_of_an_exchange_keeps_session_and_audience(exchange: Sta
     )
     assert answer["issued_token_type"] == REFRESH
     assert answer["session_state"] == first["session_state"]
+    [event] = exchange.ask(f"{REALM}/events", type="TOKEN_EXCHANGE", max="1").json()
+    assert event["details"]["refresh_token_type"] == "Refresh"
     form = {"grant_type": "refresh_token", "client_id": "orders", "client_secret": SECRET}
     again = exchange.token(REALM, form | {"refresh_token": answer["refresh_token"]}).json()
     assert claims_of(again["access_token"])["aud"] == "stock"

@@ -84,7 +84,7 @@ def _proof_key(header: dict[str, Any]) -> _ProofKey:
     if not isinstance(jwk, dict):
         raise InvalidProof("No JWK in DPoP header")
     if not PRIVATE_MEMBERS.isdisjoint(jwk):
-        raise InvalidProof("Private key is present in DPoP header")
+        raise InvalidProof("Private key material must not be present in DPoP JWK")
     if not _REFERENCES.isdisjoint(header) or not _REFERENCES.isdisjoint(jwk):
         raise InvalidProof("The key in the DPoP header must be given by value alone")
     try:

@@ -30,6 +30,7 @@ from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sessions import Participation
 from gateway.protocol.tokens import (
     EXCHANGED,
+    REFRESH,
     ActiveToken,
     Issue,
     SessionPart,
@@ -115,12 +116,13 @@ class TokenExchange:
             id_token_encrypter=encrypter,
             lifespan=None if joined is not None else _lifespan(request, exchange.subject, client),
             refreshable=joined is not None,
-            with_id_token=wants_id or None,
+            id_token_alone=wants_id,
             audiences=exchange.audiences or None,
             binding=exchange.binding,
         )
         tokens = issue_tokens(request, issue)
         if joined is not None and part is not None:
+            request.event.details[Detail.REFRESH_TOKEN_TYPE] = REFRESH
             await self._tokens.begin_family(request, client, part)
         if audiences:
             request.event.details[Detail.AUDIENCE] = " ".join(audiences)
@@ -186,11 +188,13 @@ class TokenExchange:
         for name, entry in found:
             if entry is None:
                 request.event.details[Detail.AUDIENCE] = name
-                raise _refused_audience("Audience not found", EventError.CLIENT_NOT_FOUND)
+                failure = EventFailure(EventError.CLIENT_NOT_FOUND, "audience not found")
+                raise OAuthError("invalid_client", "Audience not found", event=failure)
         for name, entry in found:
             if entry is not None and not entry.client.enabled:
                 request.event.details[Detail.AUDIENCE] = name
-                raise _refused_audience("Client disabled", EventError.CLIENT_DISABLED)
+                failure = EventFailure(EventError.CLIENT_DISABLED, "audience client disabled")
+                raise OAuthError("invalid_client", "Client disabled", event=failure)
         return frozenset(names)
 
     async def _join(
@@ -247,7 +251,8 @@ def _require_audience(subject: ActiveToken, client: Client) -> None:
     audiences = found if isinstance(found, list) else [found]
     if subject.client.client.id != client.id and client.client_id not in audiences:
         text, forbidden = "Client is not within the token audience", HTTPStatus.FORBIDDEN
-        raise refused("access_denied", text, EventError.NOT_ALLOWED, status=forbidden)
+        failure = EventFailure(EventError.NOT_ALLOWED, "client is not within the token audience")
+        raise OAuthError("access_denied", text, status=forbidden, event=failure)
 
 
 def _session_to_join(exchange: _Exchange, client: Client) -> UserSession | None:
@@ -342,7 +347,3 @@ def _invalid(text: str) -> OAuthError:
 def _invalid_token(reason: str) -> OAuthError:
     failure = EventFailure(EventError.INVALID_TOKEN, "subject_token validation failure")
     return OAuthError("invalid_request", "Invalid token", reason=reason, event=failure)
-
-
-def _refused_audience(text: str, error: str) -> OAuthError:
-    return refused("invalid_client", text, error)

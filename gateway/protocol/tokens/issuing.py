@@ -93,8 +93,8 @@ class Issue:
     """Of a client that wants encrypted ID tokens: it gets none without."""
     refreshable: bool = True
     """Whether there may be a refresh token."""
-    with_id_token: bool | None = None
-    """Whether there is an ID token; None: where the scopes ask for one."""
+    id_token_alone: bool = False
+    """An ID token is delivered, whatever the scopes are, and the access token is not."""
     audiences: frozenset[str] | None = None
     """The access token is for none but these; None: for all that mappers and roles give."""
     binding: Mapping[str, str] = field(default_factory=dict)
@@ -303,8 +303,9 @@ def _id_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims, access_token: str
 ) -> str | None:
     """Return the ID token where `openid` was granted, also where a refresh leaves it out."""
-    by_scope = (issue.kept or issue.context.granted).openid
-    if not (by_scope if issue.with_id_token is None else issue.with_id_token):
+    if issue.id_token_alone:
+        return sign_id_token(request, issue, access, None)
+    if not (issue.kept or issue.context.granted).openid:
         return None
     return sign_id_token(request, issue, access, access_token)
 
