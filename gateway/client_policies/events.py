@@ -106,6 +106,8 @@ class ClientChange:
     is_registration: bool = False
     names_authenticator: bool = True
     """The request names how the client authenticates."""
+    own_roles: frozenset[str] | None = None
+    """The roles of the stored client; None: not known, so that nothing is judged by them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,12 @@ class UserinfoEndpoint:
 def _require_policies(request: ProtocolRequest, active: ActiveToken) -> None:
     try:
         kind, claims = EventKind.USERINFO_REQUEST, active.claims
-        check_client_request(request, active.client, kind, presented=claims, authenticates=False)
+        check_client_request(
+            *(request, active.client, kind),
+            presented=claims,
+            scopes=tuple(str(claims.get("scope", "")).split()),
+            authenticates=False,
+        )
     except OAuthError as refusal:
         raise BearerChallenge(
             refusal.error, refusal.description, status=refusal.status, event=refusal.event

@@ -391,3 +391,23 @@ def test_a_host_is_named_by_its_address(realm: AdministeredRealm) -> None:
     status, body = realm.refused("PUT", "client-policies/policies", {"policies": [policy]})
     assert status == 400
     assert "names of hosts are not looked up" in body["errorMessage"]
+
+
+def test_the_roles_and_the_access_type_of_a_client_choose_the_changes(
+    realm: AdministeredRealm,
+) -> None:
+    """As Keycloak 26.7.3 judges them; a client that is created has no roles."""
+    watched = realm.change("POST", "clients", _client("watched-by-role", {}))
+    realm.change("POST", f"clients/{watched}/roles", {"name": "watched"})
+    others = realm.change("POST", "clients", _client("without-role", {}))
+    of_role = {"client-roles": {"roles": ["watched"]}}
+    with policies_of(realm, {"reject-request": {}}, of_role):
+        for client, status in ((watched, 400), (others, 200)):
+            assert realm.ask("GET", f"clients/{client}").status_code == status
+        for client, status in ((watched, 400), (others, 204)):
+            changed = realm.ask("PUT", f"clients/{client}", {"description": "changed"})
+            assert changed.status_code == status, changed.text
+        realm.change("POST", "clients", _client("created-without-role", {}))
+    of_type = {"client-access-type": {"type": ["confidential"]}}
+    with policies_of(realm, {"reject-request": {}}, of_type):
+        assert realm.ask("GET", f"clients/{watched}").status_code == 400

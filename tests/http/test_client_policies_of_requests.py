@@ -378,6 +378,25 @@ def test_the_scopes_of_a_code_and_of_a_service_account_choose_the_policy(
             assert response.status_code == status, response.text
 
 
+def test_the_scopes_of_passwords_refreshes_and_userinfo_choose_the_policy(
+    recorded: Recorded,
+) -> None:
+    """As Keycloak 26.7.3 judges them."""
+    tokens = {scope: recorded.sign_in(scope=f"openid {scope}") for scope in ("phone", "email")}
+    phone = {"client-scopes": {"type": "Optional", "scopes": ["phone"]}}
+    with policies_of(recorded.realm, REJECT, phone):
+        for scope, answered in tokens.items():
+            refresh = _form("refresh_token", refresh_token=answered["refresh_token"])
+            for response in (
+                _password(recorded, scope=f"openid {scope}"),
+                recorded.post("token", refresh),
+                recorded.userinfo(answered["access_token"]),
+            ):
+                assert response.is_success == (scope == "email"), response.text
+    with policies_of(recorded.realm, REJECT, {"client-scopes": {"scopes": ["email"]}}):
+        assert _answer(_password(recorded)) == REFUSAL
+
+
 def test_the_grant_chooses_the_policy(recorded: Recorded) -> None:
     tokens = recorded.sign_in(scope="openid")
     refreshed = _form("refresh_token", refresh_token=tokens["refresh_token"])

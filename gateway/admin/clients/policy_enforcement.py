@@ -18,6 +18,7 @@ from gateway.client_policies import (
 )
 from gateway.domain.clients import Client
 from gateway.domain.ports.storage import Stores
+from gateway.domain.ports.storage.role_catalogue import RoleQuery
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.clients import client_addresses, with_client_settings
@@ -58,6 +59,7 @@ async def enforce_policies(
         await updater_of(stores, realm, caller),
         is_registration=caller.is_registration,
         names_authenticator=names_authenticator,
+        own_roles=await _own_roles(stores, realm, before or proposed),
     )
     return apply_to_change(policies, change, with_client_settings)
 
@@ -69,6 +71,12 @@ def refused_by_policies() -> Iterator[None]:
         yield
     except PolicyRefusal as refusal:
         raise InvalidRequest(refusal.text, WireFamily.OAUTH, code=refusal.error) from refusal
+
+
+async def _own_roles(stores: Stores, realm: Realm, client: Client) -> frozenset[str]:
+    """Return the names of the client's roles, of which one that is created has none."""
+    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=client.id))
+    return frozenset(each.role.name for each in found)
 
 
 async def updater_of(stores: Stores, realm: Realm, caller: PolicyCaller) -> Updater:

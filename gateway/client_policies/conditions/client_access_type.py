@@ -1,7 +1,8 @@
 """client-access-type: holds for confidential, public or bearer-only clients.
 
-A change is judged by the client as it was and as it would be. Unlike Keycloak, it is also evaluated
-before an authorization request and at the endpoints of pushed requests and devices.
+A change is judged by the client as it was and as it would be, and a client that is viewed or
+removed as it is. Unlike Keycloak, it is also evaluated before an authorization request and at the
+endpoints of pushed requests and devices.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import ClassVar, Self
 
 from gateway.client_policies.conditions.condition import Condition, Vote, vote
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import CHANGES, ClientChange, PolicyEvent
+from gateway.client_policies.events import ClientChange, PolicyEvent
 from gateway.domain.clients import Client
 
 
@@ -27,8 +28,6 @@ class ClientAccessType(Condition):
     def vote(self, event: PolicyEvent) -> Vote:
         if not isinstance(event, ClientChange):
             return vote(_access_type(event.client) in self.types)
-        if event.kind not in CHANGES:
-            return Vote.ABSTAIN
         clients = (event.client, event.proposed)
         return vote(any(each and _access_type(each) in self.types for each in clients))
 

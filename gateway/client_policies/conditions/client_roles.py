@@ -1,6 +1,6 @@
 """client-roles: holds for clients that own a role of certain names.
 
-Says nothing about changes of clients, as in Keycloak.
+A client that is created owns none.
 """
 
 from dataclasses import dataclass
@@ -8,11 +8,7 @@ from typing import ClassVar, Self
 
 from gateway.client_policies.conditions.condition import Condition, Vote, vote
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import (
-    AuthorizationRequested,
-    ClientRequest,
-    PolicyEvent,
-)
+from gateway.client_policies.events import AuthorizationStart, PolicyEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +23,6 @@ class ClientRoles(Condition):
         return cls(frozenset(configuration.texts("roles")))
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if not isinstance(event, AuthorizationRequested | ClientRequest):
+        if isinstance(event, AuthorizationStart) or event.own_roles is None:
             return Vote.ABSTAIN
         return vote(not self.roles.isdisjoint(event.own_roles))

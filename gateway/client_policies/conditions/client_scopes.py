@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Self
 from gateway.client_policies.conditions.condition import Condition, Vote, vote
 from gateway.client_policies.configuration import Configuration
 from gateway.client_policies.events import (
+    TOKEN_REQUESTS,
     AuthorizationRequested,
     ClientRequest,
     EventKind,
@@ -17,13 +18,7 @@ from gateway.client_policies.refusal import InvalidConfiguration
 _DEFAULT: Final = "Default"
 _OPTIONAL: Final = "Optional"
 _ANY: Final = "Any"
-_KINDS: Final = frozenset(
-    {
-        EventKind.TOKEN_REQUEST,
-        EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST,
-        EventKind.TOKEN_EXCHANGE_REQUEST,
-    }
-)
+_KINDS: Final = TOKEN_REQUESTS | {EventKind.USERINFO_REQUEST}
 
 
 @dataclass(frozen=True, slots=True)

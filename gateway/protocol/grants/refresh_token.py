@@ -66,6 +66,7 @@ class RefreshToken:
             EventKind.TOKEN_REFRESH,
             assertion=caller.assertion,
             presented=token.claims,
+            scopes=token.scopes,
         )
         active = await self._refresh_tokens.active(request, client, token)
         session = active.session
