@@ -225,7 +225,7 @@ def test_two_proofs_in_one_request_are_refused(spec: Stack, key: ProofKey) -> No
     url = _url(spec, "token")
     proofs = [("DPoP", key.proof("POST", url)), ("DPoP", key.proof("POST", url))]
     response = spec.http.post(url, data=_service(), headers=proofs)
-    assert response.status_code == 400
+    assert refusal(response) == (400, "invalid_request", "The header DPoP was sent more than once")
 
 
 def test_the_url_of_a_proof_is_compared_in_its_normal_form(spec: Stack, key: ProofKey) -> None:

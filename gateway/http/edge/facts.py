@@ -17,6 +17,7 @@ from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.certificates import CertificateParser, MalformedCertificate
 from gateway.http.edge.certificate_lookup import EVERY_DEFAULT_HEADER, CertificateLookup
 from gateway.http.edge.headers import (
+    DPOP,
     FORWARDED_FOR,
     FORWARDED_PROTO,
     PROXY_SECRET,
@@ -47,6 +48,12 @@ class EdgeRefusal(Exception):
     """
 
     public_text: ClassVar = "Malformed request from the proxy"
+
+
+class ProofRepeated(EdgeRefusal):
+    """The client sent several DPoP proofs. Spec: RFC 9449 §4.3, number 1."""
+
+    public_text: ClassVar = "The header DPoP was sent more than once"
 
 
 class CertificateUnreadable(EdgeRefusal):
@@ -110,7 +117,8 @@ class Edge:
         if not self._trust.accepts(client, headers.values.get(PROXY_SECRET)):
             return self._without_proxy(scope, headers)
         if headers.ambiguous is not None:
-            raise EdgeRefusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
+            refusal = ProofRepeated if headers.ambiguous == DPOP else EdgeRefusal
+            raise refusal(f"ambiguous header {headers.ambiguous.decode('latin-1')}")
         return EdgeFacts(
             from_proxy=True,
             remote_address=_forwarded_for(headers, client),
