@@ -38,7 +38,7 @@ REFUSED: Final[tuple[tuple[str, Mapping[str, Any], Mapping[str, Any], str, str],
     ),
     (
         *("dpop-bind-enforcer", {}, {}, METADATA),
-        "Invalid client metadata: DPoP token in disabled",
+        "Invalid client metadata: DPoP token is disabled",
     ),
     (
         *("holder-of-key-enforcer", {}, {}, METADATA),

@@ -17,7 +17,7 @@ from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.registration import Registration
 
 REJECT: Final[Mapping[str, Mapping[str, Any]]] = {"reject-request": {}}
-REFUSAL: Final = {"error": "invalid_request", "error_description": "request not allowed"}
+REFUSAL: Final = {"error": "invalid_request", "error_description": "Request not allowed"}
 REDIRECT_URI: Final = "https://app.example.test/callback"
 DEVICE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -94,23 +94,18 @@ def _creation_is_refused(
 
 SILENT_ON_CHANGES: Final[Conditions] = {
     "acr-condition": {"acr-property": "gold"},
-    "client-roles": {"roles": ["x"]},
     "client-scopes": {"scopes": ["email"]},
     "client-type": {},
     "grant-type": {"grantTypes": ["password"]},
 }
 SILENT_ON_VIEWS: Final[Conditions] = {
     **SILENT_ON_CHANGES,
-    "client-access-type": {"type": ["public"]},
     "client-updater-context": {"update-client-source": ["ByAnonymous"]},
     "client-updater-source-groups": {"groups": ["nobodies"]},
-    "client-updater-source-hosts": {"trusted-hosts": ["192.0.2.1"]},
+    "client-updater-source-host": {"trusted-hosts": ["192.0.2.1"]},
     "client-updater-source-roles": {"roles": ["x"]},
 }
-SILENT_ON_INTROSPECTION: Final[Conditions] = {
-    name: SILENT_ON_VIEWS[name]
-    for name in SILENT_ON_VIEWS.keys() - {"client-access-type", "client-roles"}
-}
+SILENT_ON_INTROSPECTION: Final[Conditions] = SILENT_ON_VIEWS
 NEGATED: Final = {"is-negative-logic": True}
 
 
@@ -278,7 +273,7 @@ def test_a_response_type_with_a_code_is_of_the_code_grant_and_others_are_implici
 def test_a_caller_is_found_by_its_address(
     realm: AdministeredRealm, hosts: list[str] | None, address: str, *, holds: bool
 ) -> None:
-    conditions = {"client-updater-source-hosts": {"trusted-hosts": hosts}}
+    conditions = {"client-updater-source-host": {"trusted-hosts": hosts}}
     assert _creation_is_refused(realm, conditions, address=address) is holds
 
 

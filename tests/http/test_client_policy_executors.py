@@ -131,7 +131,7 @@ def test_only_the_code_grant_has_a_verifier(recorded: Recorded) -> None:
 def test_a_public_client_redeems_no_code_and_has_no_service_account(recorded: Recorded) -> None:
     """As in Keycloak, other grants stay possible: `reject-ropc-grant` closes that of passwords."""
     demanding: Executors = {"confidential-client": {}}
-    refusal = (400, "invalid_client", "invalid client access type")
+    refusal = (400, "invalid_client", "invalid client access type: public")
     service = {"grant_type": "client_credentials", "client_id": "pub"}
     for form in (_code(recorded, "pub"), service):
         assert _under(recorded, demanding, "token", form) == refusal
@@ -185,7 +185,7 @@ def test_an_assertion_that_authenticates_no_one_is_refused(
 def test_an_assertion_may_be_required(recorded: Recorded) -> None:
     """Not of a browser, and not of what sends a token alone."""
     executor, form = "secure-signature-algorithm-signed-jwt", {"grant_type": "client_credentials"}
-    refusal = (400, "invalid_request", "not allowed input format.")
+    refusal = (400, "invalid_request", "client assertion is required.")
     for required in (True, False):
         demanding: Executors = {executor: {"require-client-assertion": required}}
         found = _under(recorded, demanding, "token", form)

@@ -41,7 +41,7 @@ def _read(*conditions: Any, executors: Any = (_REJECT,), name: str = "own") -> l
 @pytest.mark.parametrize(
     "part",
     [
-        {"condition": "identity-provider", "configuration": {}},
+        {"condition": "identity-provider-alias", "configuration": {}},
         {"condition": "any-client", "configuration": {"is-negative-logic": "perhaps"}},
         {"condition": "client-scopes", "configuration": {"type": "default"}},
         {"condition": "client-roles", "configuration": []},
@@ -108,7 +108,7 @@ def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
     )
     object_at_client = {"request_uri": "https://app.example.test/object"}
     for sent, text in (
-        ({}, "request_uri not included."),
+        ({}, "PAR request_uri not included."),
         (object_at_client, "PAR request_uri not included."),
     ):
         with pytest.raises(PolicyRefusal) as refused:
@@ -118,7 +118,7 @@ def test_a_reference_that_is_none_of_a_pushed_request_does_not_begin() -> None:
 
 def test_a_caller_without_an_address_comes_from_no_host() -> None:
     hosts = Configuration({"trusted-hosts": ["0.0.0.0/0", "::/0"]})
-    condition = CONDITIONS["client-updater-source-hosts"].read(hosts)
+    condition = CONDITIONS["client-updater-source-host"].read(hosts)
     client = client_entry().client
     for address, vote in ((None, Vote.NO), ("unix", Vote.NO), ("192.0.2.1", Vote.YES)):
         updater = Updater(address=address)
