@@ -112,6 +112,21 @@ async def test_what_is_due_comes_first_and_a_renewed_certificate_not_at_all(
     }
 
 
+async def test_devices_that_differ_in_an_alternative_name_alone_are_all_listed(
+    database: SqlDatabase,
+) -> None:
+    """Certificates of a template often have one subject, or none."""
+    await store_realms(database, "demo")
+    seen = SeenCertificates(database)
+    for number, left in ((1, 5), (2, 20)):
+        seen.note("demo-id", replace(leaf("any", number, left), names_digest=bytes([number])), NOW)
+    await seen.write()
+    assert await ids(database) == ["1", "2"]
+    seen.note("demo-id", replace(leaf("any", 3, 200), names_digest=b"\1"), NOW)
+    await seen.write()
+    assert await ids(database) == ["2"]
+
+
 async def test_a_realm_keeps_the_certificates_that_were_seen_last(
     database: SqlDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,9 @@ class SeenCertificate:
 
 
 def name_digest(leaf: PresentedCertificate) -> str:
-    """Return a digest of issuer and subject: a certificate and its renewal have the same."""
-    names = f"{leaf.issuer}\0{leaf.subject}"
-    return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()
+    """Return a digest of issuer and all names: a certificate and its renewal have the same.
+
+    Devices of one client often have the same subject, and differ in an alternative name alone.
+    """
+    names = f"{leaf.issuer}\0{leaf.subject}".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(names + b"\0" + leaf.names_digest).hexdigest()
