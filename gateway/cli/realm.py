@@ -84,11 +84,20 @@ def _no_settings() -> Collection[str]:
 @_name
 @set_option(never=_no_settings, required=True)
 def update(name: str, fields: dict[str, Any]) -> None:
-    """Change settings of the realm NAME. `--set realm=NEW` renames it."""
+    """Change settings of the realm NAME. `--set realm=NEW` renames it.
+
+    Attributes that `--set attributes=JSON` does not name stay; null removes one.
+    """
 
     async def work(operator: LocalOperator) -> str:
         acting = await operator.on(name, option=None)
-        return (await operator.realms.changes.update(acting, fields)).name
+        changed = fields
+        if isinstance(given := fields.get("attributes"), dict):
+            # Over the admin API the attributes are replaced as a whole, as in Keycloak.
+            stored = (await operator.realms.listing.one(acting))["attributes"]
+            merged = {key: text for key, text in (stored | given).items() if text is not None}
+            changed = fields | {"attributes": merged}
+        return (await operator.realms.changes.update(acting, changed)).name
 
     click.echo(f"realm {administer(work)}: updated")
 

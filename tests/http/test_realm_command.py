@@ -66,6 +66,21 @@ def test_settings_are_changed_at_once(administration: Administration, shelled: s
     assert (found["accessTokenLifespan"], found["displayName"]) == (77, "A = b")
 
 
+def test_attributes_that_are_not_named_stay(administration: Administration, shelled: str) -> None:
+    """Losing one could weaken the realm: an overlap of certificates, the policy of lists."""
+
+    def attributes() -> dict[str, str]:
+        found: dict[str, str] = administration.ask("GET", shelled).json()["attributes"]
+        return found
+
+    before = attributes()
+    for written in ('{"one": "1", "two": "2"}', '{"two": "3"}'):
+        run(administration, "realm", "update", shelled, "--set", f"attributes={written}")
+    assert attributes() == before | {"one": "1", "two": "3"}
+    run(administration, "realm", "update", shelled, "--set", 'attributes={"one": null}')
+    assert attributes() == before | {"two": "3"}
+
+
 @pytest.mark.parametrize(
     ("assignments", "text"),
     [
