@@ -16,6 +16,8 @@ from gateway.domain.limits.caches import SizedCache, cached
 _MATCHES_BYTES: Final = 8 * 1024 * 1024
 """Memory of a worker for results: those of 10,000 certificates in use, and as many old ones."""
 _MATCH_BYTES: Final = 200
+_LONGEST_SHOWN: Final = 300
+"""Characters of a subject in a reason."""
 
 
 class NotRegistered(Exception):
@@ -56,7 +58,15 @@ def _require_name(client: Client, leaf: PresentedCertificate) -> None:
     elif not subject:
         raise NotRegistered("no certificate subject is registered for the client")
     elif not _subject_matches(leaf, subject, regex=registered.is_pattern):
-        raise NotRegistered("the certificate's subject is not the one registered for the client")
+        raise NotRegistered(_other_subject(leaf, regex=registered.is_pattern))
+
+
+def _other_subject(leaf: PresentedCertificate, *, regex: bool) -> str:
+    """Return the reason with the subject as it was compared, so that it can be registered."""
+    how = "compared with an expression" if regex else "compared as a name"
+    subject = leaf.subject.legacy_rendering() if regex else leaf.subject.rfc4514()
+    shown = subject if len(subject) <= _LONGEST_SHOWN else f"{subject[:_LONGEST_SHOWN]}..."
+    return f"the certificate's subject is not the one registered for the client, {how}: {shown}"
 
 
 _Key = tuple[bytes, str, bool]

@@ -19,6 +19,7 @@ from gateway.cli.administration import (
 from gateway.cli.file_input import read_whole
 from gateway.cli.output import show_rows
 
+_ANCHOR = "anchor"
 _END = "-----END CERTIFICATE-----"
 _LARGEST = 4 * 1024 * 1024
 _FINGERPRINT = 64
@@ -52,11 +53,34 @@ async def add(
     blocks = [f"{block}{_END}" for block in content.split(_END)[:-1]]
     if not blocks:
         raise click.BadParameter("it holds no certificate in PEM", param_hint="FILE")
+    listed = await authorities.list(operator.acting.realm, client)
+    had_anchors = any(each["kind"] == _ANCHOR for each in listed)
     for block in blocks:
         document = {"certificate": block} | ({} if kind is None else {"kind": kind})
         sha256 = await authorities.add(operator.acting, client, document)
         added = await authorities.one(operator.acting.realm, client, sha256)
         click.echo(f"{added['kind']} {sha256}: registered, {added['subject']}")
+        if added["kind"] == _ANCHOR and not had_anchors:
+            had_anchors = True
+            _note_first_anchor(operator, client_id)
+
+
+def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:
+    """Say which anchors stop to count: certificates in use may be refused from now on."""
+    from gateway.domain.realm import certificate_trust_of
+
+    realm = operator.acting.realm
+    if client_id is not None:
+        text = f"For the client {client_id} only its own anchors count from now on."
+    elif certificate_trust_of(realm).gateway_authorities is None:
+        text = (
+            f"In the realm {realm.name} the anchors of REALMGATE_CLIENT_CA_FILE do not count any"
+            f" more. To keep them: realmgate realm update {realm.name} --set"
+            """ 'attributes={"realmgate.certificates.gatewayAuthorities": "true"}'"""
+        )
+    else:
+        return
+    click.echo(f"Note: {text}", err=True)
 
 
 @authority.command("list")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateway.protocol.certificate_explanation import CertificateExplanation
 
 _Row = tuple[str, str]
+_PROXY = "has to pass it on without knowing its issuer: ssl_verify_client optional_no_ca of nginx"
+"""What the anchors of realms and clients need, which the proxy does not have."""
 
 
 @click.command(short_help="Explain why a certificate is accepted or refused.")
@@ -107,6 +109,8 @@ def _sections(document: dict[str, Any]) -> Iterator[tuple[str, list[_Row]]]:
     if path is not None:
         above = path["authorities"]
         rows = [("authority", f"{each['subject']}, until {each['notAfter']}") for each in above]
+        if path["anchorOf"] != "settings":
+            rows.append(("proxy", _PROXY))
         yield f"Path to an anchor of the {path['anchorOf']}", rows
     yield "Revocation", [row for each in document["revocation"] for row in _revocation(each)]
     match = document["match"]

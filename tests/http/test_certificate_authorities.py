@@ -344,14 +344,35 @@ def test_an_operator_registers_authorities_on_the_command_line(
         return done.output
 
     lines = run("add", str(bundle)).splitlines()
-    assert [line.split()[0] for line in lines] == ["anchor", "intermediate"]
+    assert sorted(line.split()[0] for line in lines) == ["Note:", "anchor", "intermediate"]
     assert admits(realm, LEAF)
     assert "CN=realm issuing" in run("list")
     assert json.loads(run("show", ROOT.sha256[:10]))["kind"] == "anchor"
-    run("add", str(bundle), "--client", "own", "--kind", "anchor")
+    own = run("add", str(bundle), "--client", "own", "--kind", "anchor")
+    assert own.count("For the client own only its own anchors count") == 1
     assert [each["kind"] for each in realm.get(OF_CLIENT)] == ["anchor", "anchor"]
     assert not admits(realm, OTHER_LEAF, "own")
     run("remove", ROOT.sha256, "--yes")
     assert not admits(realm, LEAF)
     assert admits(realm, LEAF, "own")
     assert SECRET not in run("list", "--output", "json")
+
+
+def test_the_first_anchor_of_a_realm_is_announced_to_end_those_of_the_settings(
+    realm: AdministeredRealm, tmp_path: Path
+) -> None:
+    """The certificates of the settings' authorities are refused from then on."""
+
+    def add_file(node: Node) -> str:
+        file = tmp_path / "ca.pem"
+        file.write_text(node.pem)
+        arguments = ("certs", "authority", "add", str(file), "--realm", realm.name)
+        return realm.administration.command(*arguments).output
+
+    assert f'{GATEWAY}": "true"}}\'' in add_file(ROOT)
+    assert "Note" not in add_file(OTHER_ROOT)
+    for each in (ROOT, OTHER_ROOT):
+        realm.change("DELETE", f"{AUTHORITIES}/{each.sha256}")
+    attributes = realm.get("")["attributes"]
+    realm.change("PUT", "", {"attributes": {**attributes, GATEWAY: "true"}})
+    assert "Note" not in add_file(ROOT)

@@ -196,6 +196,10 @@ def test_an_accepted_certificate_has_the_claims_of_the_real_token(
     assert found["match"]["rule"] == {"kind": "template", "value": TEMPLATE}
     assert found["match"]["device"]["variables"] == {"site": "ulm", "device": "press-7"}
     assert found["path"]["anchorOf"] == "realm"
+    # The lists of the settings have none of an authority of the realm.
+    states = {each["source"]: each["state"] for each in found["revocation"]}
+    assert states["deny list"] == "not revoked"
+    assert states["revocation list"] == "no list of its authorities"
     assert found["certificate"]["sha256"] == DEVICE.sha256
 
 

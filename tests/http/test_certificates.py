@@ -7,7 +7,8 @@ from tests.support.certificates import Zoo
 from tests.support.wire import SECRET, Wire, claims_of
 
 NOT_PRESENTED = "no client certificate was presented"
-OTHER_SUBJECT = "the certificate's subject is not the one registered for the client"
+OTHER_SUBJECT = "the certificate's subject is not the one registered for the client, compared "
+DEVICES = "OU=Devices,O=Realmgate Demonstration"
 NO_SUBJECT = "no certificate subject is registered for the client"
 UNBOUND = {
     "error": "invalid_request",
@@ -54,7 +55,11 @@ def test_a_certificate_alone_gets_a_token_bound_to_it(wire: Wire) -> None:
 
 @pytest.mark.parametrize(
     ("certificate", "reason"),
-    [("device-2", OTHER_SUBJECT), ("user", OTHER_SUBJECT), (None, NOT_PRESENTED)],
+    [
+        ("device-2", f"{OTHER_SUBJECT}as a name: CN=device-2,{DEVICES}"),
+        ("user", f"{OTHER_SUBJECT}as a name: CN=alice,OU=People,O=Realmgate Demonstration"),
+        (None, NOT_PRESENTED),
+    ],
 )
 def test_the_certificate_of_somebody_else_is_no_proof(
     wire: Wire, certificate: str | None, reason: str
@@ -72,7 +77,8 @@ def test_a_secret_is_no_proof_for_a_client_with_a_certificate(wire: Wire) -> Non
 
 def test_names_are_compared_as_parsed_in_their_order(wire: Wire) -> None:
     """Attacks A15: the same RDNs in another order are another name."""
-    assert _as_device(wire, "device-1", "reordered").json() == _unproved(OTHER_SUBJECT)
+    reason = f"{OTHER_SUBJECT}as a name: CN=device-1,{DEVICES}"
+    assert _as_device(wire, "device-1", "reordered").json() == _unproved(reason)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +107,9 @@ def test_a_pattern_admits_a_fleet_and_nobody_else(wire: Wire) -> None:
     """Keycloak: x509.allow.regex.pattern.comparison."""
     assert _as_device(wire, "device-1", "fleet").status_code == 200
     assert _as_device(wire, "device-2", "fleet").status_code == 200
-    assert _as_device(wire, "user", "fleet").json() == _unproved(OTHER_SUBJECT)
+    subject = "CN=alice, OU=People, O=Realmgate Demonstration"
+    reason = f"{OTHER_SUBJECT}with an expression: {subject}"
+    assert _as_device(wire, "user", "fleet").json() == _unproved(reason)
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ REFUSED_TEMPLATES: tuple[tuple[dict[str, str], str], ...] = (
     ({"template": "spiffe://a/{Device}", **BOUND}, "a literal or one {placeholder}"),
     ({"template": "Spiffe://a/{device}", **BOUND}, "a lower-case scheme"),
     ({"template": f"urn://{'a/' * 20}{{device}}", **BOUND}, "at most 16 segments"),
-    ({"template": URIS}, "each token is for one device"),
+    ({"template": URIS}, "a client with tls.client.certificate.bound.access.tokens"),
     ({"template": URIS, "san_dns": "a.example", **BOUND}, "exactly one name"),
     ({"template": "urn://a/{sub}", **BOUND}, "say nothing of subject"),
     ({"template": URIS, "template_claims": '{"site": "aud"}', **BOUND}, "say nothing of subject"),

@@ -17,14 +17,17 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from tests.support.chains import CA, issue
+from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import start_gateway
 from tests.support.nginx import PROXY_SECRET, Edge, RunningNginx, start_nginx
 
+OF_THE_REALM: Final = issue("authority of the realm", None, CA)
+"""nginx does not know it."""
 REALM: Final = {
     "realm": "demo",
     "enabled": True,
+    "certificateAuthorities": [{"certificate": OF_THE_REALM.pem}],
     "attributes": {"realmgate.certificates.gatewayAuthorities": "true"},
 }
 TOKEN: Final = "/realms/demo/protocol/openid-connect/token"
@@ -79,6 +82,14 @@ def get(
         return client.request(method, f"{nginx.mtls}{path}", headers=headers, **options)
 
 
+def _written(node: Node, pair: Path) -> Path:
+    """Write the certificate and its key as files of that name, and return the name."""
+    key = node.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pair.with_suffix(".crt").write_text(node.pem)
+    pair.with_suffix(".key").write_bytes(key)
+    return pair
+
+
 def test_the_first_failing_step_is_named(
     nginx: RunningNginx, edge_certificates: EdgeCertificates
 ) -> None:
@@ -91,6 +102,19 @@ def test_the_first_failing_step_is_named(
             assert answer["checks"][step] == "failed"
             assert re.search(f"refused. {sentence} ", answer["error_description"]), kind
             assert answer["request_id"] == response.headers["x-request-id"]
+
+
+def test_a_certificate_that_the_realm_accepts_is_said_to_need_another_address(
+    nginx: RunningNginx, tmp_path: Path
+) -> None:
+    """The anchors of a realm count where nginx passes certificates of unknown authorities on."""
+    pair = _written(issue("device", OF_THE_REALM), tmp_path / "device")
+    answer = get(nginx, pair, TOKEN, PROGRAM).json()
+    assert answer["failed_step"] == "path"
+    assert "This realm accepts it, but this address" in answer["error_description"]
+    assert "optional_no_ca" in answer["error_description"]
+    outside = get(nginx, pair, "/", PROGRAM).json()
+    assert "No trusted authority is known here" in outside["error_description"]
 
 
 def test_people_get_a_page_without_anything_to_load(
@@ -117,10 +141,7 @@ def test_people_get_a_page_without_anything_to_load(
 def test_names_of_a_stranger_are_text(nginx: RunningNginx, tmp_path: Path) -> None:
     """A name is whatever its issuer wrote: markup, direction marks, any length."""
     node = issue("<b>\u202eevil</b>", issue("x" * 60, None, CA))
-    key = node.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (tmp_path / "evil.crt").write_text(node.pem)
-    (tmp_path / "evil.key").write_bytes(key)
-    page = get(nginx, tmp_path / "evil", TOKEN, BROWSER).text
+    page = get(nginx, _written(node, tmp_path / "evil"), TOKEN, BROWSER).text
     assert "\u202e" not in page
     assert r"CN=\&lt;b\&gt;" in page
     assert r"\<b" not in page

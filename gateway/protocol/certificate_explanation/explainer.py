@@ -174,8 +174,13 @@ class CertificateExplainer:
                 findings.append(RevocationFinding(name, RevocationState.NOT_ASKED))
                 continue
             reason = await source.refusal(path, realm, now)
-            state = RevocationState.GOOD if reason is None else RevocationState.REFUSED
             lists = () if known is None else tuple(known.covering(path, realm))
+            if reason is not None:
+                state = RevocationState.REFUSED
+            elif known is not None and not lists:
+                state = RevocationState.NO_LIST
+            else:
+                state = RevocationState.GOOD
             findings.append(RevocationFinding(name, state, reason, lists))
         return tuple(findings)
 

@@ -29,6 +29,8 @@ class RevocationState(StrEnum):
     REFUSED = "refused"
     NOT_ASKED = "not asked"
     """The certificate was refused before, or nothing is configured."""
+    NO_LIST = "no list of its authorities"
+    """Nothing refuses the certificate, but no list could."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ _NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
 _DENIED: Final = "It is denied."
 _REVOKED: Final = "It was revoked."
 _REVOCATION_UNKNOWN: Final = "It is revoked, or this service cannot find out whether it is."
+_REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
 _BY_THE_PROXY: Final = "This server does not accept it."
 _PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
     "certificate has expired": (Step.VALIDITY, "It or one of its authorities has expired."),
@@ -66,6 +67,10 @@ _ADVICE: Final[Mapping[Step, str]] = {
         "Choose another certificate. If you have none, ask the administrator of this service."
     ),
 }
+_ANOTHER_ADDRESS: Final = (
+    "Use the address of this service that passes certificates of every issuer to the realm, or ask"
+    " the administrator for it. With nginx it has ssl_verify_client optional_no_ca."
+)
 _NOT_YET: Final = "Check the clock of the machine that issued it, or choose another certificate."
 
 
@@ -175,7 +180,9 @@ class RefusalExplainer:
             return _refusal(Step.REVOCATION, _DENIED, leaf)
         lists = self._sources.lists
         if lists is None or await lists.refusal(path, realm, now) is None:
-            return None
+            if _step_in_words(evidence) is not Step.PATH:
+                return None
+            return CertificateRefusal(Step.PATH, _REALM_ALONE, _ANOTHER_ADDRESS, leaf)
         if _step_in_words(evidence) is Step.REVOCATION:
             return _in_words(evidence)
         return _refusal(Step.REVOCATION, _REVOCATION_UNKNOWN, leaf)

@@ -91,7 +91,7 @@ def _of_template(client: Client, given: Mapping[str, str]) -> Iterator[tuple[str
                 yield name, f"nothing, unless {TEMPLATE} is set"
         return
     if client.attributes.get(BOUND) != "true":
-        yield TEMPLATE, f'a client with {BOUND} "true": each token is for one device'
+        yield TEMPLATE, f'a client with {BOUND} "true"'
     template = read_template(given[TEMPLATE])
     if template is None:
         return
