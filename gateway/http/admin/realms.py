@@ -24,7 +24,6 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
-    State,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
@@ -164,7 +163,7 @@ def _caches(caches: RealmCaches) -> tuple[Operation, ...]:
 
 def _texts(texts: Localizations) -> tuple[Operation, ...]:
     path = f"{REALM}/localization"
-    rows = Resource(path, "Realms", Decided.ANY_BUT_IMPERSONATION, MANAGE_REALM, State.STORED_ONLY)
+    rows = Resource(path, "Realms", Decided.ANY_BUT_IMPERSONATION, MANAGE_REALM)
     one, text = "/{locale}", "/{locale}/{key}"
     return (
         rows.get(

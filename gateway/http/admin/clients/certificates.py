@@ -8,7 +8,7 @@ from gateway.admin.access import (
     Acting,
 )
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS, ClientCertificates
-from gateway.http.admin.operations import Body, Media, Operation, Resource, State
+from gateway.http.admin.operations import Body, Media, Operation, Resource
 from gateway.http.admin.requests import AdminRequest, document
 from gateway.http.replies import Reply
 
@@ -20,7 +20,7 @@ _ARCHIVE: Final = ((b"content-type", b"application/octet-stream"),)
 def certificate_operations(certificates: ClientCertificates, client: str) -> tuple[Operation, ...]:
     """Return every row about the keys of clients; `client` is the URL of one."""
     path, tag = f"{client}/certificates/{{attr}}", "Keys of clients"
-    rows = Resource(path, tag, VIEW_CLIENTS, MANAGE_CLIENTS, State.STORED_ONLY)
+    rows = Resource(path, tag, VIEW_CLIENTS, MANAGE_CLIENTS)
 
     def upload(last: str, summary: str) -> Operation:
         return rows.post(
