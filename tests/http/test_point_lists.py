@@ -372,6 +372,39 @@ async def test_the_memory_of_all_lists_is_bounded(followed: Followed) -> None:
     assert len(asked) == 101
 
 
+async def test_a_list_that_was_used_again_stays_when_the_memory_is_full(
+    followed: Followed,
+) -> None:
+    asked: list[str] = []
+
+    async def fetch(url: str) -> bytes:
+        asked.append(url)
+        return list_of(ROOT, lifetime=2 * DAY)
+
+    async def find_realm(name: str) -> Realm | None:
+        return followed.directory.realms.get(name)
+
+    lists = PointLists(fetch, followed.clock, find_realm, most_bytes=32 * POINT_BYTES)
+    urls = [f"http://a.example/{number}" for number in range(60)]
+    for url in urls:
+        await lists.current(ONE, [url, urls[0]], NOW)
+    assert asked.count(urls[0]) == 1
+    assert lists.known(ONE, urls[1]) is None
+
+
+async def test_all_certificates_of_a_path_wait_for_a_second_together(followed: Followed) -> None:
+    followed.server.held |= {"/leaf.crl", "/middle.crl"}
+    middle = issue("middle", ROOT, CA, points(f"{followed.server.url}/middle.crl"))
+    leaf = issue("probe", middle, points(f"{followed.server.url}/leaf.crl"))
+    facts = [parse_certificate(each.der) for each in (leaf, middle, ROOT)]
+    soft = replace(ONE, attributes=_realm("", "soft").attributes)
+    begun = asyncio.get_running_loop().time()
+    with capture_logs():
+        assert await followed.rule.refusal(CertificationPath.of(*facts), soft, NOW) is None
+    assert asyncio.get_running_loop().time() - begun < 1.7
+    assert followed.server.asked[0] == "/middle.crl"
+
+
 async def test_a_realm_has_a_few_downloads_at_the_same_time(followed: Followed) -> None:
     """Servers that do not answer hold up the realm that names them, and no other one."""
     waiting: list[str] = []
