@@ -17,12 +17,12 @@ from gateway.domain.authorities import (
 from gateway.domain.errors import FieldError
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.refusals import (
-    UnknownField,
     join,
     mistyped,
     parse_each,
     raise_all,
     refused_items,
+    unknown_fields,
 )
 from gateway.representations.shapes import Choice, Text
 
@@ -67,8 +67,7 @@ def parse_authority(document: Any, path: str = "", *, with_client: bool = False)
     known = {*AUTHORITY_FIELDS.shapes, *AUTHORITY_FIELDS.beside}
     if not with_client:
         known.discard("client")
-    for name in given.keys() - known:
-        errors.extend(UnknownField(path, name, f"an {_NAME}", sorted(known)).errors)
+    errors.extend(unknown_fields(path, given, f"an {_NAME}", sorted(known)))
     if "certificate" not in given:
         at = join(path, "certificate")
         errors.append(FieldError(at, "nothing", "a certificate in PEM", sentence="it is missing"))

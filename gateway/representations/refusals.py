@@ -5,10 +5,11 @@ What was given is shown shortened and escaped, so that it fits a line of a termi
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 from gateway.domain.errors import FieldError, InvalidInput, RepeatedName
@@ -16,6 +17,8 @@ from gateway.domain.errors import FieldError, InvalidInput, RepeatedName
 _SHOWN = 60
 _CLOSE = 0.75
 """The similarity from 0 to 1 of a name that is suggested: one wrong letter of four."""
+_MOST_UNKNOWN = 20
+"""Unknown fields of one object that are reported: to find a close name takes a while."""
 
 ReadT = TypeVar("ReadT")
 OtherT = TypeVar("OtherT")
@@ -84,6 +87,15 @@ class UnknownField(InvalidInput):
         super().__init__((error,))
         self.name = describe_name(name)
         self.representation = representation
+
+
+def unknown_fields(
+    path: str, names: Iterable[str], representation: str, known: Collection[str]
+) -> Iterator[FieldError]:
+    """Yield an error for each name that is not known, for the first `_MOST_UNKNOWN` of them."""
+    unknown = (name for name in names if name not in known)
+    for name in islice(unknown, _MOST_UNKNOWN):
+        yield from UnknownField(path, name, representation, known).errors
 
 
 def require_known(

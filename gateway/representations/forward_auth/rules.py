@@ -18,12 +18,12 @@ from gateway.representations.forward_auth.fields import (
     Path,
 )
 from gateway.representations.refusals import (
-    UnknownField,
     join,
     mistyped,
     parse_each,
     raise_all,
     refused_items,
+    unknown_fields,
 )
 from gateway.representations.shapes import Choice, Flag, Shape
 
@@ -78,8 +78,7 @@ def collect_fields(
     if not isinstance(document, Mapping):
         raise mistyped(path or what, document, "an object")
     given = table.collect(document, path, errors)
-    for name in given.keys() - table.shapes.keys():
-        errors.extend(UnknownField(path, name, f"a {what}", table.shapes).errors)
+    errors.extend(unknown_fields(path, given, f"a {what}", table.shapes))
     return given
 
 

@@ -13,13 +13,13 @@ from gateway.domain.forward_auth import Site
 from gateway.representations.forward_auth.sites import parse_site, shared_names
 from gateway.representations.json_input import check_json
 from gateway.representations.refusals import (
-    UnknownField,
     attempt,
     join,
     located,
     parse_each,
     raise_all,
     refused_items,
+    unknown_fields,
 )
 
 LARGEST_FILE: Final = 4 * 1024 * 1024
@@ -36,8 +36,7 @@ def parse_rules_file(content: bytes, source: str) -> tuple[Site, ...]:
         errors: list[FieldError] = []
         document = _as_json(_parse(content), "", errors)
         attempt(errors, None, check_json, document, "")
-        for name in document.keys() - {_SITES}:
-            errors.extend(UnknownField("", name, "the file", (_SITES,)).errors)
+        errors.extend(unknown_fields("", document, "the file", (_SITES,)))
         sites = attempt(errors, (), _read_sites, document.get(_SITES, []))
         errors.extend(shared_names(sites, _SITES))
         raise_all(errors)

@@ -1,8 +1,14 @@
 """Only a field that Keycloak's representation has not is unknown, whichever way it is spelled."""
 
+from collections.abc import Callable
+
 import pytest
 
+from gateway.domain.errors import InvalidInput
+from gateway.representations.authorities import parse_authority
 from gateway.representations.field_table import FieldTable, StoredOnly
+from gateway.representations.forward_auth.rules_file import parse_rules_file
+from gateway.representations.forward_auth.sites import parse_site
 from gateway.representations.refusals import UnknownField
 from gateway.representations.shapes import Text
 
@@ -35,3 +41,24 @@ def test_only_a_close_name_is_suggested(name: str, text: str) -> None:
     with pytest.raises(UnknownField) as refusal:
         TABLE.require_known({name: None}, "RealmRepresentation")
     assert str(refusal.value).endswith(text)
+
+
+@pytest.mark.parametrize(
+    "parse",
+    [
+        parse_authority,
+        lambda document: parse_site(document, ""),
+        lambda document: parse_rules_file(
+            "\n".join(f"{name} = 0" for name in document).encode(), "rules.toml"
+        ),
+    ],
+)
+def test_of_very_many_unknown_fields_the_first_are_reported(
+    parse: Callable[[dict[str, int]], object],
+) -> None:
+    """To suggest a close name for each of a document's would hold up other requests."""
+    with pytest.raises(InvalidInput) as refusal:
+        parse({f"certificat{number}": number for number in range(1_000)})
+    unknown = [each for each in refusal.value.errors if "no such field" in str(each)]
+    assert len(unknown) == 20
+    assert "certificat0" in str(unknown[0])
