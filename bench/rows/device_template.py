@@ -31,7 +31,7 @@ HOW = (
 )
 _REALM: Final = "fleet"
 _DEVICES: Final = 10_000
-_REQUESTS: Final = 1_000
+_REQUESTS: Final = 3_000
 _TEMPLATE: Final = "spiffe://{trust_domain}/edge/{site}/{device}"
 
 

@@ -109,8 +109,11 @@ def _standard_text(stored: StoredPassword) -> str:
 
 
 def _passlib_argon2() -> Any:
-    # 60 ms and 3 MB that a process without passwords does not spend; passlib.hash is not typed.
-    from passlib.hash import argon2  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+    # 60 ms and 3 MB that a process without passwords does not spend. Not from passlib.hash, which
+    # finds its names when they are asked for: two threads that import it at once can miss them.
+    from passlib.handlers.argon2 import (  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+        argon2,
+    )
 
     return argon2
 

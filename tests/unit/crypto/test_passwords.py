@@ -5,6 +5,8 @@ import base64
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -438,3 +440,28 @@ def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
     assert made.value == hashlib.pbkdf2_hmac("sha384", "pässword".encode(), made.salt, 1000)
     assert algorithm.matches("pässword", made)
     assert not algorithm.matches("password", made)
+
+
+_FIRST_HASHES = """
+import sys, threading
+from gateway.crypto.passwords.schemes import ALGORITHMS
+
+sys.setswitchinterval(1e-6)
+together, made = threading.Barrier(8), []
+
+def hash_one():
+    together.wait()
+    made.append(ALGORITHMS["argon2"].make("password", 1))
+
+threads = [threading.Thread(target=hash_one) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+sys.exit(8 - len(made))
+"""
+
+
+def test_the_first_passwords_of_a_process_may_come_at_once() -> None:
+    """The library of Argon2 is loaded with the first of them, in whichever threads they are."""
+    for _ in range(6):
+        done = subprocess.run([sys.executable, "-c", _FIRST_HASHES], check=False)
+        assert done.returncode == 0
