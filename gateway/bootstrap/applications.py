@@ -63,7 +63,7 @@ from gateway.http.forward_auth.browser.routes import build_site_routes
 from gateway.http.logout.logout_endpoint import build_logout_routes
 from gateway.http.logout.session_frames import build_session_frame_routes
 from gateway.http.management.application import build_management_application
-from gateway.http.management.lifecycle import ClosesWhileDraining, Lifecycle
+from gateway.http.management.lifecycle import Lifecycle
 from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_routes, load_designs
 from gateway.http.realm_endpoint import RealmContext
 from gateway.http.registration.routes import build_registration_route
@@ -147,7 +147,7 @@ def build_applications(
         encryption=services.client_encryption,
     )
     return Applications(
-        ClosesWhileDraining(public, lifecycle),
+        public,
         management,
         operations,
         notices,

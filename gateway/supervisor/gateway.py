@@ -35,7 +35,12 @@ from gateway.supervisor.processes import (
     WorkerPlan,
     end_at_once,
 )
-from gateway.supervisor.sockets import close_listener, make_directory, open_listener
+from gateway.supervisor.sockets import (
+    close_listener,
+    make_directory,
+    open_listener,
+    refuse_connections,
+)
 
 Report = Callable[[RealmgateError], int]
 """Reports a failure to the operator and returns its exit code."""
@@ -77,6 +82,7 @@ def run_gateway(settings: Settings, report: Report) -> int:
             settings.workers,
             settings.shutdown_grace,
             tend=(lambda: None) if redis is None else _RedisCare(redis),
+            refuse_connections=partial(refuse_connections, public),
         ).run()
 
 

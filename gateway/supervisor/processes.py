@@ -26,6 +26,10 @@ from gateway.settings import Settings
 CANNOT_START = 3
 """Exit code of a worker for which trying again is of no use."""
 
+REFUSED_AFTER = timedelta(milliseconds=500)
+"""How long new connections are accepted while the gateway ends: proxies that ask for its health
+send none any more."""
+
 ENDING = (signal.SIGTERM, signal.SIGINT)
 _WATCHED = (*ENDING, signal.SIGHUP, signal.SIGCHLD)
 _STABLE_AFTER = 5.0
@@ -118,16 +122,25 @@ class Supervisor:
     """Runs `count` workers until SIGTERM or SIGINT."""
 
     def __init__(
-        self, main: WorkerMain, count: int, grace: timedelta, tend: Callable[[], None]
+        self,
+        main: WorkerMain,
+        count: int,
+        grace: timedelta,
+        tend: Callable[[], None],
+        refuse_connections: Callable[[], None],
     ) -> None:
         """`grace` is how long a worker may take to end when asked.
 
+        `refuse_connections` is called while all workers end and still answer: without it the
+        kernel takes connections that no worker accepts, and resets them at the end.
         `tend` checks other children: called every second and when one ended, it must not wait.
         """
         self._main = main
         self._count = count
         self._grace = grace + _KILL_MARGIN
         self._tend = tend
+        self._refuse_connections = refuse_connections
+        self._refuse_at: float | None = None
         self._workers: dict[int, _Worker] = {}
         self._selector = selectors.DefaultSelector()
         self._parent_end, self._held_end = os.pipe()
@@ -152,7 +165,8 @@ class Supervisor:
 
     def _wait(self, signals: socket.socket) -> None:
         now = time.monotonic()
-        pause = min([_TICK, *(max(0.0, moment - now) for moment in self._restart_at)])
+        due = [*self._restart_at, *([] if self._refuse_at is None else [self._refuse_at])]
+        pause = min([_TICK, *(max(0.0, moment - now) for moment in due)])
         found = [key.data for key, _ in self._selector.select(pause)]
         # Signals last: a worker that is reaped takes its pipe with it, and its number may be given
         # to the pipe of the next one at once.
@@ -163,6 +177,9 @@ class Supervisor:
             for number in signals.recv(4096):
                 self._on_signal(signal.Signals(number))
         self._restart_due()
+        if self._refuse_at is not None and self._refuse_at <= time.monotonic():
+            self._refuse_at = None
+            self._refuse_connections()
         self._kill_overdue()
         if not self._ending:
             self._tend()
@@ -276,6 +293,7 @@ class Supervisor:
             return
         self._ending = True
         self._log.info("ending", workers=len(self._workers))
+        self._refuse_at = time.monotonic() + REFUSED_AFTER.total_seconds()
         for worker in self._workers.values():
             self._ask_to_end(worker)
 

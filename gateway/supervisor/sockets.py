@@ -6,11 +6,13 @@ replace the socket. A socket left by a dead process is replaced, one in use neve
 Source: attacks A1; RFC 8705 §6.5
 """
 
+import ctypes
 import errno
 import fcntl
 import os
 import socket
 import stat
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,15 @@ from gateway.settings import TcpAddress, UnixAddress
 BACKLOG = 2048
 _SOCKET_UMASK = 0o117
 _TRUSTED_DIRECTORY_MODE = 0o700
+_SO_ATTACH_FILTER = 26
+_DROP_NEW_CONNECTIONS = struct.pack(
+    "=" + "HBBI" * 4,
+    *(0x30, 0, 0, 13),  # load the flags of the TCP header
+    *(0x45, 0, 1, 0x02),  # is it the SYN that opens a connection?
+    *(0x06, 0, 0, 0),  # then drop the packet
+    *(0x06, 0, 0, 0xFFFFFFFF),  # else keep it whole
+)
+"""A program of the kernel's packet filter: code, jumps if true and if false, operand."""
 
 
 class ListenerRefused(RealmgateError):
@@ -41,6 +52,21 @@ def open_listener(address: UnixAddress | TcpAddress) -> socket.socket:
     with _alone_in(address.path.parent):
         _remove_stale(address.path)
         return _open_unix(address.path)
+
+
+def refuse_connections(listener: socket.socket) -> None:
+    """Let no further connection into the queue of a listener, in all processes that have it.
+
+    The connections in the queue can still be accepted. A unix socket refuses others at once. TCP
+    knows no such state: the packets that open connections are dropped, and their repetitions are
+    refused once the socket is closed. Source: unix(7), socket(7) SO_ATTACH_FILTER
+    """
+    if listener.family == socket.AF_UNIX:
+        listener.shutdown(socket.SHUT_RD)
+        return
+    program = ctypes.create_string_buffer(_DROP_NEW_CONNECTIONS)
+    pointed = struct.pack("@HP", 4, ctypes.addressof(program))
+    listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, pointed)
 
 
 def close_listener(listener: socket.socket) -> None:

@@ -1,12 +1,13 @@
 """One worker process: opens its services, answers, drains and ends.
 
-On SIGTERM, or when the supervisor is gone, readiness fails and each answer closes its connection
-for a moment; then the worker stops listening and finishes what is running.
+On SIGTERM, or when the supervisor is gone, readiness fails and each answer closes its connection;
+after a moment the worker stops accepting, and when requests have ceased it ends.
 """
 
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
@@ -23,11 +24,14 @@ from gateway.supervisor.allocator import return_free_memory
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
 from gateway.supervisor.expiry_mails import queue_expiry_mails
 from gateway.supervisor.housekeeping import run_housekeeping
-from gateway.supervisor.processes import CANNOT_START, Lifeline, WorkerPlan
+from gateway.supervisor.processes import CANNOT_START, REFUSED_AFTER, Lifeline, WorkerPlan
 from gateway.supervisor.seen_certificates import write_seen_certificates
 from gateway.supervisor.server import Serving, serve
+from gateway.supervisor.sockets import refuse_connections
 
-_DRAIN: Final = timedelta(milliseconds=500)
+_NOTICE: Final = REFUSED_AFTER + timedelta(milliseconds=250)
+"""How long connections are accepted at the end; the supervisor refuses further ones before."""
+_MANAGEMENT_GRACE: Final = timedelta(milliseconds=500)
 _NOTICE_INTERVAL: Final = timedelta(milliseconds=500)
 
 
@@ -50,15 +54,17 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
     asked, ended = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, asked.set)
-    loop.add_reader(lifeline.parent, _parent_died, loop, lifeline, asked)
+    loop.add_reader(lifeline.parent, _parent_died, loop, plan.public, lifeline, asked)
     async with open_services(settings) as services, asyncio.TaskGroup() as group:
         apps = build_applications(settings, services, lifecycle, plan.metrics_directory)
         await services.invalidation.start()
-        for app, listener, grace in (
-            (apps.public, plan.public, settings.shutdown_grace),
-            (apps.management, plan.management, _DRAIN),
-        ):
-            group.create_task(serve(Serving(app, listener, ended.wait, grace)))
+        notice = min(_NOTICE, settings.shutdown_grace)
+        public = Serving(
+            apps.public, plan.public, asked.wait, settings.shutdown_grace, notice=notice
+        )
+        answering = group.create_task(serve(public))
+        management = Serving(apps.management, plan.management, ended.wait, _MANAGEMENT_GRACE)
+        group.create_task(serve(management))
         endless = [
             group.create_task(
                 run_housekeeping(
@@ -85,7 +91,7 @@ async def _work(plan: WorkerPlan, lifeline: Lifeline) -> None:
         os.close(lifeline.ready)
         await asked.wait()
         lifecycle.draining = True
-        await asyncio.sleep(min(_DRAIN, settings.shutdown_grace).total_seconds())
+        await answering
         ended.set()
         for task in endless:
             task.cancel()
@@ -98,6 +104,12 @@ def _watching(services: Services, group: asyncio.TaskGroup) -> Iterator[asyncio.
         yield group.create_task(services.revocation_downloads.run())
 
 
-def _parent_died(loop: asyncio.AbstractEventLoop, lifeline: Lifeline, asked: asyncio.Event) -> None:
+def _parent_died(
+    loop: asyncio.AbstractEventLoop,
+    public: socket.socket,
+    lifeline: Lifeline,
+    asked: asyncio.Event,
+) -> None:
     loop.remove_reader(lifeline.parent)
+    refuse_connections(public)
     asked.set()

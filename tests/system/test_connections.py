@@ -2,11 +2,17 @@
 
 import asyncio
 import gc
+import socket
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gateway.supervisor.server import Serving, serve
 from gateway.supervisor.server.connections import _Connection
+from gateway.supervisor.sockets import refuse_connections
 from tests.support.connections import (
     BOTH_WAYS,
     REQUEST,
@@ -238,6 +244,73 @@ async def test_ending_closes_idle_connections_and_finishes_running_requests(
         await served.task
         writer.close()
         idle_writer.close()
+
+
+@pytest.mark.parametrize("request_bytes", BOTH_WAYS)
+@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET], ids=["unix", "tcp"])
+async def test_no_request_is_lost_while_a_server_ends(
+    tmp_path: Path, family: socket.AddressFamily, request_bytes: bytes
+) -> None:
+    address: Any = str(tmp_path / "s") if family == socket.AF_UNIX else ("127.0.0.1", 0)
+    with socket.socket(family) as listener:
+        listener.bind(address)
+        listener.listen(1024)
+        end, noticed = asyncio.Event(), timedelta(milliseconds=200)
+        app = Answering()
+        app.go_on.set()
+        served = Serving(app, listener.dup(), end.wait, timedelta(seconds=10), notice=noticed)
+        server = asyncio.create_task(serve(served))
+        pools = [Pool(listener, request_bytes) for _ in range(20)]
+        callers = [asyncio.create_task(pool.send_requests()) for pool in pools]
+        while min(pool.answered for pool in pools) < 20:  # noqa: ASYNC110 - the load has begun
+            await asyncio.sleep(0.001)
+        end.set()
+        await asyncio.sleep(noticed.total_seconds() / 2)
+        refuse_connections(listener)  # as the supervisor does, in the process that keeps it open
+        await server
+    await asyncio.gather(*callers)
+    assert [pool.lost for pool in pools] == [0] * len(pools)
+
+
+@dataclass
+class Pool:
+    """A proxy's connection: kept while the server keeps it, opened again until it is refused."""
+
+    listener: socket.socket
+    request: bytes
+    answered: int = 0
+    lost: int = 0
+
+    async def send_requests(self) -> None:
+        """Send requests until no connection can be opened."""
+        loop, address = asyncio.get_running_loop(), self.listener.getsockname()
+        while True:
+            with socket.socket(self.listener.family) as connection:
+                connection.setblocking(False)
+                try:
+                    async with asyncio.timeout(1.5):  # a first packet that was dropped comes again
+                        await loop.sock_connect(connection, address)
+                except (OSError, TimeoutError):
+                    return
+                await self._use(loop, connection)
+
+    async def _use(self, loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
+        while True:
+            answer = b""
+            try:
+                await loop.sock_sendall(connection, self.request)
+                while not answer.endswith(b"firstsecond"):
+                    if not (part := await loop.sock_recv(connection, 65536)):
+                        self.lost += 1
+                        return
+                    answer += part
+            except ConnectionError:
+                self.lost += 1
+                return
+            self.answered += 1
+            if b"connection: close" in answer:
+                return
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("request_bytes", BOTH_WAYS)

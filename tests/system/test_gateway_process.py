@@ -106,14 +106,11 @@ def test_a_request_that_is_running_is_finished_and_others_learn_to_go_away(
             gateway.process.send_signal(signal.SIGTERM)
             until(lambda: gateway.health()[0] == 503, "readiness does not fail")
             assert other.get(REALM).headers["connection"] == "close"
-            until(lambda: not _accepts(gateway), "it goes on accepting")
+            until(lambda: not gateway.has_listener(), "it goes on accepting")
+            assert gateway.health()[0] == 503, "it is known to end until it has ended"
             slow.sendall(body[10:])
             assert slow.recv(65536).startswith(b"HTTP/1.1 4")
         assert gateway.process.wait(20) == 0
-
-
-def _accepts(gateway: Gateway) -> bool:
-    return gateway.health()[0] != 0
 
 
 def test_a_request_that_never_ends_is_cut_after_the_grace(tmp_path: Path, seed: Path) -> None:

@@ -7,8 +7,11 @@ sends half a request or does not read the response.
 """
 
 import asyncio
+import fcntl
 import logging
 import socket
+import sys
+import termios
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,18 +25,17 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 
 from gateway.domain.limits.fair_share import caller_is_gone
+from gateway.supervisor.server.accepting import Acceptor
+from gateway.supervisor.server.ending import Ending
 from gateway.supervisor.server.http11 import Http11, use_http11
 from gateway.supervisor.server.peer_timeout import PeerTimeout
 from gateway.supervisor.server.responses import ResponseWriter
 from gateway.supervisor.server.whole_requests import WholeRequest, read_whole_request, scope_of
-from gateway.supervisor.sockets import BACKLOG
 
 _LOG: Final = logging.getLogger("hypercorn.error")
 _UNLIMITED: Final = 1 << 62
 _LONGEST_DISCARD: Final = timedelta(seconds=2)
 """Time for a proxy to read the response and close."""
-_ARRIVAL: Final = timedelta(milliseconds=100)
-"""Time for the first request of a connection that was accepted just before the end."""
 KEEP_ALIVE: Final = timedelta(seconds=120)
 """Longer than any proxy's pool keeps a connection, or the proxy would send a POST into a closing
 one and answer 502 (nginx keeps idle upstream connections for 60 s)."""
@@ -51,12 +53,16 @@ class Serving:
     grace: timedelta
     peer_timeout: timedelta = KEEP_ALIVE
     """How long it waits for a peer: for a request, the rest of one, or to read the response."""
+    notice: timedelta = timedelta(milliseconds=100)
+    """How long connections are accepted at the end, and how long a pause of requests has to be
+    before idle connections are closed."""
 
 
 async def serve(serving: Serving) -> None:
     """Serve until `serving.end` returns, then let running requests finish for its grace."""
     config = _configuration(serving)
     context = WorkerContext(None)
+    ending = Ending()
     connections: dict[asyncio.Task[None], _Connection] = {}
 
     def ended(task: asyncio.Task[None]) -> None:
@@ -67,28 +73,29 @@ async def serve(serving: Serving) -> None:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
-        connection = _Connection(serving.application, loop, config, context, {}, reader, writer)
+        connection = _Connection(
+            serving.application, ending, *(loop, config, context, {}, reader, writer)
+        )
         task = asyncio.current_task()
         if task is not None:
             connections[task] = connection
             task.add_done_callback(ended)
         await connection
 
-    server = await asyncio.start_server(connected, sock=serving.listener, backlog=config.backlog)
+    acceptor = Acceptor(serving.listener, connected)
     try:
         await serving.end()
+        ending.begin()
+        await asyncio.sleep(serving.notice.total_seconds())
+        await acceptor.finish()
+        await ending.wait_for_quiet(serving.notice, serving.grace / 2)
         await context.terminated.set()
-        server.close()
-        for connection in connections.values():
-            if not connection.is_new:
-                connection.end_if_idle()
-        await asyncio.sleep(_ARRIVAL.total_seconds())
         for connection in connections.values():
             connection.end_if_idle()
         if connections:
             await asyncio.wait(set(connections), timeout=config.graceful_timeout)
     finally:
-        server.close()
+        acceptor.close()
         late = set(connections)
         for task in late:
             connections[task].abort()  # first, or the task waits for a client that does not read
@@ -98,7 +105,6 @@ async def serve(serving: Serving) -> None:
 
 def _configuration(serving: Serving) -> Config:
     config = Config()
-    config.backlog = BACKLOG
     config.keep_alive_timeout = serving.peer_timeout.total_seconds()
     config.keep_alive_max_requests = _UNLIMITED
     config.graceful_timeout = serving.grace.total_seconds()
@@ -139,9 +145,10 @@ class _Connection(TCPServer):
 
     _http11: Http11
 
-    def __init__(self, application: Any, *parts: Any) -> None:
+    def __init__(self, application: Any, ending: Ending, *parts: Any) -> None:
         """Serve `application`; `parts` are the other arguments of Hypercorn's TCPServer."""
         super().__init__(_Application(application), *parts)  # type: ignore[arg-type] # its own scopes
+        self._ending = ending
         self._application = application
         self._peer_timeout = PeerTimeout(self.loop, float(self.config.keep_alive_timeout))
         self._has_used_h11 = False
@@ -149,15 +156,18 @@ class _Connection(TCPServer):
         self._discard_timer: asyncio.TimerHandle | None = None
         self.idle_task = self._peer_timeout  # type: ignore[assignment] # has the methods that are called
 
-    @property
-    def is_new(self) -> bool:
-        """Whether its first request is still to come."""
-        return not self._peer_timeout.has_served
-
     def end_if_idle(self) -> None:
-        """Close the connection if no request is running; a running one closes it at its end."""
-        if self._peer_timeout.idle:
+        """Close the connection if no request is running; a running one closes it at its end.
+
+        So does a request that has arrived and was not read.
+        """
+        if self._peer_timeout.idle and not self._has_unread_bytes():
             self.abort()
+
+    def _has_unread_bytes(self) -> bool:
+        descriptor = self.writer.get_extra_info("socket").fileno()
+        unread = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
+        return int.from_bytes(unread, sys.byteorder) > 0
 
     def abort(self) -> None:
         """Close the connection at once, whether or not the peer read everything."""
@@ -190,7 +200,7 @@ class _Connection(TCPServer):
         self._discard_timer = self.loop.call_later(seconds, self.abort)
 
     async def _read_data(self) -> None:
-        self._http11 = use_http11(self.protocol, self._peer_timeout)
+        self._http11 = use_http11(self.protocol, self._peer_timeout, self._ending)
         self._peer_timeout.start(self.abort)
         # This task serves one connection; tasks it starts inherit its context.
         caller_is_gone.set(self.reader.at_eof)
@@ -228,7 +238,7 @@ class _Connection(TCPServer):
     async def _answer(self, request: WholeRequest) -> bool:
         """Answer the request; return whether the connection stays open."""
         self._peer_timeout.pause()
-        response = ResponseWriter(request, self._send)
+        response = ResponseWriter(request, self._send, self._ending)
         try:
             await self._application(
                 scope_of(request, self.protocol.client, self.protocol.server),

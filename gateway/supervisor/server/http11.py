@@ -18,6 +18,7 @@ from hypercorn.events import Closed, Event
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol, H11SendableEvent
 
+from gateway.supervisor.server.ending import Ending
 from gateway.supervisor.server.peer_timeout import PeerTimeout
 from gateway.supervisor.server.responses import REASONS, REFUSAL, REFUSAL_HEADERS
 
@@ -59,8 +60,9 @@ class _UnfoldedLines(ReceiveBuffer):
 class Http11(H11Protocol):
     """The requests and answers of one connection."""
 
-    def __init__(self, peer_timeout: PeerTimeout, *parts: Any) -> None:
+    def __init__(self, peer_timeout: PeerTimeout, ending: Ending, *parts: Any) -> None:
         super().__init__(*parts)
+        self._ending = ending
         # h11 has no option for this.
         self.connection._receive_buffer = _UnfoldedLines()  # type: ignore[union-attr] # noqa: SLF001
         self._permission = self.can_read = _ReadPermission()
@@ -119,8 +121,9 @@ class Http11(H11Protocol):
     async def _send_h11_event(self, event: H11SendableEvent) -> None:
         if isinstance(event, h11.Response):
             headers = list(event.headers)
-            if self.within_request and _CLOSE not in headers:
-                # The connection ends with this response: a client must not reuse it.
+            # The connection ends with this response: a client must not reuse it.
+            ends = self._ending.ends_with_response() or self.within_request
+            if ends and _CLOSE not in headers:
                 headers.append(_CLOSE)
             event = h11.Response(
                 status_code=event.status_code,
@@ -143,10 +146,11 @@ def _size(request: h11.Request) -> int:
     return len(request.target) + lines
 
 
-def use_http11(connection: ProtocolWrapper, peer_timeout: PeerTimeout) -> Http11:
+def use_http11(connection: ProtocolWrapper, peer_timeout: PeerTimeout, ending: Ending) -> Http11:
     """Replace the protocol that Hypercorn chose for a new connection."""
     protocol = Http11(
         peer_timeout,
+        ending,
         connection.app,
         connection.config,
         connection.context,

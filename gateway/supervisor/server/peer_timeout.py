@@ -19,8 +19,6 @@ class PeerTimeout:
         self._timer: asyncio.TimerHandle | None = None
         self.idle = False
         """Whether the connection waits for a request."""
-        self.has_served = False
-        """Whether the application has worked on a request."""
 
     def start(self, on_timeout: Callable[[], None]) -> None:
         self._on_timeout = on_timeout
@@ -43,7 +41,6 @@ class PeerTimeout:
     def pause(self) -> None:
         """Wait for nothing: the application works."""
         self.idle, self._since = False, None
-        self.has_served = True
 
     def wait_for_rest(self) -> None:
         """Wait for the rest of a request, counted from when its first part was awaited."""

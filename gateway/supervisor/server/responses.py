@@ -12,6 +12,7 @@ from http import HTTPStatus
 from time import time
 from typing import Any, Final
 
+from gateway.supervisor.server.ending import Ending
 from gateway.supervisor.server.whole_requests import WholeRequest
 
 _NOT_IN_A_LINE: Final = b"\r\n\0\v\f"
@@ -43,9 +44,10 @@ class InvalidResponse(Exception):
 class ResponseWriter:
     """ASGI's `receive` and `send` for one request."""
 
-    def __init__(self, request: WholeRequest, write: Write) -> None:
+    def __init__(self, request: WholeRequest, write: Write, ending: Ending) -> None:
         self._request = request
         self._write = write
+        self._ending = ending
         self._unread = True
         self._finished = asyncio.Event()
         self._head = b""
@@ -101,6 +103,9 @@ class ResponseWriter:
                 length = int(value)
             elif lower == b"connection" and b"close" in value.lower():
                 self.keeps_connection = False
+        if self._ending.ends_with_response() and self.keeps_connection:
+            self.keeps_connection = False
+            lines.append(b"connection: close")
         lines.append(b"date: " + date_line(int(time())))
         self._without_body = self._request.method == "HEAD" or status in _WITHOUT_BODY
         self._remaining = length

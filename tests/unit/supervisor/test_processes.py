@@ -27,7 +27,7 @@ def work(lifeline):
     return 0
 
 patience = timedelta(seconds=float(sys.argv[2]))
-sys.exit(processes.Supervisor(work, 1, patience, tend=lambda: None).run())
+sys.exit(processes.Supervisor(work, 1, patience, lambda: None, lambda: None).run())
 """
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import h11
 import pytest
 
+from gateway.supervisor.server.ending import Ending
 from gateway.supervisor.server.responses import InvalidResponse, ResponseWriter, date_line
 from gateway.supervisor.server.whole_requests import WholeRequest
 
@@ -21,7 +22,9 @@ class Exchange:
         """Ask by `method`."""
         self.method = method
         self.written: list[bytes] = []
-        self.response = ResponseWriter(WholeRequest(method, b"/", [], b"asked"), self.write)
+        self.response = ResponseWriter(
+            WholeRequest(method, b"/", [], b"asked"), self.write, Ending()
+        )
 
     async def write(self, data: bytes) -> None:
         """Keep what is written."""
