@@ -5,6 +5,7 @@ Attack: a stored hash of 1 GiB and 100 passes, which anybody's wrong password le
 
 import hashlib
 import json
+import ssl
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from contextlib import ExitStack
 from threading import Event
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.support.hostile_stack import HostileStack, hashed
@@ -145,9 +147,45 @@ def test_a_realm_that_hashes_all_the_time_does_not_stop_another(stack: HostileSt
     assert answers == [200] * 3
 
 
+def test_one_network_does_not_stop_the_sign_ins_of_its_realm(stack: HostileStack) -> None:
+    """Wrong passwords of many connections of one address, for unknown users and for the user.
+
+    attacks: D12.
+    """
+    full, over = Event(), Event()
+    site = stack.stack.nginx.site
+    context = ssl.create_default_context(cafile=site.certificates / "ca.crt")
+
+    def hash_until_over(number: int) -> None:
+        transport = httpx2.HTTPTransport(verify=context, local_address="127.0.0.2")
+        with httpx2.Client(transport=transport, timeout=30) as http:
+            form = {"grant_type": "password", "client_id": "app", "password": "wrong"}
+            form["username"] = ("user-0", f"nobody-{number}")[number % 2]
+            while not over.is_set():
+                if stack.stack.token("slow", form, http=http).status_code == 503:
+                    full.set()
+
+    with ThreadPoolExecutor(30) as pool:
+        greedy = [pool.submit(hash_until_over, number) for number in range(30)]
+        try:
+            assert full.wait(30)
+            answers = [stack.stack.sign_in("user-0", PASSWORD, "slow") for _ in range(5)]
+        finally:
+            over.set()
+    assert [one.exception() for one in greedy] == [None] * 30
+    assert [one.status_code for one in answers] == [200] * 5
+
+
 def test_hashes_of_callers_who_have_disconnected_are_not_computed(stack: HostileStack) -> None:
+    """A refusal comes after a pause, in which few of the dearest hashes are computed."""
+    name, dearest = "hash-limits-dearest", 3_000_000
+    policy = f"hashAlgorithm(pbkdf2-sha256) and hashIterations({dearest})"
+    users = [user("user-0", credentials=[imported("sha256", dearest)])]
+    made = realm(users=users) | {"realm": name, "passwordPolicy": policy}
+    assert stack.send("POST", "", made).status_code == 201
+
     def wait_for_turn() -> None:
-        while stack.stack.sign_in("user-0", PASSWORD, "slow").status_code != 200:
+        while stack.stack.sign_in("user-0", PASSWORD, name).status_code != 200:
             pass
 
     wait_for_turn()
@@ -159,7 +197,8 @@ def test_hashes_of_callers_who_have_disconnected_are_not_computed(stack: Hostile
         before = stack.processor_seconds()
         with ExitStack() as open_connections:
             for _ in range(18):
-                open_connections.enter_context(stack.signing_in("user-0", "wrong", "slow"))
-            status = stack.stack.sign_in("user-0", PASSWORD, "slow").status_code
+                open_connections.enter_context(stack.signing_in("user-0", "wrong", name))
+            status = stack.stack.sign_in("user-0", PASSWORD, name).status_code
     wait_for_turn()
     assert stack.processor_seconds() - before < 12 * one
+    stack.send("DELETE", name)

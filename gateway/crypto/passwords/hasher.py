@@ -125,8 +125,8 @@ def check_password(
 class PooledPasswordHasher:
     """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
 
-    `waiting` hashes of each realm may wait for a thread; later ones are refused (Overloaded).
-    Realms take turns.
+    `waiting` hashes of each caller's network may wait for a thread in each realm; later ones are
+    refused (Overloaded). Realms take turns, and so do the networks of a realm.
     """
 
     def __init__(self, threads: int, waiting: int = MAX_WAITING_HASHES) -> None:
@@ -153,7 +153,7 @@ class PooledPasswordHasher:
         iterations: int | None = None,
     ) -> bool:
         work = partial(check_password, password, stored, algorithm, iterations)
-        return await self._threads.run(realm_id, work)
+        return await self._threads.run_for_caller(realm_id, work)
 
     def needs_rehash(
         self,

@@ -25,7 +25,7 @@ MAX_ARGON2_HASH_BYTES: Final = 128
 MAX_HASH_BYTES: Final = 512
 MAX_SALT_BYTES: Final = 512
 MAX_WAITING_HASHES: Final = 16
-"""Of one realm in one worker process; at 0.1 s a hash and two threads this is 0.8 s."""
+"""Of one network in a realm, in one worker process: 0.8 s at 0.1 s a hash and two threads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
+from gateway.domain.limits.fair_share import caller_address
 from gateway.domain.ports.metrics import Metrics
 from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import reply_for
@@ -31,6 +32,7 @@ class EdgeMiddleware:
             await send_reply(reply_for(error, exchange, self._log), send)
             return
         exchange.edge = facts
+        caller_address.set(facts.remote_address)
         if facts.request_id is not None:
             exchange.request_id = facts.request_id
         if facts.ignored is not None:

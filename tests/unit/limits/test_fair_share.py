@@ -1,4 +1,4 @@
-"""Threads for costly work are shared fairly among realms."""
+"""Threads for costly work are shared fairly among realms and networks."""
 
 import asyncio
 import threading
@@ -8,7 +8,13 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import Overloaded
-from gateway.domain.limits.fair_share import REALMS, FairThreads, caller_is_gone
+from gateway.domain.limits.fair_share import (
+    NETWORKS,
+    REALMS,
+    FairThreads,
+    caller_address,
+    caller_is_gone,
+)
 
 WAITING = 2
 
@@ -29,7 +35,7 @@ class Gate:
 
 @pytest.fixture
 def threads() -> Iterator[FairThreads]:
-    """One thread; two jobs of each realm may wait."""
+    """One thread; two jobs of each network may wait."""
     made = FairThreads("test", 1, WAITING)
     yield made
     made.close()
@@ -77,15 +83,30 @@ async def test_realms_take_turns_whoever_came_first(threads: FairThreads) -> Non
     assert order == ["a", "b", "a"]
 
 
-async def test_a_realm_has_a_limited_room_and_others_have_theirs(threads: FairThreads) -> None:
+async def test_a_network_has_a_limited_room_and_others_have_theirs(threads: FairThreads) -> None:
     gate, blocking = await _blocked(threads)
     work = {f"a {number}": note([], "") for number in range(WAITING + 1)}
     tasks = await _queued(threads, work)
     with pytest.raises(Overloaded):
         await threads.run("a", lambda: None)
     tasks += await _queued(threads, {"b 1": note([], "")})
+    caller_address.set("192.0.2.1")
+    tasks += await _queued(threads, {"a 4": note([], "")})
     gate.open.set()
     await asyncio.gather(blocking, *tasks)
+
+
+async def test_networks_of_a_realm_take_turns(threads: FairThreads) -> None:
+    """The addresses of an IPv6 network count as one caller."""
+    order: list[str] = []
+    gate, blocking = await _blocked(threads)
+    tasks = []
+    for address in ("2001:db8::1", "2001:db8::2", "192.0.2.1"):
+        caller_address.set(address)
+        tasks += await _queued(threads, {f"a {address}": note(order, address)})
+    gate.open.set()
+    await asyncio.gather(blocking, *tasks)
+    assert order == ["2001:db8::1", "192.0.2.1", "2001:db8::2"]
 
 
 async def test_the_realm_with_the_most_waiting_gives_way_where_all_is_full(
@@ -94,8 +115,10 @@ async def test_the_realm_with_the_most_waiting_gives_way_where_all_is_full(
     gate, blocking = await _blocked(threads)
     kept, evicted = [], []
     for realm in range(REALMS):
-        kept += await _queued(threads, {f"{realm} x": note([], "") for _ in range(1)})
-        evicted += await _queued(threads, {f"{realm} y": note([], "")})
+        for network in range(NETWORKS):
+            caller_address.set(f"192.0.2.{network}")
+            kept += await _queued(threads, {f"{realm} x": note([], "")})
+            evicted += await _queued(threads, {f"{realm} y": note([], "")})
     late = await _queued(threads, {"late 1": note([], "")})
     gate.open.set()
     said = await asyncio.gather(blocking, *kept, *evicted, *late, return_exceptions=True)
@@ -143,7 +166,7 @@ async def test_work_that_has_waited_for_too_long_is_refused_and_not_run() -> Non
 async def test_nothing_is_kept_of_a_realm_without_work(threads: FairThreads) -> None:
     for number in range(50):
         await threads.run(str(number), lambda: None)
-    assert not threads._realms
+    assert not threads._queue._realms
 
 
 async def test_work_whose_caller_has_disconnected_is_never_run(threads: FairThreads) -> None:
