@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.errors import RealmgateError
+from gateway.domain.name_keys import name_key
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User, UserQuery, sought_name
@@ -61,10 +62,24 @@ class Accounts:
         self._database = database
 
     async def named(self, realm: Realm, username: str) -> Account:
-        """Return the account with a user name or e-mail address."""
+        """Return the account with a user name or e-mail address that a person has entered.
+
+        A look-alike finds it as well, where no user has the name itself: `STRASSE` finds `straße`.
+        """
+        name = sought_name(username)
+        return await self._named(realm, username, key=name_key(name))
+
+    async def exactly_named(self, realm: Realm, username: str) -> Account:
+        """Return the account with a name that others assert, such as that of a certificate.
+
+        The name is no look-alike: the person that it was asserted for may be another one.
+        """
+        return await self._named(realm, username, key=None)
+
+    async def _named(self, realm: Realm, username: str, key: str | None) -> Account:
         name = sought_name(username)
         address = name if _may_be_address(realm, name) else None
-        found = await self._database.lookups.account(realm.id, name, address)
+        found = await self._database.lookups.account(realm.id, name, address, key=key)
         if found is None:
             return unknown_account(username)
         return Account(found.user, found.credentials, found.user.id)

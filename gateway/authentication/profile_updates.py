@@ -5,7 +5,6 @@ A document replaces all that the user may change. A new e-mail address is not ve
 Keycloak: 16.1, 17.2
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,11 @@ from gateway.authentication.realm_profile import (
     own_locked_names,
     requested_profile,
 )
-from gateway.authentication.unique_names import NameTaken, require_free_names
+from gateway.authentication.unique_names import (
+    NameTaken,
+    own_name_violations,
+    require_free_names,
+)
 from gateway.domain.authentication import ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
 from gateway.domain.events import Detail
@@ -43,7 +46,6 @@ LONGEST_VALUE: Final = 2048
 MOST_VALUES: Final = 100
 _CANONICAL: Final = frozenset({USERNAME, EMAIL})
 _REQUIRED: Final = "error-user-attribute-required"
-_NO_NAME: Final = "error-username-invalid-character"
 _TAKEN: Final[Mapping[str, str]] = {USERNAME: "usernameExistsMessage", EMAIL: "emailExistsMessage"}
 _UNSTORABLE: Final[Mapping[str, str]] = {EMAIL: "error-invalid-email"}
 Texts = Mapping[str, str]
@@ -173,9 +175,7 @@ class OwnProfile:
         if violations:
             raise ProfileRejected(violations)
         name = {USERNAME: made[EMAIL]} if self._follows_email else {}
-        after = self._storable(before, with_values(before, {**made, **name}))
-        self._require_own_name(before, after)
-        return after
+        return self._storable(before, with_values(before, {**made, **name}))
 
     def _merged(
         self, before: User, sent: Sent, matches: PatternMatches
@@ -191,28 +191,6 @@ class OwnProfile:
             if self._is_required(attribute) and attribute.name not in made.values
         )
         return made.values, (*made.violations, *missing, *_beyond_limits(sent.values, known))
-
-    def _require_own_name(self, before: User, after: User) -> None:
-        """Raise ProfileRejected for a name that users may not choose.
-
-        It is the address of another person, whether an account has it or not: it signs in who has
-        it, now or later. Or it is another name in the form NFKC, in which applications compare.
-        Spec: RFC 8265 §3.3
-        """
-        name = after.username
-        if name == before.username:
-            return
-        is_another = unicodedata.normalize("NFKC", name) != name
-        if is_another or ("@" in name and not self._is_own_address(after, name)):
-            raise ProfileRejected([Violation(self._field_of(USERNAME), _NO_NAME, (USERNAME,))])
-
-    def _is_own_address(self, user: User, name: str) -> bool:
-        """Tell whether a name may be this address; a new user verifies it before the sign-in."""
-        login = self.entry.realm.login
-        if not login.login_with_email_allowed or self._has_email_as_username:
-            return True
-        is_proven = self.is_new or user.email_verified or not login.verify_email
-        return name == user.email and is_proven
 
     @staticmethod
     def _is_shown(rules: UserProfile, name: str) -> bool:
@@ -283,7 +261,11 @@ class OwnProfile:
         return EMAIL if self._has_email_as_username and name == USERNAME else name
 
     def _storable(self, before: User, after: User) -> User:
-        """Return the user with the fields that follow the address; raises ProfileRejected."""
+        """Return the user with the fields that follow the address.
+
+        Raises ProfileRejected for names and addresses that cannot be stored, or that users may not
+        choose: every change by a user passes here.
+        """
         if after.email != before.email:
             after = replace(after, email_verified=False)
             if self._has_email_as_username and after.email is not None:
@@ -298,6 +280,9 @@ class OwnProfile:
                 Violation(name, _UNSTORABLE.get(name, "error-invalid-value"), (name,))
                 for name in names
             ) from refusal
+        own = own_name_violations(self.entry.realm, after, before, is_new=self.is_new)
+        if own:
+            raise ProfileRejected(replace(one, field=self._field_of(one.field)) for one in own)
         return after
 
 

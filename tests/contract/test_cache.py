@@ -128,9 +128,11 @@ class WatchedDatabase:
         """Ask the real database."""
         return await self._lookups.grants(realm_id, user_id)
 
-    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+    async def account(
+        self, realm_id: str, name: str, address: str | None, *, key: str | None = None
+    ) -> SignInAccount | None:
         """Ask the real database."""
-        return await self._lookups.account(realm_id, name, address)
+        return await self._lookups.account(realm_id, name, address, key=key)
 
     async def user(
         self, realm_id: str, user_id: str, before: Found[UserEntry] | None = None

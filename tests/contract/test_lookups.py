@@ -384,7 +384,9 @@ def test_no_question_walks_through_a_realm(sqlite_template: Path) -> None:
         for question in astuple(queries):
             if question.text == queries.always_listed.text:
                 continue
-            arguments = question.arguments(realm_id="r", name="n", address="a", change=0)
+            arguments = question.arguments(
+                realm_id="r", name="n", address="a", key="n", address_key="a", change=0
+            )
             plan = connection.execute(f"EXPLAIN QUERY PLAN {question.text}", arguments)
             steps += [step for *_, step in plan]
     large = "users|clients|credentials|revocations|group_members|user_roles"

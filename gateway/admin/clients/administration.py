@@ -45,6 +45,7 @@ from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
 from gateway.authentication.new_accounts.new_users import default_role_ids
+from gateway.authentication.unique_names import require_free_names
 from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
@@ -274,7 +275,7 @@ class ClientAdministration:
         group_ids = tuple(await stores.groups.default(realm.id))
         try:
             await add_service_account(
-                stores, client, self.clock, role_ids=role_ids, group_ids=group_ids
+                stores, realm, client, self.clock, role_ids=role_ids, group_ids=group_ids
             )
         except AlreadyExists as error:
             raise AlreadyExists(f"Client {client.client_id} already exists") from error
@@ -290,8 +291,10 @@ class ClientAdministration:
         if account is None:
             await self._add_account(change, after)
         elif account.username != service_account_name(after):
+            renamed = replace(account, username=service_account_name(after))
             try:
-                await stores.users.replace(replace(account, username=service_account_name(after)))
+                await require_free_names(stores, change.realm, renamed, account)
+                await stores.users.replace(renamed)
             except AlreadyExists as error:
                 raise duplicate_resource() from error
             change.invalidate(user_topic(after.realm_id, account.id))

@@ -11,6 +11,7 @@ from datetime import timedelta
 from uuid import uuid4
 
 from gateway.admin.users import NewUser, store_new_user
+from gateway.authentication.unique_names import require_free_names
 from gateway.client_policies import (
     ClientChange,
     EventKind,
@@ -134,16 +135,18 @@ async def lacks_service_account(stores: Stores, client: Client, *, new: bool = F
 
 async def add_service_account(
     stores: Stores,
+    realm: Realm,
     client: Client,
     clock: Clock,
     *,
     role_ids: tuple[str, ...],
     group_ids: tuple[str, ...],
 ) -> None:
-    """Add the service account of a client that lacks it, with these roles and groups."""
+    """Add the service account of a client that lacks it; raises AlreadyExists."""
     user = User(str(uuid4()), client.realm_id, "", enabled=True, created_at=clock.now())
     account = service_account(client, user)
-    await store_new_user(stores, NewUser(account, role_ids=role_ids, group_ids=group_ids))
+    names = await require_free_names(stores, realm, account)
+    await store_new_user(stores, NewUser(account, role_ids=role_ids, group_ids=group_ids), names)
 
 
 def service_account(client: Client, user: User) -> User:

@@ -62,8 +62,8 @@ class PartialUsers:
             return Outcome(action, Kind.USER, new.user.username, account.id)
         if before is not None:
             await self._remove(new, before)
-        await require_free_names(self.change.stores, self.change.realm, new.user)
-        await store_new_user(self.change.stores, prepared)
+        names = await require_free_names(self.change.stores, self.change.realm, prepared.user)
+        await store_new_user(self.change.stores, prepared, names)
         return Outcome(action, Kind.USER, new.user.username, new.user.id)
 
     async def _remove(self, new: UserInput, before: User) -> None:
@@ -96,7 +96,8 @@ class PartialUsers:
         await self.online_sessions.end_of_user(realm_id, account.id)
         owner = account.service_account_client
         user = replace(prepared.user, username=account.username, service_account_client=owner)
-        await store_new_user(stores, replace(prepared, user=user, credentials=()))
+        names = await require_free_names(stores, self.change.realm, user)
+        await store_new_user(stores, replace(prepared, user=user, credentials=()), names)
         return user
 
 

@@ -35,10 +35,11 @@ from gateway.admin.realm_files.user_inputs import (
     UserPreparation,
     new_passwords,
     read_users,
+    store_user_of_file,
     unknown_users,
 )
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
-from gateway.admin.users import import_profile, store_new_user
+from gateway.admin.users import import_profile
 from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
@@ -243,12 +244,17 @@ class RealmPlanner:
             account = given.get(client.client_id)
             if account is None:
                 await add_service_account(
-                    stores, client, self.clock, role_ids=role_ids, group_ids=indexes.groups.default
+                    stores,
+                    plan.realm,
+                    client,
+                    self.clock,
+                    role_ids=role_ids,
+                    group_ids=indexes.groups.default,
                 )
                 continue
             with collect_refusals(errors):
                 prepared = await self._preparation(plan, indexes).service_account(account, client)
-                await store_new_user(stores, prepared)
+                await store_user_of_file(stores, plan.realm, prepared)
         raise_all(errors)
         return frozenset(added)
 
@@ -268,7 +274,7 @@ class RealmPlanner:
                 continue
             with collect_refusals(errors):
                 if await stores.users.find_by_username(plan.realm.id, new.user.username) is None:
-                    await store_new_user(stores, await preparation.prepared(new))
+                    await store_user_of_file(stores, plan.realm, await preparation.prepared(new))
                     added += 1
         raise_all(errors)
         return added

@@ -17,12 +17,14 @@ from gateway.admin.realm_files.user_inputs import (
     UserInput,
     UserPreparation,
     read_user_input,
+    store_user_of_file,
     unknown_users,
 )
-from gateway.admin.users import NewUser, store_new_user, store_new_users
+from gateway.admin.users import NewUser, store_new_users
 from gateway.authentication.new_passwords import NewPasswords
+from gateway.authentication.unique_names import require_all_free_names
 from gateway.domain.clock import Clock
-from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
 from gateway.policies.candidate import NO_BLACKLISTS, PasswordBlacklists
@@ -138,7 +140,9 @@ class _Batches:
             return 0
         try:
             async with self._database.write() as stores:
-                await store_new_users(stores, prepared)
+                users = [new.user for new in prepared]
+                names = await require_all_free_names(stores, self._preparation.realm, users)
+                await store_new_users(stores, prepared, names)
         except AlreadyExists:
             if self._refuse is None:
                 await self._store_each(prepared)
@@ -157,11 +161,7 @@ class _Batches:
     async def _store_each(self, prepared: Sequence[NewUser]) -> None:
         async with self._database.write() as stores:
             for user in prepared:
-                try:
-                    await store_new_user(stores, user)
-                except AlreadyExists as taken:
-                    allowed = "ids and names that are free"
-                    raise InvalidInput((FieldError(user.path, str(taken), allowed),)) from taken
+                await store_user_of_file(stores, self._preparation.realm, user)
 
     def _note(self, refusal: InvalidInput) -> None:
         """Report a refusal, or raise it where the import is to end."""

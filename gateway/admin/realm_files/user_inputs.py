@@ -12,11 +12,12 @@ from gateway.admin.access import (
 from gateway.admin.clients import service_account, service_account_name
 from gateway.admin.groups import RealmIndexes
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.users import NewUser
+from gateway.admin.users import NewUser, store_new_user
 from gateway.authentication.new_passwords import NewPasswords
+from gateway.authentication.unique_names import require_free_names
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -125,6 +126,16 @@ def _with_id(credential: NewPassword | Credential) -> NewPassword | Credential:
     if isinstance(credential, NewPassword) or credential.id:
         return credential
     return replace(credential, id=str(uuid4()))
+
+
+async def store_user_of_file(stores: Stores, realm: Realm, new: NewUser) -> None:
+    """Store a user; raises InvalidInput for a name, an address, an id or a key that is taken."""
+    try:
+        names = await require_free_names(stores, realm, new.user)
+        await store_new_user(stores, new, names)
+    except AlreadyExists as taken:
+        allowed = "ids, names, addresses and keys that are free"
+        raise InvalidInput((FieldError(new.path, str(taken), allowed),)) from taken
 
 
 def new_passwords(users: Iterable[UserInput]) -> Iterator[NewPassword]:

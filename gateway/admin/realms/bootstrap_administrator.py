@@ -9,6 +9,7 @@ from gateway.admin.realms.defaults import ensure_realm_defaults
 from gateway.admin.users import NewUser, store_new_user
 from gateway.authentication.new_accounts.new_users import default_role_ids
 from gateway.authentication.new_passwords import NewPasswords
+from gateway.authentication.unique_names import require_free_names
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.passwords import PasswordHasher
@@ -55,7 +56,8 @@ async def ensure_administrator(
             *await default_role_ids(stores, realm),
             *roles.ids([RoleName(ADMIN)], "roles"),
         )
-        await store_new_user(stores, NewUser(user, (credential,), role_ids=granted))
+        names = await require_free_names(stores, realm, user)
+        await store_new_user(stores, NewUser(user, (credential,), role_ids=granted), names)
         return True
 
 

@@ -110,11 +110,12 @@ async def _store(
     stores, realm = change.stores, change.realm
     joined = await _groups(change, given)
     await require_may_join(change.acting, stores, joined)
-    await require_free_names(stores, realm, user)
+    names = await require_free_names(stores, realm, user)
     role_ids = await default_role_ids(stores, realm)
     groups = dict.fromkeys([*await stores.groups.default(realm.id), *joined])
     credentials = _credentials(user, given, prepared)
-    await store_new_users(stores, [NewUser(user, credentials, role_ids, tuple(groups))])
+    new = NewUser(user, credentials, role_ids, tuple(groups))
+    await store_new_users(stores, [new], names)
 
 
 def _expect(realm: Realm, given: UserInput, stores: Stores) -> None:

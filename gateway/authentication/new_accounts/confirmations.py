@@ -13,6 +13,7 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import VERIFY_EMAIL
 from gateway.domain.mail import MailKind, QueuedMail, user_mail
+from gateway.domain.name_keys import name_key
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import User
 
@@ -62,13 +63,16 @@ class Confirmations:
         return confirmation_page(sign_in)
 
     async def notify_owner(self, sign_in: SignIn, address: str) -> Challenge:
-        """Send a mail about the attempt to the user of the address; raises StoreUnavailable."""
+        """Send a mail about the attempt to the user of the address; raises StoreUnavailable.
+
+        The recipient is the stored address: the one that was typed may be a look-alike.
+        """
         realm = sign_in.realm
         async with self._database.write() as stores:
-            owner = await stores.users.find_by_email(realm.id, address)
-            if owner is not None and owner.enabled:
+            owner = await stores.users.find_by_email_key(realm.id, name_key(address))
+            if owner is not None and owner.enabled and owner.email:
                 kind = MailKind.REGISTRATION_ATTEMPT
-                mail = user_mail(realm, owner, address, kind, sign_in.now)
+                mail = user_mail(realm, owner, owner.email, kind, sign_in.now)
                 await stores.mails.add(QueuedMail(mail, owner.id))
         sign_in.note(_ADDRESS, address)
         return confirmation_page(sign_in)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gateway.authentication.unique_names import FreeNames
 from gateway.domain.flows import RequiredAction
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import Realm
@@ -22,16 +23,19 @@ class NewUser:
     """Its place in a file, for errors."""
 
 
-async def store_new_user(stores: Stores, new: NewUser) -> None:
-    """Store one user; raises AlreadyExists."""
+async def store_new_user(stores: Stores, new: NewUser, names: FreeNames) -> None:
+    """Store one user whose names are free; raises AlreadyExists."""
+    names.require(new.user)
     await stores.users.add(new.user)
     for credential in new.credentials:
         await stores.users.set_credential(new.user.realm_id, credential)
     await _grant_and_join(stores, [new])
 
 
-async def store_new_users(stores: Stores, users: Sequence[NewUser]) -> None:
+async def store_new_users(stores: Stores, users: Sequence[NewUser], names: FreeNames) -> None:
     """Store any number of users of one realm with four statements; raises AlreadyExists."""
+    for new in users:
+        names.require(new.user)
     held = [credential for new in users for credential in new.credentials]
     await stores.users.add_all([new.user for new in users], held)
     await _grant_and_join(stores, users)

@@ -14,10 +14,11 @@ from gateway.authentication.new_accounts.new_users import (
     default_role_ids,
     store_new_users,
 )
-from gateway.authentication.unique_names import NameTaken, require_free_names
+from gateway.authentication.unique_names import FreeNames, NameTaken, require_free_names
 from gateway.domain.authentication import MessageKey
 from gateway.domain.events import EventError
 from gateway.domain.limits.rate_limits import REGISTRATIONS, caller_of
+from gateway.domain.name_keys import name_key
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
@@ -50,32 +51,33 @@ class Registrations:
         if name_first:
             return await self._store_alike(realm, draft)
         async with self._database.write() as stores:
-            await require_free_names(stores, realm, draft.user)
-            return await _stored(stores, realm, draft)
+            names = await require_free_names(stores, realm, draft.user)
+            return await _stored(stores, realm, draft, names)
 
     async def _store_alike(self, realm: Realm, draft: NewAccount) -> Account:
         """Store the account; for an address that is taken do the same work (attacks: D11)."""
         user = draft.user
         async with self._database.write() as stores:
             if user.username != user.email:
-                names = [name for name in (user.username, user.email) if name]
-                await stores.users.lock_names(realm.id, names)
+                keys = [name_key(name) for name in (user.username, user.email) if name]
+                await stores.users.lock_names(realm.id, keys)
                 await require_free_names(stores, realm, replace(user, email=None))
             try:
-                await require_free_names(stores, realm, user)
+                names = await require_free_names(stores, realm, user)
             except NameTaken as taken:
                 refusal = taken
             else:
-                return await _stored(stores, realm, draft)
+                return await _stored(stores, realm, draft, names)
             unnamed = replace(user, username=user.id, email=None)
-            await _stored(stores, realm, replace(draft, user=unnamed))
+            names = await require_free_names(stores, realm, unnamed)
+            await _stored(stores, realm, replace(draft, user=unnamed), names)
             await stores.users.remove(realm.id, user.id)
         raise refusal
 
 
-async def _stored(stores: Stores, realm: Realm, draft: NewAccount) -> Account:
+async def _stored(stores: Stores, realm: Realm, draft: NewAccount, names: FreeNames) -> Account:
     new = await _new_user(stores, realm, draft)
-    await store_new_users(stores, [new])
+    await store_new_users(stores, [new], names)
     return Account(new.user, new.credentials, new.user.id)
 
 

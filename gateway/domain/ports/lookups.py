@@ -111,10 +111,13 @@ class Lookups(Protocol):
         It is searched for in the text of the documents: the caller checks what it finds.
         """
 
-    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
+    async def account(
+        self, realm_id: str, name: str, address: str | None, *, key: str | None = None
+    ) -> SignInAccount | None:
         """Return the user with that user name, or else with the e-mail address.
 
-        Both in the form of `canonical_name`. Finding no user takes as long as finding one.
+        Both in the form of `canonical_name`. With a `key`, that of `name_key`, a user without that
+        name is found by it, unless several users are. Finding no user takes as long as finding one.
         """
 
     async def user(

@@ -10,4 +10,5 @@ from gateway.domain.web_authn.ceremonies import (
     VerifiedKey,
     WebAuthnRejected,
     decode,
+    key_digest,
 )

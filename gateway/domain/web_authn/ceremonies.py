@@ -5,6 +5,8 @@ Spec: WebAuthn Level 3 §7.1, §7.2
 
 import base64
 import binascii
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,6 +71,21 @@ class VerifiedKey:
     aaguid: str
     sign_count: int
     attestation_format: str
+
+
+def key_digest(kind: str, credential_data: str) -> str | None:
+    """Return the digest of the id of a key, by which a realm finds it; None without a key.
+
+    The two alphabets of Base64 yield one digest. `kind` is the type of the stored credential.
+    Spec: WebAuthn Level 3 §7.1
+    """
+    if kind not in {SECURITY_KEY, PASSKEY}:
+        return None
+    try:
+        key_id = decode(json.loads(credential_data)["credentialId"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None  # it is no key that could sign
+    return hashlib.sha256(key_id).hexdigest()
 
 
 def decode(text: str) -> bytes:

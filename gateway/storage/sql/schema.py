@@ -114,10 +114,14 @@ users = Table(
     Column("document", Document, nullable=False),
     Column("first_name_lower", Name, comment="what is searched"),
     Column("last_name_lower", Name, comment="what is searched"),
+    Column("username_key", Name, comment="see name_keys.py; null where another user has it"),
+    Column("email_key", Name, comment="see name_keys.py"),
     UniqueConstraint("realm_id", "username"),
     UniqueConstraint("realm_id", "service_account_client"),
     _reference("service_account_client", "clients"),
     Index(None, "realm_id", "email"),
+    Index("uq_users_realm_id_username_key", "realm_id", "username_key", unique=True),
+    Index(None, "realm_id", "email_key"),
 )
 
 user_attributes = Table(
@@ -143,8 +147,10 @@ credentials = Table(
     Column("secret_data", Text, nullable=False, comment="sealed"),
     Column("priority", Integer, nullable=False),
     Column("user_label", Text),
+    Column("key_id", Name, comment="digest of the id of a security key or passkey"),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
+    Index("uq_credentials_realm_id_key_id", "realm_id", "key_id", unique=True),
 )
 
 roles = Table(

@@ -22,9 +22,9 @@ class UserRepository(Protocol):
     async def holding(
         self, realm_id: str, names: tuple[str, str], addresses: tuple[str, str]
     ) -> tuple[User, ...]:
-        """Return users with one of the names or addresses, in canonical form; at most a few.
+        """Return users with one of the keys of names or addresses; at most a few.
 
-        An empty text matches no user.
+        Keys are those of `name_key`. An empty text matches no user.
         """
 
     def expect_holding(
@@ -32,8 +32,14 @@ class UserRepository(Protocol):
     ) -> None:
         """Read them together with the next statement of the transaction."""
 
+    async def with_keys(self, realm_id: str, keys: Collection[str]) -> tuple[User, ...]:
+        """Return the users whose name or address has one of the keys."""
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user, by username, with that (lower-cased) e-mail address."""
+
+    async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
+        """Return the first user, by username, whose e-mail address has the key."""
 
     async def search(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
@@ -68,7 +74,7 @@ class UserRepository(Protocol):
         """Remove the user and everything that belongs to it; return whether it existed."""
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
-        """Lock user names and addresses until the transaction ends.
+        """Lock the keys of user names and addresses until the transaction ends.
 
         A caller that checks whether a name is free and then takes it locks the name first.
         """
@@ -82,7 +88,11 @@ class UserRepository(Protocol):
         """Return which of the users have a credential of the type."""
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
-        """Add the credential, or overwrite the one with the same id."""
+        """Add the credential, or overwrite the one with the same id.
+
+        Raises AlreadyExists for a security key or passkey that is registered in the realm, for
+        this user or another one.
+        """
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
         """Store the label and the priority of the credential, if it exists.

@@ -10,13 +10,14 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.consents import Consent
+from gateway.domain.name_keys import name_key
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.users import Credential
+from gateway.domain.users import Credential, User
 from gateway.representations.client_scopes import restore_client_scope
 from gateway.representations.flows import rules_in as flow_rules_in
 from gateway.representations.user_profiles import profile_in
@@ -109,14 +110,24 @@ class SqlLookups:
     ) -> Found[UserEntry] | None:
         return await self._find(self._queries.user, _user, before, realm_id, user_id)
 
-    async def account(self, realm_id: str, name: str, address: str | None) -> SignInAccount | None:
-        if not is_name(name):
+    async def account(
+        self, realm_id: str, name: str, address: str | None, *, key: str | None = None
+    ) -> SignInAccount | None:
+        if not is_name(name) or not is_name(key or ""):
             return None
         query = self._queries.account
-        arguments = query.arguments(realm_id=realm_id, name=name, address=address)
+        arguments = query.arguments(
+            realm_id=realm_id,
+            name=name,
+            address=address,
+            key=key,
+            address_key=None if address is None else key,
+        )
         rows = await self._executor.execute(query, arguments)
         account = self._account(query.read(rows[0] if rows else self._no_user))
-        return account if rows else None
+        if not rows or not _is_meant(account.user, name, address, key, is_only=len(rows) == 1):
+            return None
+        return account
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
         if not is_name(user_id):
@@ -192,6 +203,19 @@ class SqlLookups:
         account = _Account._make(row[-len(_Account._fields) :])
         held = effective(_items(row.roles))
         return ClientEntry(client, read_user(account), held, in_scope, own)
+
+
+def _is_meant(
+    user: User, name: str, address: str | None, key: str | None, *, is_only: bool
+) -> bool:
+    """Tell whether a name means the user found: exactly, or as the only one with its key.
+
+    A key that was stored for a former name, by an earlier version, counts for nothing.
+    """
+    if name == user.username or (address is not None and address == user.email):
+        return True
+    texts = (user.username, None if address is None else user.email)
+    return is_only and any(text and name_key(text) == key for text in texts)
 
 
 def _no_user(secrets: SecretsAtRest) -> tuple[Any, ...]:

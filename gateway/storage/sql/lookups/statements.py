@@ -63,6 +63,8 @@ _OF_SIGN_IN: Final = (
 _REALM: Final = bindparam("realm_id", type_=Name)
 _NAME: Final = bindparam("name", type_=Name)
 _ADDRESS: Final = bindparam("address", type_=Name)
+_KEY: Final = bindparam("key", type_=Name)
+_ADDRESS_KEY: Final = bindparam("address_key", type_=Name)
 _CHANGE: Final = bindparam("change", type_=change_log.c.id.type)
 _ARRAYS: Final = {
     "sqlite": (func.json_group_array, func.json_array),
@@ -74,7 +76,8 @@ _ARRAYS: Final = {
 class LookupQueries:
     """The queries of one dialect.
 
-    Parameters are `realm_id` and `name`, and `address`, which may be null, for an account; for
+    Parameters are `realm_id` and `name`; for an account also `address`, `key` and `address_key`,
+    which may be null; for
     `revocation_and_changes` the id of a `change`; for `always_listed` the realm alone.
     """
 
@@ -198,7 +201,10 @@ def _user(dialect: str) -> Select[Any]:
 
 
 def _account(dialect: str) -> Select[Any]:
-    """Select the user with the user name, or else the first by name with the address."""
+    """Select the user with the user name, or else the first by name with the address.
+
+    Users whose name or address has the key follow: two rows without the name are ambiguous.
+    """
     gather, array = _ARRAYS[dialect]
     held = (
         select(gather(array(*CREDENTIAL_COLUMNS)))
@@ -207,15 +213,20 @@ def _account(dialect: str) -> Select[Any]:
         .scalar_subquery()
     )
     by_name, by_address = users.c.username == _NAME, users.c.email == _ADDRESS
-    # Two searches by index: with OR, SQLite would walk through the realm.
+    by_key = (users.c.username_key == _KEY, users.c.email_key == _ADDRESS_KEY)
+    # A search by index for each: with OR, SQLite would walk through the realm.
     found = union_all(
-        *(select(users.c.id).where(users.c.realm_id == _REALM, by) for by in (by_name, by_address))
+        *(
+            select(users.c.id).where(users.c.realm_id == _REALM, by)
+            for by in (by_name, by_address, *by_key)
+        )
     )
+    is_address = func.coalesce(by_address, literal_column("false"))
     return (
         select(*users.c, type_coerce(held, Text).label("credentials"))
         .where(users.c.realm_id == _REALM, users.c.id.in_(found))
-        .order_by(by_name.desc(), users.c.username)
-        .limit(literal_column("1"))
+        .order_by(by_name.desc(), is_address.desc(), users.c.username)
+        .limit(literal_column("2"))
         .offset(literal_column("0"))
     )
 

@@ -5,37 +5,51 @@ the previous version of the gateway reads them; a table indexes attributes.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
+import json
 from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import (
+    JSON,
     Column,
+    ColumnElement,
     Select,
     Table,
+    Text,
     and_,
     bindparam,
+    case,
+    cast,
     delete,
+    exists,
     func,
+    literal,
     literal_column,
+    null,
     select,
     union_all,
     update,
 )
 
 from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.name_keys import name_key
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
+from gateway.domain.web_authn import key_digest
 from gateway.storage.sql.column_types import Name, Names, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import credentials, user_attributes, users
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
 from gateway.storage.sql.users.attribute_index import index_terms
 from gateway.storage.sql.users.pages import UserPages
 
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
+_KEY_TAKEN = "The key is registered already."
 _OWNER = frozenset({"realm_id", "id", "user_id"})
+_KEPT = _OWNER | {"key_id"}
+"""What a use of a credential does not change."""
 _FIELDS = (
     *("id", "realm_id", "username", "enabled", "created_at", "email", "email_verified"),
     *("first_name", "last_name", "service_account_client"),
@@ -58,7 +72,8 @@ _HELD: Final = ("name", "other_name", "address", "other_address")
 
 def _holding() -> FixedQuery:
     realm_id, *texts = (bindparam(name, type_=Name) for name in ("realm_id", *_HELD))
-    columns = (users.c.username, users.c.username, users.c.email, users.c.email)
+    keys = users.c
+    columns = (keys.username_key, keys.username_key, keys.email_key, keys.email_key)
     # A search by index for each: with OR, SQLite would walk through the realm.
     found = union_all(
         *(
@@ -90,7 +105,10 @@ _HAVING: Final = FixedQuery(_of_type().where(credentials.c.user_id.in_(select(_I
 """On SQLite, whose list of ids is a table."""
 _BY: Final = {
     column.key: _found_by(column)
-    for column in (users.c.username, users.c.email, users.c.service_account_client)
+    for column in (
+        *(users.c.username, users.c.email, users.c.email_key),
+        users.c.service_account_client,
+    )
 }
 
 
@@ -124,8 +142,19 @@ class SqlUsers:
     ) -> None:
         self._transaction.read_ahead(_HOLDING, realm_id=realm_id, **_held(names, addresses))
 
+    async def with_keys(self, realm_id: str, keys: Collection[str]) -> tuple[User, ...]:
+        found: dict[str, User] = {}
+        for column in (users.c.username_key, users.c.email_key):
+            for portion in portions(sorted(filter(is_name, keys))):
+                having = select(users).where(users.c.realm_id == realm_id, column.in_(portion))
+                found |= {one.id: one for one in await self._transaction.read(having, read_user)}
+        return tuple(found.values())
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         return await self._find(realm_id, users.c.email, email)
+
+    async def find_by_email_key(self, realm_id: str, key: str) -> User | None:
+        return await self._find(realm_id, users.c.email_key, key)
 
     async def search(
         self, realm_id: str, query: UserQuery, first: int, maximum: int
@@ -170,7 +199,8 @@ class SqlUsers:
 
     async def replace(self, user: User) -> None:
         one = update(users).where(is_row(users, user.realm_id, user.id))
-        await self._transaction.change(one.values(_values(user)), taken=_TAKEN)
+        values = _values(user) | {"username_key": _username_key(user)}
+        await self._transaction.change(one.values(values), taken=_TAKEN)
         of_user = (
             user_attributes.c.realm_id == user.realm_id,
             user_attributes.c.user_id == user.id,
@@ -185,9 +215,13 @@ class SqlUsers:
         if self._transaction.dialect == "sqlite":
             return  # only one transaction at a time may write
         # Sorted: two transactions that lock the same names would wait for each other otherwise.
-        for name in sorted(set(names)):
-            key = func.hashtextextended(f"{realm_id}/{name}", 0)
-            await self._transaction.execute(select(func.pg_advisory_xact_lock(key)))
+        ordered = tuple(f"{realm_id}/{name}" for name in sorted(set(names)))
+        for portion in portions(ordered):
+            named = func.json_array_elements_text(cast(literal(json.dumps(portion), Text), JSON))
+            locked = func.pg_advisory_xact_lock(
+                func.hashtextextended(named.column_valued("name"), 0)
+            )
+            await self._transaction.execute(select(locked))
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
         return await credentials_of(self._transaction, self._secrets, realm_id, [user_id])
@@ -215,7 +249,8 @@ class SqlUsers:
                 set_=values,
                 # The id of another user's credential must not overwrite that user's password.
                 where=credentials.c.user_id == credential.user_id,
-            )
+            ),
+            taken=_KEY_TAKEN,
         )
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
@@ -244,7 +279,10 @@ class SqlUsers:
         )
         if found != before:
             return False
-        await self.set_credential(realm_id, after)
+        row = self._row(realm_id, after)
+        values = {name: value for name, value in row.items() if name not in _KEPT}
+        one = update(credentials).where(is_row(credentials, realm_id, after.id))
+        await self._transaction.change(one.values(values))
         return True
 
     def _row(self, realm_id: str, credential: Credential) -> dict[str, Any]:
@@ -260,6 +298,7 @@ class SqlUsers:
             ),
             "priority": credential.priority,
             "user_label": credential.label,
+            "key_id": key_digest(credential.type, credential.credential_data),
         }
 
 
@@ -321,7 +360,23 @@ def _values(user: User) -> dict[str, Any]:
         "document": _document(user),
         "first_name_lower": user.first_name and user.first_name.lower(),
         "last_name_lower": user.last_name and user.last_name.lower(),
+        "username_key": name_key(user.username),
+        "email_key": user.email and name_key(user.email),
     }
+
+
+def _username_key(user: User) -> ColumnElement[Any]:
+    """Return the key of the name for an update.
+
+    A user whose name another user's resembled before keys were stored has no key, and keeps the
+    name. A new name requires its key.
+    """
+    key, other = literal(name_key(user.username), Name), users.alias("other")
+    is_taken = exists().where(
+        other.c.realm_id == user.realm_id, other.c.username_key == key, other.c.id != user.id
+    )
+    has_none = and_(users.c.username == user.username, users.c.username_key.is_(None))
+    return case((and_(has_none, is_taken), null()), else_=key)
 
 
 def _document(user: User) -> dict[str, Any]:

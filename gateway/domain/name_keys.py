@@ -1,0 +1,87 @@
+"""The normal form in which user names and e-mail addresses are compared for uniqueness.
+
+Two names that people or applications take for the same one have equal keys: names that differ in
+capitals (`STRASSE`, `straße`), width, ligatures, the composition of accents, characters that are
+not displayed, the dot of `i` (dotless in Turkish), or the form of the domain of an address. A key
+is compared; it is no name to show or to store, and no recipient of a mail.
+
+RFC 8265 §3.3 (UsernameCaseMapped) maps width and case and composes. A key folds more: NFKC, full
+case folding by way of upper case, and default-ignorable code points, as Unicode's toNFKC_Casefold;
+and the dots of `i` and `j`, which depend on the language of the program that changes the case.
+Look-alikes of other scripts, such as Cyrillic letters, differ: the validator
+`up-username-not-idn-homograph` refuses them.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from gateway.domain.address_domains import unicode_domain
+
+_LONGEST: Final = 255
+"""Characters of a key; the databases index no longer ones."""
+_ROUNDS: Final = 4
+_IGNORABLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Default_Ignorable_Code_Point of Unicode 15: what is not displayed."""
+_DOT: Final = "\u0307"
+_DOTLESS: Final = {0x131: "i", 0x237: "j"}
+_FULL_STOP: Final = "\u3002"
+"""The ideographic full stop, which separates labels of a domain as well. UTS #46 §2.3"""
+
+
+def name_key(name: str) -> str:
+    """Return the key of a user name or an e-mail address, of at most 255 characters.
+
+    A longer key is replaced by its digest. The key of a key is the key itself, without digests.
+    """
+    key = _with_unicode_domain(_folded(name))
+    if len(key) <= _LONGEST:
+        return key
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"SHA256:{digest}"  # in capitals, which no key has
+
+
+def is_plainly_written(name: str) -> bool:
+    """Tell whether a name is in the form NFKC, without characters that are not displayed."""
+    return unicodedata.is_normalized("NFKC", name) and _IGNORABLE.search(name) is None
+
+
+def _folded(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    for _ in range(_ROUNDS):
+        before, text = text, _folded_once(text)
+        if text == before:
+            break
+    return text
+
+
+def _folded_once(text: str) -> str:
+    # Upper case first: it unites letters that lower case leaves apart, such as the dotless i.
+    cased = unicodedata.normalize("NFKD", text).upper().casefold()
+    plain = _IGNORABLE.sub("", unicodedata.normalize("NFKD", cased)).translate(_DOTLESS)
+    return unicodedata.normalize("NFKC", "".join(_without_dots(plain)))
+
+
+def _without_dots(text: str) -> Iterator[str]:
+    """Yield the characters of a decomposed text, without the dot above an `i` or a `j`."""
+    letter = ""
+    for character in text:
+        if not unicodedata.combining(character):
+            letter = character
+        elif character == _DOT and letter in {"i", "j"}:
+            continue
+        yield character
+
+
+def _with_unicode_domain(key: str) -> str:
+    local, at, domain = key.rpartition("@")
+    if not at:
+        return key
+    return f"{local}@{_folded(unicode_domain(domain.replace(_FULL_STOP, '.').rstrip('.')))}"
