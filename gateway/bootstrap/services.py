@@ -97,7 +97,7 @@ from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.redis.site_sessions import RedisSiteSessions
 from gateway.storage.rules_file import RulesFile
-from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.database import SqlDatabase, no_hosts
 
 _PASSWORD_THREADS: Final = 2
 _DOWNLOAD_TIME: Final = timedelta(minutes=1)
@@ -280,7 +280,9 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         realms=settings.cache_realms, clients=settings.cache_clients, age=settings.cache_age
     )
     async with AsyncExitStack() as stack:
-        database = SqlDatabase(settings.database_url, secrets)
+        file = rules_file(settings)
+        file_hosts = no_hosts if file is None else file.hosts
+        database = SqlDatabase(settings.database_url, secrets, file_hosts=file_hosts)
         stack.push_async_callback(database.dispose)
         listeners = event_listeners(settings)
         events = EventJournal(settings.state_dir / _EVENTS, database, listeners)
@@ -295,7 +297,6 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
         http_client = open_http_client(settings)
         documents = CachedDocuments(http_client, clock)
         stack.push_async_callback(redis.aclose)
-        file = rules_file(settings)
         revocations = FollowedRevocations(database.lookups, follower)
         texts = RealmTextCache(database, clock, invalidation, settings.cache_age)
         directory = RealmCache(database.lookups, keys, clock, invalidation, limits)

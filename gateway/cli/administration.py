@@ -141,8 +141,6 @@ class LocalOperator:
     def sites(self) -> "SiteAdministration":
         from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
 
-        if self.services.rules_file is not None:
-            self.services.rules_file.load()
         return forward_auth_use_cases(self.services).sites
 
     @property

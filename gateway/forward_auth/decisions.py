@@ -25,6 +25,7 @@ from gateway.domain.forward_auth import (
     Rule,
     Site,
     Unauthenticated,
+    proxy_server,
     target_of,
 )
 from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
@@ -35,7 +36,7 @@ from gateway.forward_auth.credentials.session_cookie import SessionCookies
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.refusal import CredentialRefused
 from gateway.forward_auth.requirements import INVALID_TOKEN, judge
-from gateway.forward_auth.site_table import Sites, SiteTable
+from gateway.forward_auth.site_table import Sites, SiteTable, UnknownServer
 
 IDENTITY_AGE: Final = timedelta(milliseconds=500)
 _REMEMBERED_BYTES: Final = 16 * 1024 * 1024
@@ -133,15 +134,15 @@ def find_rule(
     """Return the site and the rule that decide, or the decision where it needs no credential."""
     try:
         target = target_of(original)
+        named = original.server
+        server = None if named is None else proxy_server(named, original.scheme)
     except AmbiguousTarget as refusal:
         return Forbidden(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
-    site = table.site(target.host)
-    if site is None:
-        return Forbidden(Reason.UNKNOWN_HOST, f"no site has the host {target.host}")
-    if original.server is not None and not table.is_server_of(original.server, target.host):
-        explanation = f"the proxy's server {original.server} is not for the site {site.name}"
-        return Forbidden(Reason.UNKNOWN_HOST, explanation)
-    rule = table.rule(target)
+    try:
+        found = table.find(target.host, server)
+    except UnknownServer as refusal:
+        return Forbidden(Reason.UNKNOWN_HOST, str(refusal))
+    site, rule = found.site, found.find_rule(target)
     if rule is None:
         return Forbidden(Reason.NO_RULE, f"no rule of {site.name} matches the request", site)
     if rule.anonymous:

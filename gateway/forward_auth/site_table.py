@@ -1,15 +1,29 @@
-"""The protected sites by host, and the rules of a site by path.
+"""The protected sites by the proxy's server and host, and the rules of a site by path.
+
+The name of the proxy's server chooses the site, since it also chooses the service. The request's
+host has to agree: a caller sends any host to any server.
 
 A trie of path segments finds the patterns that match a path, and each pattern knows its first rule
 for a method: the cost depends on the length of the path and not on the number of rules. Of the
 rules that match path and method the first in the order of the file decides.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from gateway.domain.forward_auth import Rule, Site, Target, without_port
+from gateway.domain.forward_auth import (
+    RULES_FILE,
+    WILDCARD,
+    HostOwners,
+    ProxyServer,
+    Rule,
+    Site,
+    Target,
+    wildcards_of,
+    without_port,
+)
 
 
 class Sites(Protocol):
@@ -68,52 +82,130 @@ class _RuleTrie:
         yield node.exact
 
 
-@dataclass(frozen=True, slots=True)
-class _ProtectedHost:
-    """What is known of a host; `names` are those of all hosts of its site, without ports."""
+class UnknownServer(Exception):
+    """No site has the request's host, or the proxy's server is not the site's; `str()` says why."""
 
-    site: Site
-    rules: _RuleTrie
-    names: frozenset[str]
+
+class ProtectedSite:
+    """A site with its rules; one object for all its hosts."""
+
+    __slots__ = ("_rules", "site")
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self._rules = _RuleTrie(site.rules)
+
+    def find_rule(self, target: Target) -> Rule | None:
+        """Return the rule that decides about the target; None where no rule matches."""
+        return self._rules.find(target.path, target.method)
 
 
 class SiteTable:
     """An immutable table of sites."""
 
-    def __init__(self, sites: Iterable[Site]) -> None:
-        """Take sites whose hosts are all different."""
-        self.sites = tuple(sites)
-        self._by_host = {
-            host: protected
-            for site in self.sites
-            for protected in (_ProtectedHost(site, _RuleTrie(site.rules), _names(site)),)
-            for host in site.hosts
-        }
+    def __init__(self, sites: Iterable[Site], contested: Mapping[str, str] | None = None) -> None:
+        """Take sites whose hosts are all different, and sentences about contested names."""
+        protected = tuple(map(ProtectedSite, sites))
+        self.sites = tuple(each.site for each in protected)
+        self.contested: Mapping[str, str] = contested or {}
+        """Why requests are refused that name one of these hosts, by host name without port."""
+        self._by_host = {host: each for each in protected for host in each.site.hosts}
+        by_name: defaultdict[str, list[ProtectedSite]] = defaultdict(list)
+        for host, each in self._by_host.items():
+            of_name = by_name[without_port(host)]
+            if each not in of_name:
+                of_name.append(each)
+        self._by_name: Mapping[str, Sequence[ProtectedSite]] = dict(by_name)
+        self._has_wildcards = any(host.startswith(WILDCARD) for host in self._by_host)
 
     def site(self, host: str) -> Site | None:
         """Return the site of a canonical host."""
-        found = self._by_host.get(host)
+        found = self._of_host(host)
         return None if found is None else found.site
 
-    def is_server_of(self, server: str, host: str) -> bool:
-        """Tell whether the proxy's server leads to the services of the host's site.
+    def find(self, host: str, server: ProxyServer | None) -> ProtectedSite:
+        """Return the site of the proxy's server; raises UnknownServer unless the host is its own.
 
-        A caller may send the host of one site to the server of another, to be judged by other
-        rules. `*.example.org` is the server of every host below example.org. attacks: B4
+        Without a server, as operators ask, the host alone chooses. attacks: B4
         """
-        if server.startswith("*."):
-            return without_port(host).endswith(server[1:])
+        found = self._of_host(host)
+        if found is None:
+            raise UnknownServer(self._why_unknown(host))
+        if server is not None:
+            of_server = self._of_server(server)
+            if of_server is not found:
+                raise UnknownServer(self._why_another(server, of_server, found))
+        return found
+
+    def _of_host(self, host: str) -> ProtectedSite | None:
         found = self._by_host.get(host)
-        return found is not None and server in found.names
+        if found is None and self._has_wildcards:
+            return next(filter(None, map(self._by_host.get, wildcards_of(host))), None)
+        return found
 
-    def rule(self, target: Target) -> Rule | None:
-        """Return the rule that decides about the target; None where no rule matches."""
-        found = self._by_host.get(target.host)
-        return None if found is None else found.rules.find(target.path, target.method)
+    def _of_server(self, server: ProxyServer) -> ProtectedSite | None:
+        """Return the one site that the server protects.
+
+        A port decides only between sites that share a name: that of the proxy's listener may be
+        mapped to another one, which callers see.
+        """
+        found = self._by_name.get(server.name)
+        if found is None and self._has_wildcards:
+            found = next(filter(None, map(self._by_name.get, wildcards_of(server.name))), None)
+        if found is None:
+            return None
+        if len(found) == 1:
+            return found[0]
+        return self._of_host(server.host) if server.has_port else None
+
+    def _why_unknown(self, host: str) -> str:
+        name = without_port(host)
+        for each in (name, *wildcards_of(name)):
+            if each in self.contested:
+                return self.contested[each]
+        return f"no site has the host {host}"
+
+    def _why_another(
+        self, server: ProxyServer, of_server: ProtectedSite | None, found: ProtectedSite
+    ) -> str:
+        sharing = self._by_name.get(server.name, ())
+        if of_server is None and len(sharing) > 1:
+            names = " and ".join(each.site.name for each in sharing)
+            asked = f"{server.host} is none of them" if server.has_port else "it reports no port"
+            return f"the proxy's server {server.name} may protect the sites {names}, and {asked}"
+        return f"the proxy's server {server.name} is not for the site {found.site.name}"
 
 
-def _names(site: Site) -> frozenset[str]:
-    return frozenset(map(without_port, site.hosts))
+def settled_table(of_file: Sequence[Site], of_realms: Iterable[Site]) -> SiteTable:
+    """Return the table of all sites: hosts that more than one owner has are nobody's.
+
+    The rules file has its host names for every port. A name that two realms have, as databases of
+    former versions may, is refused for both. attacks: B4
+    """
+    every = tuple(of_realms)
+    owned = [(host, RULES_FILE) for site in of_file for host in site.hosts]
+    owned += [(host, _owner(site)) for site in every for host in site.hosts]
+    owners = HostOwners(owned)
+    contested: dict[str, str] = {}
+    sites = list(of_file)
+    for site in every:
+        hosts = []
+        for host in site.hosts:
+            others = owners.owners(host) - {_owner(site)}
+            if others:
+                claims = ", ".join(sorted(others | {_owner(site)}))
+                contested[without_port(host)] = (
+                    f"the host {without_port(host)} belongs to {claims}: remove it from all but one"
+                )
+            else:
+                hosts.append(host)
+        if hosts:
+            sites.append(site if len(hosts) == len(site.hosts) else replace(site, hosts=(*hosts,)))
+    return SiteTable(sites, contested)
+
+
+def _owner(site: Site) -> str:
+    return f"the realm {site.realms[0]}"
 
 
 def _segments(path: str) -> list[str]:

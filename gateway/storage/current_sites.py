@@ -7,18 +7,20 @@ up to an hour, unless a realm is known to have changed.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import structlog
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.forward_auth import Site
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
-from gateway.forward_auth.site_table import SiteTable
+from gateway.forward_auth.site_table import SiteTable, settled_table
 from gateway.storage.cache_age import cache_age
 from gateway.storage.rules_file import RulesFile
 
@@ -33,7 +35,6 @@ class _Loaded:
     of_realms: Mapping[str, tuple[Site, ...]]
     """By the realm's id."""
     of_file: tuple[Site, ...]
-    sites: tuple[Site, ...]
     table: SiteTable
     loaded_at: datetime
     version: int
@@ -123,13 +124,14 @@ class CurrentSites:
                 raise
             of_realms, loaded_at, version = before.of_realms, before.loaded_at, before.version
         of_file = self._of_file()
-        sites = _combined(of_realms, of_file)
-        if before is not None and before.sites == sites:
+        if before is not None and (before.of_realms, before.of_file) == (of_realms, of_file):
             table = before.table
         else:
+            every = [site for of_realm in of_realms.values() for site in of_realm]
             # A hundred thousand rules take a part of a second: other requests go on meanwhile.
-            table = await asyncio.to_thread(SiteTable, sites)
-        self._loaded = _Loaded(of_realms, of_file, sites, table, loaded_at, version)
+            table = await asyncio.to_thread(settled_table, of_file, every)
+            _report_contested(table, None if before is None else before.table)
+        self._loaded = _Loaded(of_realms, of_file, table, loaded_at, version)
         self._changed = {name: last for name, last in self._changed.items() if last > version}
         return table
 
@@ -160,19 +162,9 @@ def _survives_outage(loaded: _Loaded, now: datetime) -> bool:
     return loaded.loaded_at <= now < loaded.loaded_at + _OUTAGE_AGE
 
 
-def _combined(
-    of_realms: Mapping[str, tuple[Site, ...]], of_file: tuple[Site, ...]
-) -> tuple[Site, ...]:
-    """Return all sites; a host of the rules file is not that of a realm's site."""
-    reserved = {host for site in of_file for host in site.hosts}
-    every = (site for of_realm in of_realms.values() for site in of_realm)
-    return (*of_file, *_without_hosts(every, reserved))
-
-
-def _without_hosts(sites: Iterable[Site], reserved: Collection[str]) -> Iterator[Site]:
-    for site in sites:
-        hosts = tuple(host for host in site.hosts if host not in reserved)
-        if hosts == site.hosts:
-            yield site
-        elif hosts:
-            yield replace(site, hosts=hosts)
+def _report_contested(table: SiteTable, before: SiteTable | None) -> None:
+    """Log each host name that is refused because more than one owner has it, once."""
+    known = {} if before is None else before.contested
+    for name, reason in table.contested.items():
+        if known.get(name) != reason:
+            structlog.get_logger().error("host is contested", host=name, reason=reason)

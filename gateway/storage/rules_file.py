@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 import structlog
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.forward_auth import Site
+from gateway.domain.forward_auth import RULES_FILE, HostOwners, Site
 from gateway.representations.forward_auth import parse_rules_file
 
 ContentT = TypeVar("ContentT", bytes, bytes | None)
@@ -42,10 +42,17 @@ class RulesFile:
         self._source = source
         self._failure: str | None = None
         self.sites: tuple[Site, ...] = ()
+        self._hosts: HostOwners | None = None
+
+    def hosts(self) -> HostOwners:
+        """Return the hosts that no realm may have, read first where nothing was; as `load`."""
+        if self._hosts is None:
+            self.load()
+        return self._hosts or HostOwners(())
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
-        self.sites = parse_rules_file(self._read(self._file.read), self._source)
+        self._use(parse_rules_file(self._read(self._file.read), self._source))
 
     async def watch(self) -> None:
         """Read new versions until cancelled."""
@@ -63,12 +70,16 @@ class RulesFile:
             content = self._read(self._file.read_if_changed)
             if content is None:
                 return
-            self.sites = parse_rules_file(content, self._source)
+            self._use(parse_rules_file(content, self._source))
         except InvalidInput as refusal:
             self._report(refusal)
         else:
             self._failure = None
             structlog.get_logger().info("rules file read", sites=len(self.sites))
+
+    def _use(self, sites: tuple[Site, ...]) -> None:
+        self._hosts = HostOwners((host, RULES_FILE) for site in sites for host in site.hosts)
+        self.sites = sites
 
     def _report(self, refusal: InvalidInput) -> None:
         """Log the errors, of a file that stays missing once."""

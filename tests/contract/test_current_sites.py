@@ -8,14 +8,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, update
+from structlog.testing import capture_logs
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.forward_auth import PathPattern, Rule, Site
 from gateway.domain.ports.invalidation import realm_topic, user_topic
 from gateway.domain.ports.storage import Stores
+from gateway.forward_auth.site_table import UnknownServer
+from gateway.representations.forward_auth import render_site
 from gateway.storage.current_sites import CurrentSites
 from gateway.storage.rules_file import RulesFile
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.forward_auth.tables import site_hosts, sites
 from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm, store_realms
@@ -243,6 +248,42 @@ async def test_a_host_of_the_rules_file_is_not_that_of_a_realms_site(setup: _Set
         "wiki.example.org": "ours",
         "docs.example.org": "wiki",
     }
+
+
+async def test_a_name_that_the_file_reserves_is_that_of_no_realm_under_any_port(
+    setup: _Setup,
+) -> None:
+    content: Any = _File(_toml("wiki.example.org:8443", "*.apps.example.org"))
+    file = RulesFile(content, "rules.toml")
+    file.load()
+    made = _set_up(setup.database, file)
+    await made.put("other", replace(SHOP, hosts=("shop.apps.example.org", "shop.example.org")))
+    assert await made.hosts() == {"wiki.example.org:8443", "*.apps.example.org", "shop.example.org"}
+
+
+async def test_a_name_of_two_realms_is_refused_for_both_and_logged_once(setup: _Setup) -> None:
+    """A former version let two realms have a host name under different ports."""
+    await setup.put("other", replace(SHOP, hosts=("shop.example.org", "taken.example.org:1")))
+    async with setup.database.write() as stores:
+        taking = {"host": "taken.example.org", "realm_id": "demo-id", "site": "wiki"}
+        document = render_site(replace(WIKI, hosts=("wiki.example.org", "taken.example.org")))
+        await stores.transaction.execute(insert(site_hosts).values(taking))
+        await stores.transaction.execute(
+            update(sites).where(sites.c.name == "wiki").values(document=document)
+        )
+    with capture_logs() as logs:
+        assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+        setup.channel.send(None)
+        assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
+    (log,) = (each for each in logs if each["event"] == "host is contested")
+    assert (log["host"], log["log_level"]) == ("taken.example.org", "error")
+    assert "the realm demo, the realm other" in log["reason"]
+    table = await setup.current.table()
+    with pytest.raises(UnknownServer, match="the realm demo, the realm other"):
+        table.find("taken.example.org:1", None)
+    await setup.put("other", SHOP)
+    setup.channel.send(realm_topic("other-id"))
+    assert "taken.example.org" in await setup.hosts()
 
 
 async def test_a_new_version_of_the_file_counts_without_the_database(setup: _Setup) -> None:

@@ -1,5 +1,6 @@
 """Protected sites on both databases: a host belongs to one site of one realm."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -67,6 +68,48 @@ async def test_a_host_of_another_site_is_refused_and_nothing_changes(
             await stores.sites.put(f"{owner}-id", taking)
     async with stored.read() as stores:
         assert await stores.sites.all() == {"demo-id": (WIKI,)}
+
+
+@pytest.mark.parametrize(
+    "host", ["docs.example.org:8443", "*.example.org", "*.example.org:8443", "*.docs.example.org"]
+)
+async def test_a_name_of_another_realm_is_refused_under_any_port(
+    stored: SqlDatabase, host: str
+) -> None:
+    async with stored.write() as stores:
+        await stores.sites.put(
+            "demo-id", replace(WIKI, name="below", hosts=("a.docs.example.org",))
+        )
+        await stores.sites.put("demo-id", replace(WIKI, name="own", hosts=(host,)))
+        assert await stores.sites.remove("demo-id", "own")
+    with pytest.raises(AlreadyExists, match=r"belongs to another realm"):
+        async with stored.write() as stores:
+            await stores.sites.put("other-id", replace(WIKI, realms=("other",), hosts=(host,)))
+
+
+@pytest.mark.parametrize("others", ["docs.example.net:8443", "*.example.net"])
+async def test_of_transactions_at_once_one_gets_a_name(database: SqlDatabase, others: str) -> None:
+    """PostgreSQL shows a transaction no rows that others have not committed."""
+    await store_realms(database, "demo", "other")
+    both = asyncio.Barrier(2)
+
+    async def take(owner: str, host: str) -> bool:
+        try:
+            await both.wait()
+            async with database.write() as stores:
+                site = replace(WIKI, realms=(owner,), hosts=(host,))
+                await stores.sites.put(f"{owner}-id", site)
+                await asyncio.sleep(0)
+        except AlreadyExists:
+            return False
+        return True
+
+    for _ in range(5):
+        taken = await asyncio.gather(take("demo", "docs.example.net"), take("other", others))
+        assert sorted(taken) == [False, True]
+        async with database.write() as stores:
+            for owner in ("demo", "other"):
+                await stores.sites.remove(f"{owner}-id", WIKI.name)
 
 
 async def test_a_removed_site_frees_its_hosts(stored: SqlDatabase) -> None:

@@ -1,9 +1,9 @@
 """Listing, creating, changing and removing the protected sites of a realm.
 
-A host belongs to one site: of one realm, or of the rules file, which administrators do not change.
+Whether a realm may have a host is decided where sites are stored, for realm files as well.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.admin.access import Acting, InvalidRequest, NotFound
@@ -21,14 +21,11 @@ _NOT_FOUND: Final = "Site not found"
 
 
 class SiteAdministration:
-    """The use cases. All raise StoreUnavailable; `file_sites` returns those of the rules file."""
+    """The use cases. All raise StoreUnavailable."""
 
-    def __init__(
-        self, database: Database, changes: Changes, file_sites: Callable[[], Sequence[Site]]
-    ) -> None:
+    def __init__(self, database: Database, changes: Changes) -> None:
         self._database = database
         self._changes = changes
-        self._file_sites = file_sites
 
     async def list(self, realm: Realm) -> list[dict[str, Any]]:
         """Return the sites of the realm by name, those that cannot be read among them."""
@@ -80,10 +77,6 @@ class SiteAdministration:
             _record(change, OperationType.DELETE, site)
 
     async def _store(self, change: Change, site: Site, operation: OperationType) -> None:
-        reserved = {host for known in self._file_sites() for host in known.hosts}
-        for host in site.hosts:
-            if host in reserved:
-                raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
         await _require_usable_client(change, site)
         await change.stores.sites.put(change.realm.id, site)
         _record(change, operation, site)

@@ -10,6 +10,20 @@ from gateway.domain.forward_auth.decision import (
     Reason,
     Unauthenticated,
 )
+from gateway.domain.forward_auth.hosts import (
+    RULES_FILE,
+    WILDCARD,
+    AmbiguousTarget,
+    HostOwners,
+    ProxyServer,
+    canonical_host,
+    canonical_site_host,
+    is_below,
+    is_host_of,
+    proxy_server,
+    wildcards_of,
+    without_port,
+)
 from gateway.domain.forward_auth.site import (
     EVERY_CREDENTIAL,
     Credential,
@@ -23,27 +37,28 @@ from gateway.domain.forward_auth.site_client import unusable_setting
 from gateway.domain.forward_auth.site_session import SiteSession
 from gateway.domain.forward_auth.target import (
     LONGEST_URI,
-    AmbiguousTarget,
     OriginalRequest,
     Target,
-    canonical_host,
     check_path,
     target_of,
-    without_port,
 )
 
 __all__ = [
     "EVERY_CREDENTIAL",
     "LONGEST_URI",
+    "RULES_FILE",
+    "WILDCARD",
     "Allowed",
     "AmbiguousTarget",
     "CertificateName",
     "Credential",
     "Decision",
     "Forbidden",
+    "HostOwners",
     "Identity",
     "OriginalRequest",
     "PathPattern",
+    "ProxyServer",
     "Reason",
     "Requirements",
     "Rule",
@@ -53,8 +68,13 @@ __all__ = [
     "Unauthenticated",
     "UnreadableSite",
     "canonical_host",
+    "canonical_site_host",
     "check_path",
+    "is_below",
+    "is_host_of",
+    "proxy_server",
     "target_of",
     "unusable_setting",
+    "wildcards_of",
     "without_port",
 ]

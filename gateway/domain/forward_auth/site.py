@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gateway.domain.forward_auth.target import LONGEST_URI, AmbiguousTarget, check_path
+from gateway.domain.forward_auth.hosts import AmbiguousTarget
+from gateway.domain.forward_auth.target import LONGEST_URI, check_path
 
 _BELOW: Final = "/*"
 
@@ -102,7 +103,7 @@ class Rule:
 class Site:
     """Protected hosts with one list of rules.
 
-    `hosts` are canonical: lower case, with a port where it is not the scheme's own. `realms[0]`
+    `hosts` are in the normal form of `hosts.py`, and may be wildcards. `realms[0]`
     signs browsers in as `client` (a clientId; None: browsers are not signed in). Bearer tokens of
     any of the `realms` count by their issuer, certificates by the first realm that trusts them.
     `audience` asks for a JWT for the service, which names it. With `cookie_domain` the hosts share

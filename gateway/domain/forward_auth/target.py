@@ -7,15 +7,14 @@ Source: attacks B1, B3; RFC 3986 §3.3; RFC 9112 §3.2
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-from gateway.domain.limits.caches import cached
+from gateway.domain.forward_auth.hosts import AmbiguousTarget, canonical_host
 
 LONGEST_URI: Final = 8192
 """The longest request target in bytes."""
-_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+_SCHEMES: Final = frozenset({"http", "https"})
 _METHOD: Final = re.compile(r"[A-Z0-9!#$%&'*+.^_`|~-]{1,32}")
 _URI: Final = re.compile(r"/[!-~]*")
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)+/?")
@@ -23,17 +22,7 @@ _INVALID_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2}|[uU])")
 _CHARACTERS: Final = frozenset("\\;#?")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
-_HOST: Final = re.compile(
-    r"(?P<name>[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?"
-)
-_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LARGEST_PORT: Final = 65535
 _METHOD_OVERRIDE: Final = "_method"
-
-
-class AmbiguousTarget(Exception):
-    """The request cannot be read in one way; `str()` is the reason, free of the request's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +30,8 @@ class OriginalRequest:
     """The caller's request line as the proxy reports it.
 
     `uri` is the request target as sent: path and query. `host` is the Host header, with the port
-    where the caller named one. `server` is the name of the proxy's server that got the request,
-    which may be another one where the caller made the host up; None where the proxy does not say.
+    where the caller named one. `server` is name and port of the proxy's server that received the
+    request, which the caller's host does not choose alone; None for an operator's question.
     """
 
     method: str
@@ -70,7 +59,7 @@ def target_of(original: OriginalRequest) -> Target:
     """Return what the request asks for; raises AmbiguousTarget."""
     if _METHOD.fullmatch(original.method) is None:
         raise AmbiguousTarget("the method is no token in upper case")
-    if original.scheme not in _DEFAULT_PORTS:
+    if original.scheme not in _SCHEMES:
         raise AmbiguousTarget("the scheme is neither http nor https")
     path, separator, query = _request_target(original.uri).partition("?")
     if separator:
@@ -81,26 +70,6 @@ def target_of(original: OriginalRequest) -> Target:
         canonical_host(original.host, original.scheme),
         path if _PLAIN_PATH.fullmatch(path) else _decoded(path),
     )
-
-
-# Called for every request.
-@cached(256 * 1024)
-def canonical_host(text: str, scheme: str = "https") -> str:
-    """Return the host in lower case, without the scheme's own port; raises AmbiguousTarget."""
-    match = _HOST.fullmatch(text.lower()) if text.isascii() else None
-    if match is None or not _names_a_host(match["name"]):
-        raise AmbiguousTarget("the host is neither a host name nor an address")
-    port = match["port"]
-    if port is None or port == _DEFAULT_PORTS[scheme]:
-        return match["name"]
-    if port.startswith("0") or int(port) > _LARGEST_PORT:
-        raise AmbiguousTarget("the port is not one of 1 to 65535")
-    return match[0]
-
-
-def without_port(host: str) -> str:
-    """Return the name or address of a canonical host."""
-    return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
 def check_path(path: str) -> None:
@@ -165,19 +134,3 @@ def _check_query(query: str) -> None:
         name = unquote_plus(parameter.partition("=")[0]).lstrip().lower()
         if name.replace(".", "_").replace(" ", "_").startswith(_METHOD_OVERRIDE):
             raise AmbiguousTarget("the query overrides the method")
-
-
-def _names_a_host(name: str) -> bool:
-    if name.startswith("["):
-        return _is_address(name[1:-1], IPv6Address)
-    labels = name.split(".")
-    if _NUMBER.fullmatch(labels[-1]):
-        return _is_address(name, IPv4Address)
-    return all(map(_LABEL.fullmatch, labels))
-
-
-def _is_address(text: str, kind: type[IPv4Address | IPv6Address]) -> bool:
-    try:
-        return str(kind(text)) == text
-    except ValueError:
-        return False

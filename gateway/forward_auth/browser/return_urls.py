@@ -11,6 +11,7 @@ from gateway.domain.forward_auth import (
     OriginalRequest,
     Site,
     canonical_host,
+    is_host_of,
     target_of,
 )
 
@@ -49,6 +50,6 @@ def _split(site: Site, url: str) -> tuple[str, str]:
         raise UnsafeReturnUrl("the URL does not begin with https://")
     authority, slash, rest = url.removeprefix(_SCHEME).partition("/")
     host = canonical_host(authority)
-    if host not in site.hosts:
+    if not is_host_of(site.hosts, host):
         raise UnsafeReturnUrl("the host is not one of the site")
     return host, f"{slash}{rest}" or "/"

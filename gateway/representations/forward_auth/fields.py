@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import AmbiguousTarget, PathPattern, canonical_host
+from gateway.domain.forward_auth import AmbiguousTarget, PathPattern, canonical_site_host
 from gateway.representations.client_scopes import is_scope_name
 from gateway.representations.refusals import (
     parse_each,
@@ -69,13 +69,13 @@ COOKIE_DOMAIN: Final = Matching(_DOMAIN, "a domain of two labels or more, such a
 
 
 class Host(Verbatim):
-    """A host of a site, with its port where that is not the one of https."""
+    """A host of a site, with its port where that is not the one of https; `*.` is all below."""
 
     def read(self, value: Any, path: str) -> str:
         if not isinstance(value, str) or len(value) > _LONGEST_HOST:
             raise refused_text(path, value, f"a host name of at most {_LONGEST_HOST} characters")
         try:
-            return canonical_host(value)
+            return canonical_site_host(value)
         except AmbiguousTarget as refusal:
             sentence = f"{value!a}: {refusal}"
             error = FieldError(path, "a wrong host", "a host name", sentence=sentence)

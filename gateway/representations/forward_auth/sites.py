@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import Credential, Site, UnreadableSite
+from gateway.domain.forward_auth import Credential, Site, UnreadableSite, is_below
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.forward_auth.fields import (
     COOKIE_DOMAIN,
@@ -122,8 +122,7 @@ def _without_sign_in(site: Site, at: str) -> Iterator[FieldError]:
 
 def _outside_domain(site: Site, domain: str, at: str) -> Iterator[FieldError]:
     for host in site.hosts:
-        name = host.partition(":")[0]
-        if name != domain and not name.endswith(f".{domain}"):
+        if not is_below(host, domain):
             yield FieldError(at, describe(domain), f"a domain that contains {host}")
     if site.client is None:
         sentence = "without a client the site has no sessions, so no cookie"

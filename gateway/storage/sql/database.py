@@ -1,6 +1,6 @@
 """The Database port on SQL: repositories over one transaction."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import text
 
+from gateway.domain.forward_auth import HostOwners
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
@@ -58,13 +59,27 @@ class SqlStores(Stores):
     transaction: Transaction = field(repr=False)
 
 
+def no_hosts() -> HostOwners:
+    """Return the hosts of an installation without a rules file."""
+    return HostOwners(())
+
+
 class SqlDatabase:
     """Durable storage in the database that `url` names; its schema must be in place (`migrate`).
 
     Connects when first used; belongs to one event loop; `dispose` closes the connections.
     """
 
-    def __init__(self, url: Secret, secrets: SecretsAtRest, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        url: Secret,
+        secrets: SecretsAtRest,
+        limits: Limits | None = None,
+        *,
+        file_hosts: Callable[[], HostOwners] = no_hosts,
+    ) -> None:
+        """Take `file_hosts`, which returns the hosts of the rules file: no realm gets them."""
+        self._file_hosts = file_hosts
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
@@ -121,7 +136,7 @@ class SqlDatabase:
             webhooks=SqlWebhooks(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
-            sites=SqlSites(transaction),
+            sites=SqlSites(transaction, self._file_hosts),
             authorities=SqlAuthorities(transaction),
             denied_certificates=SqlDeniedCertificates(transaction),
             certificate_inventory=SqlCertificateInventory(transaction),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.forward_auth import PathPattern, Rule, Site, Target
-from gateway.forward_auth.site_table import SiteTable
+from gateway.forward_auth.site_table import SiteTable, UnknownServer
 
 
 def _rule(name: str, *paths: str, methods: frozenset[str] | None = None) -> Rule:
@@ -16,7 +16,7 @@ def _rule(name: str, *paths: str, methods: frozenset[str] | None = None) -> Rule
 
 def _found(rules: tuple[Rule, ...], path: str, method: str = "GET") -> str | None:
     table = SiteTable([Site("a", ("a.test",), ("staff",), rules)])
-    rule = table.rule(Target(method, "https", "a.test", path))
+    rule = table.find("a.test", None).find_rule(Target(method, "https", "a.test", path))
     return None if rule is None else rule.name
 
 
@@ -75,7 +75,8 @@ def test_an_unknown_host_has_no_site() -> None:
     table = SiteTable([Site("a", ("a.test", "b.test:8443"), ("staff",), (_rule("r", "/*"),))])
     assert table.site("b.test:8443") is table.site("a.test") is not None
     assert table.site("b.test") is None
-    assert table.rule(Target("GET", "https", "b.test", "/")) is None
+    with pytest.raises(UnknownServer):
+        table.find("b.test", None)
 
 
 def test_a_thousand_rules_cost_what_ten_do() -> None:
@@ -87,7 +88,8 @@ def test_a_thousand_rules_cost_what_ten_do() -> None:
         )
         table = SiteTable([Site("a", ("a.test",), ("staff",), (*rules, _rule("last", "/*")))])
         profile = cProfile.Profile()
-        found = profile.runcall(table.rule, Target("GET", "https", "a.test", "/s/7"))
+        site = table.find("a.test", None)
+        found = profile.runcall(site.find_rule, Target("GET", "https", "a.test", "/s/7"))
         assert found is not None
         assert found.name == "last"
         return sum(entry.callcount for entry in profile.getstats())

@@ -17,8 +17,8 @@ from gateway.domain.forward_auth import (
     OriginalRequest,
     Rule,
     Site,
+    canonical_host,
 )
-from gateway.domain.forward_auth.target import canonical_host
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import SiteTable
 

@@ -28,7 +28,8 @@ class SiteRepository(Protocol):
     async def put(self, realm_id: str, site: Site) -> None:
         """Store the site under its name, replacing the one there.
 
-        Raises AlreadyExists where a host belongs to another site.
+        Raises AlreadyExists for a host of another site, and for one whose name, whatever the port,
+        belongs to another realm or to the rules file.
         """
 
     async def remove(self, realm_id: str, name: str) -> bool:

@@ -1,15 +1,25 @@
-"""Protected sites: one JSON document each, and a row for each host, which only one site has."""
+"""Protected sites: one JSON document each, and a row for each host.
+
+Every way of storing a site passes `put`, which alone decides who may have a host: one site has a
+host, one realm has its name whatever the port, and the names of the rules file are nobody's.
+"""
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import Text, and_, delete, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Text, and_, delete, func, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.forward_auth import Site, UnreadableSite
+from gateway.domain.forward_auth import (
+    WILDCARD,
+    HostOwners,
+    Site,
+    UnreadableSite,
+    without_port,
+)
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.event_loop import in_slices
 from gateway.representations.forward_auth import parse_site, render_site
@@ -19,6 +29,8 @@ from gateway.storage.sql.schema import realms
 from gateway.storage.sql.transaction import Transaction, insert_into
 
 _PARSED_BYTES: Final = 16 * 1024 * 1024
+_LOCK: Final = 0x7265616C_6D676174
+"""Of PostgreSQL: transactions that take hosts come one after the other."""
 _TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
 _WITH_REALM: Final = select(
     sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
@@ -26,10 +38,11 @@ _WITH_REALM: Final = select(
 
 
 class SqlSites:
-    """SiteRepository on SQL."""
+    """SiteRepository on SQL; `file_hosts` returns the hosts of the rules file."""
 
-    def __init__(self, transaction: Transaction) -> None:
+    def __init__(self, transaction: Transaction, file_hosts: Callable[[], HostOwners]) -> None:
         self._transaction = transaction
+        self._file_hosts = file_hosts
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
         found: defaultdict[str, list[Site]] = defaultdict(list)
@@ -81,11 +94,38 @@ class SqlSites:
         return await self._transaction.count_changed(one) > 0
 
     async def _require_free_hosts(self, realm_id: str, site: Site) -> None:
-        others = or_(site_hosts.c.realm_id != realm_id, site_hosts.c.site != site.name)
-        taken = select(site_hosts.c.host).where(site_hosts.c.host.in_(site.hosts), others)
-        found = (await self._transaction.execute(taken.order_by(site_hosts.c.host))).first()
-        if found is not None:
-            raise AlreadyExists(f"Host {found.host} belongs to another site")
+        """Raise AlreadyExists for a host that is not free for the site.
+
+        Uniqueness of names beyond ports and below wildcards is no key of a table. So one
+        transaction at a time takes hosts; SQLite has one writer in any case.
+        """
+        if self._transaction.dialect != "sqlite":
+            await self._transaction.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        related = select(site_hosts).where(or_(*_related(site.hosts)))
+        rows = (await self._transaction.execute(related.order_by(site_hosts.c.host))).all()
+        of_others = {row.host for row in rows if (row.realm_id, row.site) != (realm_id, site.name)}
+        of_realms = HostOwners((row.host, row.realm_id) for row in rows)
+        of_file = self._file_hosts()
+        for host in site.hosts:
+            if of_file.owners(host):
+                raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
+            if host in of_others:
+                raise AlreadyExists(f"Host {host} belongs to another site")
+            if of_realms.owners(host) - {realm_id}:
+                raise AlreadyExists(f"Host {host} belongs to another realm, under any port")
+
+
+def _related(hosts: Sequence[str]) -> Iterator[ColumnElement[bool]]:
+    """Yield conditions for all hosts that may have a name in common with these, and few others."""
+    column, names = site_hosts.c.host, sorted(set(map(without_port, hosts)))
+    yield column.in_(names)
+    yield column.startswith(WILDCARD)
+    for name in names:
+        yield column.startswith(f"{name}:")
+        if name.startswith(WILDCARD):
+            below = name.removeprefix("*")
+            yield column.endswith(below)
+            yield column.contains(f"{below}:")
 
 
 def _read(row: Any) -> Site | UnreadableSite:
