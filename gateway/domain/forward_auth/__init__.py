@@ -12,6 +12,7 @@ from gateway.domain.forward_auth.decision import (
 )
 from gateway.domain.forward_auth.site import (
     EVERY_CREDENTIAL,
+    BearerAudience,
     Credential,
     PathPattern,
     Requirements,
@@ -37,6 +38,7 @@ __all__ = [
     "LONGEST_URI",
     "Allowed",
     "AmbiguousTarget",
+    "BearerAudience",
     "CertificateName",
     "Credential",
     "Decision",
