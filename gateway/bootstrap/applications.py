@@ -47,6 +47,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.realm_texts import RealmTexts
 from gateway.domain.ports.tracing import Tracer
+from gateway.forward_auth.audience_warnings import AudienceWarnings
 from gateway.http.account.routes import build_account_routes
 from gateway.http.account_api.routes import build_account_api_routes
 from gateway.http.admin.authentication import AdminAuthentication
@@ -131,6 +132,7 @@ def build_applications(
         decisions=at_sites.decisions,
         service_tokens=service_tokens(services, context),
         refusal_pages=at_sites.refusals,
+        audience_warnings=AudienceWarnings(services.clock, log),
     )
     management = build_management_application(
         lifecycle,

@@ -21,6 +21,8 @@ CLIENT: Final = "X-Realmgate-Client"
 CERTIFICATE: Final = "X-Realmgate-Certificate"
 CREDENTIAL: Final = "X-Realmgate-Credential"
 TOKEN: Final = "X-Realmgate-Token"  # noqa: S105 - the name of a header
+AUTHORIZATION: Final = "X-Realmgate-Authorization"
+"""`remove`: the proxy removes the caller's Authorization before the service."""
 IDENTITY_HEADERS: Final = (
     REMOTE_USER,
     REMOTE_EMAIL,

@@ -22,6 +22,9 @@ from gateway.domain.limits.caches import SizedCache
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
 INSUFFICIENT_SCOPE: Final = "insufficient_scope"
 """Error codes of RFC 6750 §3.1."""
+_ACCOUNT: Final = "account"
+"""A client of every realm, in the `aud` of every account that has the default roles."""
+_SHOWN_AUDIENCES: Final = 5
 _HAS_NAME: Final[SizedCache[tuple[str, bytes], tuple[bool]]] = SizedCache(512 * 1024)
 """Whether a certificate has a name, by the name and the certificate's digest."""
 
@@ -41,6 +44,11 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
         reason = Reason.TOKEN_NOT_BOUND
         text = f"the rule {rule.name} requires a token that is bound to a certificate or a DPoP key"
         return Unauthenticated(reason, text, site, rule, error=INVALID_TOKEN)
+    if identity.kind is Credential.BEARER:
+        foreign = _foreign_audience(site, rule, identity)
+        if foreign is not None:
+            reason = Reason.AUDIENCE_NOT_ALLOWED
+            return Unauthenticated(reason, foreign, site, rule, error=INVALID_TOKEN)
     missing = _missing(rule.requirements, identity)
     if missing is None:
         text = f"the rule {rule.name} allows {identity.username or identity.subject}"
@@ -49,6 +57,42 @@ def judge(site: Site, rule: Rule, identity: Identity) -> Decision:
     error = INSUFFICIENT_SCOPE if identity.kind is Credential.BEARER else None
     text = f"the rule {rule.name} requires one of: {', '.join(names)}"
     return Forbidden(reason, text, site, rule, identity, error)
+
+
+def _foreign_audience(site: Site, rule: Rule, identity: Identity) -> str | None:
+    """Return why the token is not for the site; None where it is.
+
+    The token's client (`azp`) is no audience: a client may narrow a token of its own to another
+    service. Spec: RFC 9068 §4, RFC 8725 §3.9
+    """
+    expected = site.token_audiences(rule)
+    if expected is None or not identity.audiences.isdisjoint(expected):
+        return None
+    if not rule.audiences and _is_for_no_other_service(rule, identity):
+        return None
+    if not expected:
+        return (
+            f"no token is for the site {site.name}: it has no client, and the rule {rule.name}"
+            " no audiences"
+        )
+    named = sorted(identity.audiences)
+    shown = ", ".join(f"{name:.80}" for name in named[:_SHOWN_AUDIENCES]) or "none"
+    more = f" and {len(named) - _SHOWN_AUDIENCES} more" if len(named) > _SHOWN_AUDIENCES else ""
+    return (
+        f"the rule {rule.name} requires a token with one of these audiences:"
+        f" {', '.join(expected)}; the token's aud is: {shown}{more}"
+    )
+
+
+def _is_for_no_other_service(rule: Rule, identity: Identity) -> bool:
+    """Tell whether it is a bound token of a client that the rule names, and names no service.
+
+    This is the token that a device gets with its certificate where no mapper adds an audience. No
+    other service can use a token that is bound to the key of its client.
+    """
+    client = identity.client_id
+    names_none = identity.audiences <= {client, _ACCOUNT}
+    return names_none and client in rule.requirements.clients and _is_bound(identity)
 
 
 def _is_bound(identity: Identity) -> bool:

@@ -1,7 +1,7 @@
 """What the rules say about a user who has shown no credential: for operators, never for callers.
 
 The user is taken as signed in at the site now, or as the bearer of a token where the rule accepts
-no sessions, with the default scopes of the site's client.
+no sessions, with the default scopes of the site's client. The token is one for the site.
 """
 
 from gateway.domain.errors import FieldError, InvalidInput
@@ -95,6 +95,7 @@ class UserExplanations:
             client_roles=rights.client_roles,
             client_id=site.client,
             scopes=rights.scopes,
+            audiences=frozenset(site.token_audiences(rule) or ()),
         )
 
     async def _rights(self, site: Site, realm: RealmEntry, user: UserEntry) -> Rights:

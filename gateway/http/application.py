@@ -10,6 +10,7 @@ from structlog.typing import FilteringBoundLogger
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.metrics import Metrics
 from gateway.domain.ports.tracing import Tracer
+from gateway.forward_auth.audience_warnings import AudienceWarnings
 from gateway.forward_auth.decisions import Decisions
 from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge
@@ -36,6 +37,7 @@ def build_http_application(
     decisions: Decisions,
     service_tokens: ServiceTokens,
     refusal_pages: RefusalPages,
+    audience_warnings: AudienceWarnings,
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
@@ -43,7 +45,13 @@ def build_http_application(
     behind_edge = EdgeMiddleware(printable, edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
     with_decisions = DecisionEndpoint(
-        with_headers, edge, decisions, service_tokens, pages=refusal_pages, log=log
+        with_headers,
+        edge,
+        decisions,
+        service_tokens,
+        pages=refusal_pages,
+        warnings=audience_warnings,
+        log=log,
     )
     return RequestLog(UnreadBody(with_decisions), log, metrics, tracer)
 

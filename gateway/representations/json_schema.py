@@ -10,7 +10,13 @@ from gateway.representations.authorities import AUTHORITY_FIELDS
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
 from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
-from gateway.representations.forward_auth import RULE_FIELDS, SITE_FIELDS, Members, RuleList
+from gateway.representations.forward_auth import (
+    RULE_FIELDS,
+    SITE_FIELDS,
+    BearerAudienceOrNone,
+    Members,
+    RuleList,
+)
 from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.shapes import (
@@ -72,6 +78,10 @@ def _members(shape: Members) -> Schema:
     return {"type": "array", "items": item, "minItems": 1, "maxItems": shape.most}
 
 
+def _choice(shape: Choice[Any]) -> Schema:
+    return {"type": "string", "enum": [each.value for each in shape.choices]}
+
+
 def _map(_: Any) -> Schema:
     return {"type": "object", "additionalProperties": {"type": "string"}}
 
@@ -81,7 +91,8 @@ _SCHEMAS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     Count: _number,
     Duration: _number,
     OneOf: lambda shape: {"enum": list(shape.allowed)},
-    Choice: lambda shape: {"type": "string", "enum": [each.value for each in shape.choices]},
+    Choice: _choice,
+    BearerAudienceOrNone: _choice,
     Text: _text,
     TextList: lambda shape: {"type": "array", "items": _of_shape(shape.item)},
     TextMap: _map,

@@ -173,6 +173,9 @@ function guard(r)
         for _, name in ipairs(IDENTITY_HEADERS) do
             r.headers_in[name] = received[name:lower()]
         end
+        if received["x-realmgate-authorization"] then
+            r.headers_in["Authorization"] = nil
+        end
         r.headers_in["X-Forwarded-Proto"] = headers["X-Forwarded-Proto"]
         r.headers_in["Cookie"] = without_session(r.headers_in["Cookie"])
         return apache2.OK

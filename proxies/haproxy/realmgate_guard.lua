@@ -84,6 +84,9 @@ local function guard(txn)
     local received = copied(answer.headers or {}, NOT_RETURNED)
     if answer.status == 200 then
         remove_session(txn, headers["cookie"] or {})
+        if received["x-realmgate-authorization"] then
+            txn.http:req_del_header("authorization")
+        end
         if pass_on_identity(txn, received) then
             txn:set_var("txn.realmgate_decision", "allowed")
         end

@@ -70,6 +70,7 @@ def _site(url: str) -> dict[str, object]:
                 "clients": [DEVICE],
                 "accepts": ["bearer", "certificate"],
                 "boundOnly": True,
+                "audiences": [SERVICE],
             },
             {"name": "people", "paths": ["/*"], "accepts": ["session"]},
         ],

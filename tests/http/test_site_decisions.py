@@ -13,6 +13,7 @@ from tests.support.protected_sites import (
     HOST,
     PROXY_SECRET,
     SERVICE_AUDIENCE,
+    WIKI_HOSTS,
     Protected,
 )
 from tests.support.wire import claims_of
@@ -137,6 +138,20 @@ def test_the_first_rule_that_matches_forbids(
     assert protected.service.received == []
     found = _reason(protected, path, method=method, Authorization=f"Bearer {token}")
     assert found == (403, reason)
+
+
+def test_a_site_keeps_authorization_from_its_service(protected: Protected) -> None:
+    """Also at an anonymous rule, where the gateway does not read it; other sites pass it on."""
+    token = protected.token("ada")["access_token"]
+    for host, path, passed in (
+        (WIKI_HOSTS[0], "/page", []),
+        (WIKI_HOSTS[0], "/open/page", []),
+        (HOST, "/home/", [f"Bearer {token}"]),
+        (HOST, "/public/", [f"Bearer {token}"]),
+    ):
+        assert protected.ask(path, token=token, host=host).status_code == 200
+        assert protected.service.last.all("Authorization") == passed
+        assert protected.service.last.all("X-Realmgate-Authorization") == []
 
 
 def test_an_anonymous_path_asserts_nothing_about_its_caller(protected: Protected) -> None:

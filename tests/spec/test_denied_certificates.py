@@ -69,7 +69,7 @@ def fleet(pair: Stack) -> Iterator[Fleet]:
     site = {
         "name": "denied",
         "hosts": [HOST],
-        "rules": [{"name": "own", "paths": ["/*"], "clients": [CLIENT]}],
+        "rules": [{"name": "own", "paths": ["/*"], "audiences": [CLIENT]}],
     }
     headers = {"Authorization": f"Bearer {pair.administrator()}"}
     base = f"{pair.nginx.https}/admin/realms/spec"

@@ -67,7 +67,8 @@ def presses(spec: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         made = CertificateClients.make(spec, REALM, folder, CLIENTS, open_ones)
         _set_overlap(spec, "3600")
         rules = [{"name": "own", "paths": ["/*"], "clients": ["press"]}]
-        site = {"name": "renewed", "hosts": [HOST], "rules": rules}
+        anyone = {"bearerAudience": "any"}  # the clients' roles add audiences
+        site = {"name": "renewed", "hosts": [HOST], "rules": rules, **anyone}
         assert made.admin("POST", "guard/sites", site).status_code == 201
         for each in CLIENTS:
             _grant(made, each["clientId"], "realm-management", "view-users")

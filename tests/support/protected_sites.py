@@ -37,7 +37,7 @@ OPEN_HOST = "open.example.test"
 """Every path is anonymous."""
 DEVICE_HOST = "devices.example.test"
 WIKI_HOSTS = ("one.wiki.test", "two.wiki.test")
-"""They share one session cookie."""
+"""They share one session cookie; their service gets no Authorization."""
 PROXY_SECRET = "known-to-the-proxy-and-the-gateway-alone"
 SERVICE_AUDIENCE = "https://service.example.test"
 _NAMES = json.dumps([f"subject:{DEVICE_SUBJECT}"])
@@ -57,6 +57,7 @@ rules = [
   {{ name = "mail", paths = ["/mail/*"], scopes = ["email"] }},
   {{ name = "jobs", paths = ["/jobs/*"], clients = ["worker", "device-1"] }},
   {{ name = "bound", paths = ["/bound/*"], bound_only = true, accepts = ["bearer"] }},
+  {{ name = "aimed", paths = ["/aimed/*"], audiences = ["reports"] }},
   {{ name = "machines", paths = ["/machines/*"], certificates = {_NAMES}, {_BARE} }},
   {{ name = "write", paths = ["/notes/*"], methods = ["POST", "PUT"], realm_roles = ["admin"] }},
   {{ name = "read", paths = ["/notes/*"] }},
@@ -81,7 +82,9 @@ hosts = {json.dumps(WIKI_HOSTS)}
 realms = ["staff"]
 client = "portal"
 cookie_domain = "wiki.test"
+forward_authorization = false
 rules = [
+  {{ name = "open", paths = ["/open/*"], anonymous = true }},
   {{ name = "numbers", paths = ["/numbers"], scopes = ["phone", "address", "unknown"] }},
   {{ name = "all", paths = ["/*"] }},
 ]

@@ -273,6 +273,31 @@ def test_a_rules_file_with_errors_is_found(tmp_path: Path, pki: Path) -> None:
     assert re.search(r"^WRONG .*hosts", said, re.MULTILINE), said
 
 
+def test_a_site_that_accepts_tokens_for_other_services_is_a_warning(
+    tmp_path: Path, pki: Path
+) -> None:
+    """An older site keeps working, so the exit code is 0; each way to decide ends the warning."""
+    rules = tmp_path / "rules.toml"
+    site = '[[sites]]\nname = "old"\nhosts = ["old.example.org"]\nrealms = ["demo"]\n'
+    rule = '[[sites.rules]]\nname = "every"\npaths = ["/*"]\n'
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    warning = "warn  The site old of demo accepts bearer tokens for other services at the rules ev"
+    for decided, head, tail in (
+        (False, "", ""),
+        (True, 'bearer_audience = "site"\n', ""),
+        (True, 'bearer_audience = "any"\n', ""),
+        (True, "", 'audiences = ["shop"]\n'),
+        (True, "", "anonymous = true\n"),
+        (True, "", 'accepts = ["certificate"]\n'),
+    ):
+        rules.write_text(f"{site}{head}{rule}{tail}")
+        code, said = examine(tmp_path, guard_file=rules, **trust)
+        assert (code, warning in said) == (0, not decided), said
+    _, said = examine(tmp_path, "--output", "json", guard_file=rules, **trust)
+    outcomes = {each["name"]: each["outcome"] for each in json.loads(said)["examinations"]}
+    assert outcomes["site-audiences"] == "ok"
+
+
 def test_without_authorities_no_certificate_is_trusted(tmp_path: Path) -> None:
     code, said = examine(tmp_path)
     assert code == 1

@@ -59,6 +59,7 @@ def callers(open_site: Protected) -> dict[str, Caller]:
         "bearer token": bearer,
         "bearer token, invalid": Caller(token="invalid"),
         "bearer token, at a rule with `bound_only`": replace(bearer, path="/bound/"),
+        "bearer token, at a rule with `audiences` that it lacks": replace(bearer, path="/aimed/"),
         "bearer token and a self-signed certificate": replace(bearer, certificate="self-signed"),
         "bound token with its certificate": bound,
         "bound token with another certificate": replace(bound, certificate="device-2"),

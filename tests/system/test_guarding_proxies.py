@@ -15,7 +15,7 @@ from gateway.forward_auth.identity_headers import IDENTITY_HEADERS
 from tests.support.edge_certificates import REFUSED, REVOKED, STRANGERS
 from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
-from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
+from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, WIKI_HOSTS, Protected
 from tests.support.proxy_process import OTHER_PROXIES
 from tests.support.spellings import spellings
 
@@ -66,6 +66,19 @@ def test_a_token_passes_with_its_identity(proxy: GuardingProxy) -> None:
     assert received.all("X-Forwarded-For") == [ADDRESS]
     assert received.all("X-Forwarded-Proto") == ["https"]
     assert received.all("Host") == received.all("X-Forwarded-Host") == [HOST]
+
+
+@pytest.mark.parametrize("name", OTHER_PROXIES)
+def test_a_site_keeps_authorization_from_its_service(open_site: Protected, name: str) -> None:
+    """Of a caller with a token; other sites pass it on."""
+    token = open_site.token("ada")["access_token"]
+    for host, passed in ((WIKI_HOSTS[0], []), (HOST, [f"Bearer {token}"])):
+        with start_proxy(name, host, open_site) as proxy:
+            open_site.service.forget()
+            assert proxy.ask("/home/", token=token).status == 200
+        assert open_site.service.last.all("Remote-User") == ["ada"]
+        assert open_site.service.last.all("Authorization") == passed
+        assert open_site.service.last.all("X-Realmgate-Authorization") == []
 
 
 def test_a_certificate_passes_with_its_names(proxy: GuardingProxy) -> None:

@@ -27,6 +27,7 @@ _SITE: Final = {
     "name": "wiki",
     "hosts": [_HOST],
     "client": "portal",
+    "bearerAudience": "any",
     "rules": [{"name": "all", "paths": ["/*"]}],
 }
 _WORKERS: Final = 2

@@ -33,6 +33,7 @@ _REALM: dict[str, Any] = {
         {
             "name": "reports",
             "hosts": [REPORTS],
+            "bearerAudience": "any",
             "rules": [
                 {"name": "jobs", "paths": ["/jobs"], "clients": ["worker"]},
                 {"name": "all", "paths": ["/*"], "realmRoles": ["reader"]},

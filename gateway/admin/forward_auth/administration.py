@@ -15,7 +15,12 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.storage.sites import SiteRepository
 from gateway.domain.realm import Realm
-from gateway.representations.forward_auth import MOST_SITES, parse_site, render_site
+from gateway.representations.forward_auth import (
+    MOST_SITES,
+    parse_site,
+    render_site,
+    with_bearer_audience,
+)
 
 _NOT_FOUND: Final = "Site not found"
 
@@ -52,11 +57,11 @@ class SiteAdministration:
                 raise AlreadyExists(f"Site {site.name} already exists")
             if len(names) >= MOST_SITES:
                 raise InvalidRequest(f"A realm has at most {MOST_SITES} sites")
-            await self._store(change, site, OperationType.CREATE)
+            await self._store(change, with_bearer_audience(site, None), OperationType.CREATE)
         return site.name
 
     async def replace(self, acting: Acting, name: str, document: Mapping[str, Any]) -> None:
-        """Replace a site, which keeps its name.
+        """Replace a site, which keeps its name and, where none is given, its `bearerAudience`.
 
         Raises NotFound, InvalidInput, InvalidRequest, AlreadyExists and PreconditionFailed.
         """
@@ -66,7 +71,7 @@ class SiteAdministration:
             site = parse_site({"name": name, **document}, realm=change.realm.name)
             if site.name != name:
                 raise InvalidRequest("The name of a site cannot be changed")
-            await self._store(change, site, OperationType.UPDATE)
+            await self._store(change, with_bearer_audience(site, before), OperationType.UPDATE)
 
     async def remove(self, acting: Acting, name: str) -> None:
         """Remove a site: its hosts are refused then. Raises NotFound and PreconditionFailed."""

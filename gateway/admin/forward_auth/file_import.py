@@ -1,6 +1,7 @@
 """The protected sites of a realm file: `guardSites`.
 
-A site with the same name is replaced; none is removed.
+A site with the same name is replaced, but keeps its `bearerAudience` where the file has none; no
+site is removed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,11 @@ from gateway.domain.errors import FieldError
 from gateway.domain.forward_auth import Site
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.forward_auth import MOST_SITES, parse_realm_sites
+from gateway.representations.forward_auth import (
+    MOST_SITES,
+    parse_realm_sites,
+    with_bearer_audience,
+)
 from gateway.representations.refusals import raise_all
 from gateway.representations.spelling import Names
 
@@ -34,7 +39,8 @@ async def store_sites(stores: Stores, realm: Realm, given: Sequence[Site]) -> bo
     if not given:
         return False
     known = {site.name: site for site in await stores.sites.list(realm.id)}
-    changed = [site for site in given if site != known.get(site.name)]
+    new = [with_bearer_audience(site, known.get(site.name)) for site in given]
+    changed = [site for site in new if site != known.get(site.name)]
     total = len(known.keys() | {site.name for site in given})
     if total > MOST_SITES:
         raise_all((FieldError(_MEMBER, f"{total} sites", f"at most {MOST_SITES} in the realm"),))

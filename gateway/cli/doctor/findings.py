@@ -28,6 +28,8 @@ class Outcome(StrEnum):
     """How an examination ended; one that was not done proves nothing."""
 
     OK = "ok"
+    WARNING = "warning"
+    """It works, and should be changed: the exit code stays 0."""
     WRONG = "wrong"
     NOT_DONE = "not done"
 

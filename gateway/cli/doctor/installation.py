@@ -19,15 +19,29 @@ from gateway.domain.secrets import Secret
 
 if TYPE_CHECKING:
     from gateway.admin.realms import Administrator
+    from gateway.domain.forward_auth import Site
     from gateway.settings import Settings
     from gateway.supervisor.administrator_warnings import ExpiringPassword
 
+_SHOWN_RULES: Final = 5
 _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
 class ProblemFound(Exception):
     """A problem; `str()` says what, and what to do."""
+
+
+class NotChecked(Exception):
+    """A check that another problem prevents; `str()` says why."""
+
+
+class WarningFound(Exception):
+    """Something that works and should be changed."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__()
+        self.findings = findings
 
 
 _TIME_TO_ANSWER = timedelta(seconds=3)
@@ -163,6 +177,55 @@ def _rules_file(settings: "Settings") -> str:
     return f"{settings.guard_file} is valid: {counted(len(file.sites), 'site')}."
 
 
+def _site_audiences(settings: "Settings") -> str:
+    """Raise WarningFound for sites that accept tokens for other services and never chose to."""
+    try:
+        sites = _protected_sites(settings)
+    except (RealmgateError, OSError) as failure:  # which another check reports
+        raise NotChecked("the protected sites cannot be read") from failure
+    unchecked = [site for site in sites if site.bearer_audience is None and site.unchecked_rules]
+    if unchecked:
+        raise WarningFound(tuple(map(_unchecked, unchecked)))
+    return f"{counted(len(sites), 'protected site')}, each with an audience for bearer tokens."
+
+
+def _protected_sites(settings: "Settings") -> "list[Site]":
+    """Return the sites of the rules file and of all realms, none where there is no database yet."""
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services, rules_file
+
+    found: list[Site] = []
+    file = rules_file(settings)
+    if file is not None:
+        file.load()
+        found += file.sites
+    default = settings.state_dir / "realmgate.db"
+    is_new = str(default) in settings.database_url.reveal() and not default.exists()
+    if is_new or not encryption_keys_exist(settings):
+        return found
+
+    async def ask() -> "list[Site]":
+        async with open_services(settings) as services, services.database.read() as stores:
+            every = await stores.sites.all()
+            return [site for of_realm in every.values() for site in of_realm]
+
+    return [*found, *asyncio.run(ask())]
+
+
+def _unchecked(site: "Site") -> Finding:
+    names = [rule.name for rule in site.unchecked_rules]
+    more = f" and {len(names) - _SHOWN_RULES} more" if len(names) > _SHOWN_RULES else ""
+    problem = (
+        f"The site {site.name} of {', '.join(site.realms)} accepts bearer tokens for other services"
+        f" at the rules {', '.join(names[:_SHOWN_RULES])}{more}."
+    )
+    remedy = (
+        "bearerAudience site (tokens for the client of the site), or audiences of the rules;"
+        " bearerAudience any keeps it so, without this warning"
+    )
+    return Finding(problem, remedy)
+
+
 def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
@@ -190,6 +253,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis", _redis),
     ("database", _database),
     ("rules-file", _rules_file),
+    ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),
 )
 """Names and checks, in the order of the report."""
@@ -200,5 +264,9 @@ def examine_installation(settings: "Settings") -> Iterator[Examination]:
     for name, check in CHECKS:
         try:
             yield Examination(name, Outcome.OK, check(settings))
+        except NotChecked as obstacle:
+            yield Examination(name, Outcome.NOT_DONE, str(obstacle))
+        except WarningFound as warning:
+            yield Examination(name, Outcome.WARNING, "", warning.findings)
         except (ProblemFound, RealmgateError, OSError) as failure:
             yield Examination(name, Outcome.WRONG, "", (Finding(str(failure), ""),))

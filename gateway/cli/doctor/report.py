@@ -18,6 +18,8 @@ def text_lines(examination: Examination) -> Iterator[str]:
         case Outcome.OK:
             if examination.text:
                 yield f"ok    {visible(examination.text)}"
+        case Outcome.WARNING:
+            yield from _warning_lines(examination)
         case Outcome.NOT_DONE:
             yield f"-     {examination.name} was not done: {visible(examination.text)}"
         case Outcome.WRONG:
@@ -28,6 +30,12 @@ def text_lines(examination: Examination) -> Iterator[str]:
                     yield f"{_INDENT}Remedy: {visible(remedy)}"
                 for source in examination.sources:
                     yield f"{_INDENT}Seen in {source}"
+
+
+def _warning_lines(examination: Examination) -> Iterator[str]:
+    for finding in examination.findings:
+        yield f"warn  {visible(finding.problem)}"
+        yield f"{_INDENT}Remedy: {visible(finding.remedy)}"
 
 
 def _problem_lines(examination: Examination, finding: Finding) -> Iterator[str]:

@@ -26,6 +26,7 @@ from gateway.domain.forward_auth.hosts import (
 )
 from gateway.domain.forward_auth.site import (
     EVERY_CREDENTIAL,
+    BearerAudience,
     Credential,
     PathPattern,
     Requirements,
@@ -50,6 +51,7 @@ __all__ = [
     "WILDCARD",
     "Allowed",
     "AmbiguousTarget",
+    "BearerAudience",
     "CertificateName",
     "Credential",
     "Decision",

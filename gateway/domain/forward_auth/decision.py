@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """The token is bound to another certificate than the caller's."""
     PROOF_MISMATCH = "proof_mismatch"
     """The token is bound to a DPoP key, and the request has no valid proof of it."""
+    AUDIENCE_NOT_ALLOWED = "audience_not_allowed"
+    """The token's `aud` has no audience that the site or the rule expects."""
     TOKEN_NOT_BOUND = "token_not_bound"  # noqa: S105 - a reason
     UNTRUSTED_CERTIFICATE = "untrusted_certificate"
     REALM_NOT_ALLOWED = "realm_not_allowed"
@@ -44,8 +46,9 @@ class Identity:
     that the token or session was issued to, or that the certificate belongs to. `client_roles`
     are `client/role`, `groups` are paths. `thumbprint` is that of the certificate that the token
     is bound to or that is the credential itself, base64url; `proof_key` that of the DPoP key that
-    the token is bound to. `certificate` is the caller's, where
-    the realm trusts it; nothing that is asserted depends on it, so it is not compared.
+    the token is bound to. `audiences` are the `aud` of a bearer token. `certificate` is the
+    caller's, where the realm trusts it; nothing that is asserted depends on it, so it is not
+    compared.
     """
 
     realm: str
@@ -61,6 +64,7 @@ class Identity:
     scopes: frozenset[str] = frozenset()
     thumbprint: str | None = None
     proof_key: str | None = None
+    audiences: frozenset[str] = frozenset()
     session_id: str | None = field(default=None, repr=False)
     certificate: ClientCertificate | None = field(default=None, repr=False, compare=False)
 

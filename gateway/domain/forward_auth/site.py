@@ -25,6 +25,15 @@ class Credential(StrEnum):
 EVERY_CREDENTIAL: Final = frozenset(Credential)
 
 
+class BearerAudience(StrEnum):
+    """The `aud` that a bearer token needs where the rule names no audiences."""
+
+    SITE = "site"
+    """The site's client. A site without a client accepts no token then."""
+    ANY = "any"
+    """Every token of the site's realms, also one for another service."""
+
+
 @dataclass(frozen=True, slots=True)
 class PathPattern:
     """`/admin` is that path, `/admin/*` is `/admin` and everything below, `/*` is every path.
@@ -80,7 +89,8 @@ class Rule:
 
     `methods` is None for every method; GET covers HEAD. An `anonymous` rule lets every caller
     pass and asserts no identity. With `bound_only` a bearer token has to be bound to the caller's
-    certificate or to a DPoP key.
+    certificate or to a DPoP key. A bearer token needs one of the `audiences` in its `aud`; without
+    them the site decides.
     """
 
     name: str
@@ -90,6 +100,7 @@ class Rule:
     requirements: Requirements = Requirements()
     accepts: frozenset[Credential] = EVERY_CREDENTIAL
     bound_only: bool = False
+    audiences: tuple[str, ...] = ()
 
     @property
     def decided_methods(self) -> frozenset[str] | None:
@@ -107,7 +118,9 @@ class Site:
     signs browsers in as `client` (a clientId; None: browsers are not signed in). Bearer tokens of
     any of the `realms` count by their issuer, certificates by the first realm that trusts them.
     `audience` asks for a JWT for the service, which names it. With `cookie_domain` the hosts share
-    one session cookie.
+    one session cookie. `bearer_audience` is None for a site that was stored, or written into the
+    rules file, without it: every token counts, with a warning. Without `forward_authorization` the
+    proxy removes the header Authorization before the service.
     """
 
     name: str
@@ -117,6 +130,27 @@ class Site:
     client: str | None = None
     audience: str | None = None
     cookie_domain: str | None = None
+    bearer_audience: BearerAudience | None = None
+    forward_authorization: bool = True
+
+    def token_audiences(self, rule: Rule) -> tuple[str, ...] | None:
+        """Return the audiences of which a bearer token needs one; None where none is needed."""
+        if rule.audiences:
+            return rule.audiences
+        if self.bearer_audience is not BearerAudience.SITE:
+            return None
+        return () if self.client is None else (self.client,)
+
+    @property
+    def unchecked_rules(self) -> tuple[Rule, ...]:
+        """The rules that accept bearer tokens for other services."""
+        return tuple(
+            rule
+            for rule in self.rules
+            if not rule.anonymous
+            and Credential.BEARER in rule.accepts
+            and self.token_audiences(rule) is None
+        )
 
 
 @dataclass(frozen=True, slots=True)

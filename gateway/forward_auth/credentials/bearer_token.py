@@ -17,9 +17,12 @@ from gateway.forward_auth.credentials.user_identity import user_identity
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
+from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import audiences_of, only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.parameters import Parameters
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import resolve_claims, still_granted
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
     TokenCredential,
@@ -136,6 +139,7 @@ def _identity(request: ProtocolRequest, active: ActiveToken) -> Identity:
         certificate=request.certificate,
         thumbprint=_bound_to(claims, "x5t#S256"),
         proof_key=_bound_to(claims, "jkt"),
+        audiences=_audiences(request, active),
     )
 
 
@@ -143,6 +147,19 @@ def _bound_to(claims: Mapping[str, Any], name: str) -> str | None:
     """Return a member of `cnf`; the constraint has found that it is an object."""
     found = (claims.get("cnf") or {}).get(name)
     return None if found is None else str(found)
+
+
+def _audiences(request: ProtocolRequest, active: ActiveToken) -> frozenset[str]:
+    """Return the `aud`; a lightweight token has in addition what introspection adds."""
+    stated = audiences_of(active.claims)
+    if not active.context.lightweight:
+        return frozenset(stated)
+    names = str(active.claims.get("scope", "")).split()
+    granted = still_granted(request.realm, active.client.client, names)
+    context = resolve_claims(active.client, active.user, granted, session=active.session)
+    wanted = only_for(active.claims)
+    mapped = context.map_claims(ClaimsFor.INTROSPECTION).audiences
+    return frozenset((*stated, *(name for name in mapped if wanted is None or name in wanted)))
 
 
 def _claimed_issuer(token: str) -> str:

@@ -17,11 +17,12 @@ def user_identity(
     certificate: ClientCertificate | None,
     thumbprint: str | None = None,
     proof_key: str | None = None,
+    audiences: frozenset[str] = frozenset(),
 ) -> Identity:
     """Return the identity; a certificate that the realm does not trust is left out.
 
     `thumbprint` is the one of the certificate that a token is bound to, `proof_key` that of its
-    DPoP key.
+    DPoP key, `audiences` its `aud`.
     """
     return Identity(
         realm=realm.realm.name,
@@ -37,6 +38,7 @@ def user_identity(
         scopes=rights.scopes,
         thumbprint=thumbprint,
         proof_key=proof_key,
+        audiences=audiences,
         session_id=session_id,
         certificate=certificate if certificate is not None and certificate.identifies else None,
     )

@@ -34,6 +34,7 @@ _DESCRIPTIONS: Final[Mapping[Reason, str]] = {
     Reason.CREDENTIAL_NOT_ACCEPTED: "Bearer tokens are not accepted here",
     Reason.CERTIFICATE_MISMATCH: "The token is bound to another certificate",
     Reason.TOKEN_NOT_BOUND: "The token is not bound to a certificate or a DPoP key",
+    Reason.AUDIENCE_NOT_ALLOWED: "The token is for another service",
     Reason.REALM_NOT_ALLOWED: "The token is of another realm",
     Reason.HTTPS_REQUIRED: "HTTPS is required",
     Reason.MISSING_REALM_ROLE: "A required role is missing",

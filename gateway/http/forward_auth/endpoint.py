@@ -21,8 +21,9 @@ from gateway.domain.forward_auth import (
     Reason,
 )
 from gateway.domain.limits.caches import cached
+from gateway.forward_auth.audience_warnings import AudienceWarnings
 from gateway.forward_auth.decisions import Decisions
-from gateway.forward_auth.identity_headers import TOKEN, identity_headers
+from gateway.forward_auth.identity_headers import AUTHORIZATION, TOKEN, identity_headers
 from gateway.forward_auth.service_tokens import ServiceTokens
 from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import answered
@@ -39,6 +40,7 @@ PREFIX: Final = "/.realmgate/guard/"
 _ROUTE: Final = "/.realmgate/guard/{dialect}"
 _DIALECTS: Final = {dialect.name: dialect for dialect in DIALECTS}
 _TOKEN: Final = TOKEN.lower().encode("ascii")
+_NO_AUTHORIZATION: Final = (AUTHORIZATION.lower().encode("ascii"), b"remove")
 _NOT_FOUND: Final = Reply(HTTPStatus.NOT_FOUND)
 
 
@@ -53,6 +55,7 @@ class DecisionEndpoint:
         tokens: ServiceTokens,
         *,
         pages: RefusalPages,
+        warnings: AudienceWarnings,
         log: FilteringBoundLogger,
     ) -> None:
         self._app = app
@@ -60,6 +63,7 @@ class DecisionEndpoint:
         self._decisions = decisions
         self._tokens = tokens
         self._pages = pages
+        self._warnings = warnings
         self._log = log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,6 +120,7 @@ class DecisionEndpoint:
     async def _allowed(self, decision: Allowed, exchange: Exchange) -> Reply:
         headers: Headers = ()
         identity = decision.identity
+        self._warnings.note(decision)
         if identity is not None:
             exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
             exchange.log.user = identity.subject
@@ -123,6 +128,8 @@ class DecisionEndpoint:
             if decision.site.audience is not None:
                 token = await self._tokens.token(identity, decision.site.audience)
                 headers = (*headers, (_TOKEN, token.encode("ascii")))
+        if not decision.site.forward_authorization:
+            headers = (*headers, _NO_AUTHORIZATION)
         # The proxy logs the request itself. Last: what fails before this has its line.
         exchange.log_level = logging.DEBUG
         return Reply(HTTPStatus.OK, headers)

@@ -161,12 +161,12 @@ _PROFILE: Final = _fields(
     groups=_fields("name displayHeader displayDescription", annotations=_named()),
 )
 _OWN: Final = _fields(
-    "name hosts client audience cookieDomain"
+    "name hosts client audience bearerAudience forwardAuthorization cookieDomain"
     # Of certificate authorities.
     " sha256 keySha256 kind subject issuer serial notBefore notAfter",
     rules=_fields(
         "name paths methods anonymous realmRoles clientRoles scopes groups clients certificates"
-        " accepts boundOnly"
+        " accepts boundOnly audiences"
     ),
 )
 _DENIED_CERTIFICATE: Final = _fields(

@@ -1,6 +1,6 @@
 """JSON and TOML of protected sites and their rules."""
 
-from gateway.representations.forward_auth.fields import Members
+from gateway.representations.forward_auth.fields import BearerAudienceOrNone, Members
 from gateway.representations.forward_auth.rules import RULE_FIELDS, RuleList
 from gateway.representations.forward_auth.rules_file import (
     LARGEST_FILE,
@@ -14,4 +14,6 @@ from gateway.representations.forward_auth.sites import (
     parse_site,
     render_file_site,
     render_site,
+    render_stored_site,
+    with_bearer_audience,
 )

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import AmbiguousTarget, PathPattern, canonical_site_host
+from gateway.domain.forward_auth import (
+    AmbiguousTarget,
+    BearerAudience,
+    PathPattern,
+    canonical_site_host,
+)
 from gateway.representations.client_scopes import is_scope_name
 from gateway.representations.refusals import (
     parse_each,
@@ -16,7 +21,7 @@ from gateway.representations.refusals import (
     refused_text,
     repeated_names,
 )
-from gateway.representations.shapes import Shape, Text, Verbatim
+from gateway.representations.shapes import Choice, Shape, Text, Verbatim
 
 LONGEST_PATH: Final = 1000
 _LONGEST_HOST: Final = 255
@@ -97,6 +102,13 @@ class Path:
 
     def write(self, value: PathPattern) -> str:
         return value.text
+
+
+class BearerAudienceOrNone(Choice[BearerAudience]):
+    """What the `aud` of bearer tokens needs; None where it was never chosen."""
+
+    def write(self, value: BearerAudience | None) -> Any:
+        return None if value is None else value.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ RULE_FIELDS: Final = FieldTable(
         ),
         Setting("accepts", "accepts", Members(Choice(Credential), collect=frozenset)),
         Setting("boundOnly", "bound_only", Flag(), omit_empty=True),
+        Setting("audiences", "audiences", Members(PLAIN_NAME), omit_empty=True),
     )
 )
 
@@ -104,12 +105,15 @@ def _contradictions(rule: Rule, given: Given) -> Iterator[FieldError]:
     """Yield the fields that have no effect together with others."""
     if rule.anonymous:
         without_effect = (rule.requirements, rule.accepts) != (_NEW.requirements, _NEW.accepts)
-        if without_effect or rule.bound_only:
+        if without_effect or rule.bound_only or rule.audiences:
             sentence = "an anonymous rule lets every caller pass, so it cannot require anything"
             yield FieldError(given["anonymous"][0], "true", "false", sentence=sentence)
-    elif rule.bound_only and Credential.BEARER not in rule.accepts:
+    elif Credential.BEARER not in rule.accepts:
         sentence = "it is about bearer tokens, which the rule does not accept"
-        yield FieldError(given["boundOnly"][0], "true", "false", sentence=sentence)
+        if rule.bound_only:
+            yield FieldError(given["boundOnly"][0], "true", "false", sentence=sentence)
+        if rule.audiences:
+            yield FieldError(given["audiences"][0], "a list", "nothing", sentence=sentence)
 
 
 def _render_rule(rule: Rule) -> dict[str, Any]:

@@ -8,12 +8,19 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError
-from gateway.domain.forward_auth import Credential, Site, UnreadableSite, is_below
+from gateway.domain.forward_auth import (
+    BearerAudience,
+    Credential,
+    Site,
+    UnreadableSite,
+    is_below,
+)
 from gateway.representations.field_table import FieldTable, Setting
 from gateway.representations.forward_auth.fields import (
     COOKIE_DOMAIN,
     NAME,
     PLAIN_NAME,
+    BearerAudienceOrNone,
     Host,
     Members,
 )
@@ -28,6 +35,7 @@ from gateway.representations.refusals import (
     refused_items,
     repeated_names,
 )
+from gateway.representations.shapes import Flag
 
 MOST_SITES: Final = 100
 """Sites of one realm."""
@@ -38,6 +46,8 @@ _OWN_FIELDS: Final = (
     Setting("hosts", "hosts", Members(Host())),
     Setting("client", "client", PLAIN_NAME),
     Setting("audience", "audience", VisibleName()),
+    Setting("bearerAudience", "bearer_audience", BearerAudienceOrNone(BearerAudience)),
+    Setting("forwardAuthorization", "forward_authorization", Flag()),
     Setting("cookieDomain", "cookie_domain", COOKIE_DOMAIN),
     Setting("rules", "rules", RuleList()),
 )
@@ -48,7 +58,8 @@ _FILE_SITE_FIELDS: Final = FieldTable((*_OWN_FIELDS[:2], _REALMS, *_OWN_FIELDS[2
 def parse_site(document: Any, path: str = "", *, realm: str | None = None) -> Site:
     """Return the site, of the realm of that name, or of the rules file for None.
 
-    Raises InvalidInput with every wrong field.
+    Without `bearerAudience` its `bearer_audience` is None, see `with_bearer_audience`. Raises
+    InvalidInput with every wrong field.
     """
     table = _FILE_SITE_FIELDS if realm is None else SITE_FIELDS
     errors: list[FieldError] = []
@@ -81,16 +92,45 @@ def shared_names(sites: Iterable[Site], path: str) -> Iterator[FieldError]:
     yield from repeated_names(hosts, path, "each host in one site")
 
 
+def with_bearer_audience(site: Site, before: Site | UnreadableSite | None) -> Site:
+    """Return the site that is to be stored, which may replace one.
+
+    Where its document says nothing, a new site accepts tokens for its client alone, and a site
+    that is replaced keeps what it has.
+    """
+    if site.bearer_audience is not None:
+        return site
+    if isinstance(before, Site):
+        return replace(site, bearer_audience=before.bearer_audience)
+    return replace(site, bearer_audience=BearerAudience.SITE)
+
+
 def render_site(site: Site | UnreadableSite) -> dict[str, Any]:
-    """Return the JSON object of a site of a realm; with `unreadable` where it cannot be read."""
+    """Return the JSON object of a site of a realm; with `unreadable` where it cannot be read.
+
+    Read as a new site it has the same meaning: `bearerAudience` is left out where it is `site`,
+    and is `any` where the stored site lacks it.
+    """
     if isinstance(site, UnreadableSite):
         return {"name": site.name, "unreadable": site.reason}
-    return SITE_FIELDS.answer(site, {})
+    shown = None if site.bearer_audience is BearerAudience.SITE else BearerAudience.ANY
+    return render_stored_site(replace(site, bearer_audience=shown))
+
+
+def render_stored_site(site: Site) -> dict[str, Any]:
+    """Return the JSON object that is stored: without `bearerAudience` it was never chosen."""
+    return _without_default(SITE_FIELDS.answer(site, {}))
 
 
 def render_file_site(site: Site) -> dict[str, Any]:
     """Return the JSON object of a site of the rules file."""
-    return _FILE_SITE_FIELDS.answer(site, {})
+    return _without_default(_FILE_SITE_FIELDS.answer(site, {}))
+
+
+def _without_default(document: dict[str, Any]) -> dict[str, Any]:
+    if document["forwardAuthorization"]:
+        del document["forwardAuthorization"]
+    return document
 
 
 def _contradictions(site: Site, path: str) -> Iterator[FieldError]:
@@ -100,6 +140,8 @@ def _contradictions(site: Site, path: str) -> Iterator[FieldError]:
     yield from _unreachable(site, at)
     if site.client is None:
         yield from _without_sign_in(site, at)
+        if site.bearer_audience is BearerAudience.SITE:
+            yield from _without_token(site, at)
     if site.cookie_domain is not None:
         yield from _outside_domain(site, site.cookie_domain, join(path, "cookieDomain"))
 
@@ -118,6 +160,17 @@ def _without_sign_in(site: Site, at: str) -> Iterator[FieldError]:
         if rule.accepts == {Credential.SESSION} and not rule.anonymous:
             sentence = "it accepts sessions alone, and a site without a client has none"
             yield FieldError(f"{at}[{place}].accepts", "session", "more", sentence=sentence)
+
+
+def _without_token(site: Site, at: str) -> Iterator[FieldError]:
+    for place, rule in enumerate(site.rules):
+        named = rule.anonymous or rule.audiences or rule.requirements.clients
+        if rule.accepts == {Credential.BEARER} and not named:
+            sentence = (
+                "it accepts bearer tokens alone, and no token is for a site without a client: name"
+                " audiences, or the clients of bound tokens"
+            )
+            yield FieldError(f"{at}[{place}].audiences", "nothing", "a list", sentence=sentence)
 
 
 def _outside_domain(site: Site, domain: str, at: str) -> Iterator[FieldError]:

@@ -1,11 +1,13 @@
 """What a rule requires: one of each kind that it names, all kinds together."""
 
+import itertools
 from dataclasses import replace
 
 import pytest
 
 from gateway.domain.forward_auth import (
     Allowed,
+    BearerAudience,
     Credential,
     Forbidden,
     PathPattern,
@@ -75,3 +77,27 @@ def test_a_rule_of_bound_tokens_is_one_of_tokens_alone() -> None:
     assert refused.reason is Reason.TOKEN_NOT_BOUND
     assert isinstance(judge(SITE, rule, replace(CALLER, thumbprint="x")), Allowed)
     assert isinstance(judge(SITE, rule, replace(CALLER, kind=Credential.SESSION)), Allowed)
+
+
+def test_a_token_passes_only_at_the_sites_that_it_is_for() -> None:
+    """Every choice of the site and the rule, every `aud`, and every way to be bound."""
+    names = ("app", "api", "portal", "account")
+    auds = [frozenset(each) for size in range(3) for each in itertools.combinations(names, size)]
+    for choice, own, audiences, clients, aud, thumbprint in itertools.product(
+        (None, *BearerAudience), (None, "app"), ((), ("api",)), ((), ("portal",)), auds, (None, "x")
+    ):
+        site = replace(SITE, bearer_audience=choice, client=own)
+        rule = replace(_requiring(clients=clients), audiences=audiences)
+        caller = replace(CALLER, audiences=aud, thumbprint=thumbprint)
+        own_device = bool(clients) and thumbprint is not None and aud <= {"portal", "account"}
+        if audiences:
+            passes = "api" in aud
+        else:
+            passes = choice is not BearerAudience.SITE or own in aud or own_device
+        decision = judge(site, rule, caller)
+        assert isinstance(decision, Allowed) is passes, (choice, own, audiences, clients, aud)
+        if isinstance(decision, Unauthenticated):
+            assert decision.reason is Reason.AUDIENCE_NOT_ALLOWED
+            assert decision.error == "invalid_token"
+        for kind in (Credential.SESSION, Credential.CERTIFICATE):
+            assert isinstance(judge(site, rule, replace(caller, kind=kind)), Allowed)

@@ -1,6 +1,7 @@
 """Protected sites and their rules: what is taken, what is refused, and how it is written back."""
 
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.forward_auth import Credential, PathPattern, Requirements, Rule, Site, Target
+from gateway.domain.forward_auth import (
+    BearerAudience,
+    Credential,
+    PathPattern,
+    Requirements,
+    Rule,
+    Site,
+    Target,
+)
 from gateway.forward_auth.site_table import SiteTable
 from gateway.representations.forward_auth import (
     MOST_SITES,
@@ -17,6 +26,8 @@ from gateway.representations.forward_auth import (
     parse_rules_file,
     parse_site,
     render_site,
+    render_stored_site,
+    with_bearer_audience,
 )
 from gateway.representations.forward_auth.unreachable_rules import unreachable_rules
 
@@ -86,7 +97,8 @@ def errors_of_file(text: str | bytes) -> list[str]:
 
 
 def test_a_site_is_written_as_it_was_given() -> None:
-    assert render_site(parse_site(SITE, realm="demo")) == SITE
+    new = with_bearer_audience(parse_site(SITE, realm="demo"), None)
+    assert render_site(new) == SITE
 
 
 def test_a_site_of_a_realm_trusts_that_realm_alone() -> None:
@@ -210,6 +222,7 @@ def test_a_wrong_field_of_a_rule_is_refused_with_its_place(fields: dict[str, Any
         {"certificates": ["dns:a.org"]},
         {"accepts": ["bearer"]},
         {"boundOnly": True},
+        {"audiences": ["a"]},
     ],
 )
 def test_an_anonymous_rule_that_requires_something_is_refused(fields: dict[str, Any]) -> None:
@@ -220,6 +233,46 @@ def test_an_anonymous_rule_that_requires_something_is_refused(fields: dict[str, 
 def test_bound_tokens_alone_where_no_token_is_accepted_are_refused() -> None:
     (error,) = errors_of(site(rule(accepts=["session"], boundOnly=True), client="c"))
     assert error.startswith("rules[0].boundOnly: it is about bearer tokens")
+
+
+def test_audiences_where_no_token_is_accepted_are_refused() -> None:
+    (error,) = errors_of(site(rule(accepts=["session"], audiences=["a"]), client="c"))
+    assert error.startswith("rules[0].audiences: it is about bearer tokens")
+
+
+def test_tokens_alone_at_a_site_that_no_token_is_for_are_refused() -> None:
+    tokens = rule(accepts=["bearer"])
+    (error,) = errors_of(site(tokens, bearerAudience="site"))
+    assert error.startswith("rules[0].audiences: it accepts bearer tokens alone")
+    parse_site(site(tokens, bearerAudience="any"), realm="demo")
+    parse_site(site(tokens, bearerAudience="site", client="c"), realm="demo")
+    parse_site(site(tokens | {"audiences": ["a"]}, bearerAudience="site"), realm="demo")
+
+
+def test_a_new_site_expects_its_audience_and_a_stored_one_keeps_its_choice() -> None:
+    """Read as new, each document that an export has means the same again."""
+    given = parse_site(site(rule(), client="c"), realm="demo")
+    new = with_bearer_audience(given, None)
+    assert (given.bearer_audience, new.bearer_audience) == (None, BearerAudience.SITE)
+    for stored in (given, new, replace(new, bearer_audience=BearerAudience.ANY)):
+        assert with_bearer_audience(given, stored).bearer_audience is stored.bearer_audience
+        assert with_bearer_audience(new, stored).bearer_audience is BearerAudience.SITE
+        assert parse_site(render_stored_site(stored), realm="demo") == stored
+        imported = with_bearer_audience(parse_site(render_site(stored), realm="demo"), None)
+        assert imported.bearer_audience is (stored.bearer_audience or BearerAudience.ANY)
+
+
+def test_the_choices_of_bearer_tokens_are_written_as_they_were_given() -> None:
+    document = site(
+        rule(audiences=["a", "https://b"]),
+        client="c",
+        bearerAudience="any",
+        forwardAuthorization=False,
+    )
+    assert render_site(parse_site(document, realm="demo")) == document
+    assert errors_of(document | {"bearerAudience": "none"}) == [
+        'bearerAudience: "none" given, one of site, any expected'
+    ]
 
 
 def test_sessions_alone_at_a_site_without_sign_in_are_refused() -> None:

@@ -22,7 +22,7 @@ from gateway.domain.forward_auth import (
 )
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.event_loop import in_slices
-from gateway.representations.forward_auth import parse_site, render_site
+from gateway.representations.forward_auth import parse_site, render_stored_site
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.forward_auth.tables import site_hosts, sites
 from gateway.storage.sql.schema import realms
@@ -73,7 +73,7 @@ class SqlSites:
 
     async def put(self, realm_id: str, site: Site) -> None:
         await self._require_free_hosts(realm_id, site)
-        document = render_site(site)
+        document = render_stored_site(site)
         values = {"realm_id": realm_id, "name": site.name, "document": document}
         await self._transaction.execute(
             insert_into(sites, self._transaction.dialect)
