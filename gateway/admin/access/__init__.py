@@ -12,6 +12,11 @@ from gateway.admin.access.access import (
     rights_of,
     rights_over,
 )
+from gateway.admin.access.account_proof import (
+    proven_by_operation,
+    require_may_change_client,
+    require_may_change_realm,
+)
 from gateway.admin.access.administration_roles import (
     CONTAINED,
     REALM_ADMIN,
@@ -51,7 +56,6 @@ from gateway.admin.access.escalation import (
     is_administrative_client,
     require_changeable_clients,
     require_changeable_role,
-    require_every_right,
     require_may_compose,
     require_may_grant,
     require_may_join,
