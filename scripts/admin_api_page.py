@@ -68,11 +68,13 @@ def _who(row: Operation) -> str:
         return "any role but `impersonation`"
     if isinstance(row.allowed, Decided):
         return "depends on the request"
-    return " *and* ".join(
+    needed = [
         ", ".join(f"`{role}`" for role in sorted(roles))
         for roles in (row.allowed, row.also)
         if roles
-    )
+    ]
+    every = ["[every right](#settings-that-prove-accounts)"] if row.proven else []
+    return " *and* ".join([*needed, *every])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from gateway.admin.access import Acting, Caller, NotFound, require_match, require_may_control
+from gateway.admin.access import (
+    Acting,
+    Caller,
+    NotFound,
+    require_match,
+    require_may_change_realm,
+    require_may_control,
+)
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
@@ -56,8 +63,15 @@ class Change:
         """Invalidate the topic in every gateway, once the change is committed."""
         self._topics.add(topic)
 
-    def becomes(self, realm: Realm) -> None:
-        """Note the realm after the change: events are stored if it wants them before or after."""
+    async def replace_realm(self, realm: Realm) -> None:
+        """Store the realm after the change; events are stored if it wants them before or after.
+
+        The only way in which an administrator changes a realm. Raises MissingRights where a setting
+        that proves accounts would change and the caller does not have the rights of all of them.
+        """
+        require_may_change_realm(self.acting, self.realm, realm)
+        if realm != self.realm:
+            await self.stores.realms.replace(realm)
         self._after = realm
 
     def record(

@@ -101,6 +101,9 @@ def pairs(administration: Administration) -> Iterator[AdministeredRealm]:
 
 def allowed(operation: Operation) -> frozenset[str]:
     """Return the roles that are each sufficient."""
+    if operation.proven:
+        # One role is never every right.
+        return frozenset()
     if operation.allowed is Decided.BY_USE_CASE:
         return BY_USE_CASE[operation.method, operation.path]
     if operation.allowed is Decided.ANY_ROLE:

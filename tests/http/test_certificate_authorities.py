@@ -70,6 +70,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     roles = {
         "viewer": ["view-realm"],
         "manager": ["manage-realm"],
+        "chief": ["realm-admin"],
         "clerk": ["manage-clients", "view-clients"],
     }
     clients = [
@@ -300,11 +301,12 @@ def test_an_authority_is_shown_with_what_its_certificate_says(realm: Administere
 def test_authorities_need_the_roles_of_realm_and_client(realm: AdministeredRealm) -> None:
     document = {"certificate": ROOT.pem}
     assert realm.get(AUTHORITIES, by="viewer") == []
-    for by, path in (("viewer", AUTHORITIES), ("clerk", AUTHORITIES), ("manager", OF_CLIENT)):
+    of_realm = [(by, AUTHORITIES) for by in ("viewer", "clerk", "manager")]
+    for by, path in (*of_realm, ("manager", OF_CLIENT)):
         assert realm.ask("POST", path, document, by=by).status_code == FORBIDDEN, (by, path)
-    realm.change("POST", AUTHORITIES, document, by="manager")
+    realm.change("POST", AUTHORITIES, document, by="chief")
     realm.change("POST", OF_CLIENT, document, by="clerk")
-    for by, path in (("viewer", AUTHORITIES), ("manager", OF_CLIENT)):
+    for by, path in (*of_realm, ("manager", OF_CLIENT)):
         answer = realm.ask("DELETE", f"{path}/{ROOT.sha256}", by=by)
         assert answer.status_code == FORBIDDEN, (by, path)
 

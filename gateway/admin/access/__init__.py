@@ -12,6 +12,11 @@ from gateway.admin.access.access import (
     rights_of,
     rights_over,
 )
+from gateway.admin.access.account_proof import (
+    proven_by_operation,
+    require_may_change_client,
+    require_may_change_realm,
+)
 from gateway.admin.access.administration_roles import (
     CONTAINED,
     REALM_ADMIN,
@@ -33,6 +38,7 @@ from gateway.admin.access.errors import (
     MailFailed,
     MalformedBody,
     MissingPart,
+    MissingRights,
     NotAcceptable,
     NotAuthenticated,
     NotFound,
@@ -50,7 +56,6 @@ from gateway.admin.access.escalation import (
     is_administrative_client,
     require_changeable_clients,
     require_changeable_role,
-    require_every_right,
     require_may_compose,
     require_may_grant,
     require_may_join,
@@ -72,6 +77,7 @@ from gateway.admin.access.privileged_objects import (
     may_control_user,
     require_may_control,
     require_may_control_subtree,
+    require_rights_of_realm_accounts,
 )
 from gateway.admin.access.role_index import (
     ADMIN,

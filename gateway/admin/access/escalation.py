@@ -2,8 +2,8 @@
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
-group or role that contains it, only if the caller acts with it, or with more. Only a caller with
-all of them imports a signing key. A token of limited scope cannot widen a scope beyond its own.
+group or role that contains it, only if the caller acts with it, or with more. A token of limited
+scope cannot widen a scope beyond its own.
 These roles, and the clients that own them, cannot be changed. Other roles may be granted freely.
 Keycloak: 9; it checks the roles that are named, not what they contain, and not groups
 """
@@ -69,6 +69,15 @@ def has_every_right(acting: Acting) -> bool:
     return acting.rights.roles == frozenset(AdminRole)
 
 
+def missing_rights(acting: Acting) -> tuple[str, ...]:
+    """Return the administrative roles of the realm that the caller does not act with, sorted."""
+    if has_every_right(acting):
+        return ()
+    if acting.realm.name == MASTER:
+        return (ADMIN,)
+    return tuple(sorted(frozenset(AdminRole) - acting.rights.roles))
+
+
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
     """Return whether the roles include an administrative one that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking(acting, roles))
@@ -82,15 +91,6 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
         _require(acting, await rights_of_group(acting, stores, group_id))
 
 
-def require_every_right(acting: Acting) -> None:
-    """Raise Forbidden unless the caller acts with every administrative role.
-
-    With a signing key of the realm, a caller can issue itself the token of any user.
-    """
-    if not has_every_right(acting):
-        raise Forbidden("a key of the realm gives the rights of all its users")
-
-
 async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
     """Raise Forbidden where the caller acts in a scope, and the roles would reach beyond it."""
     if _is_limited(acting):
@@ -99,8 +99,8 @@ async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Seq
 
 def require_may_lift_scope(acting: Acting) -> None:
     """Raise Forbidden where the caller acts in a scope that is less than everything."""
-    if _is_limited(acting):
-        require_every_right(acting)
+    if _is_limited(acting) and not has_every_right(acting):
+        raise Forbidden("full scope would exceed the scope that the caller acts in")
 
 
 def _is_limited(acting: Acting) -> bool:

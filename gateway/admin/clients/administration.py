@@ -15,6 +15,7 @@ from gateway.admin.access import (
     WireFamily,
     duplicate_resource,
     require_changeable_clients,
+    require_may_change_client,
     require_may_grant,
 )
 from gateway.admin.changes import Change, Changes
@@ -146,6 +147,7 @@ class ClientAdministration:
             require_within_session(client.session_limits, realm.session_limits)
         self._require_mappers(client, ())
         await require_existing_overrides(stores, realm, client)
+        require_may_change_client(change.acting, None, client)
         client = prepared_client(chosen_from(scopes, client), self.clock)
         caller = policies or PolicyCaller(change.acting)
         updater = await updater_of(stores, realm, caller)
@@ -212,6 +214,7 @@ class ClientAdministration:
         if after.session_limits != before.session_limits:
             require_within_session(after.session_limits, change.realm.session_limits)
         await require_existing_overrides(change.stores, change.realm, after, before)
+        require_may_change_client(change.acting, before, after)
         try:
             await change.stores.clients.replace(after)
         except AlreadyExists as error:

@@ -62,7 +62,6 @@ class ClientPolicies:
         async with self._changes.begin(acting, alone=True) as change:
             change.require_match(part.shown(change.realm))
             realm = part.changed(change.realm, document)
-            if realm != change.realm:
-                await change.stores.realms.replace(realm)
+            await change.replace_realm(realm)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, part.path, document)

@@ -34,9 +34,7 @@ class EventConfiguration:
             config = update_events_config(document, before.events)
             require_known_listeners(config, before.events, self._listeners)
             realm = replace(before, events=config)
-            if realm != before:
-                await change.stores.realms.replace(realm)
-            change.becomes(realm)
+            await change.replace_realm(realm)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, _PATH, document)
 

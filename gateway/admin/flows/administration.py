@@ -186,9 +186,7 @@ async def _rename_in_use(change: Change, alias: str, name: str) -> None:
         if getattr(realm.flows, use) == alias != name
     }
     if renamed:
-        after = replace(realm, flows=replace(realm.flows, **renamed))
-        await change.stores.realms.replace(after)
-        change.becomes(after)
+        await change.replace_realm(replace(realm, flows=replace(realm.flows, **renamed)))
 
 
 def _render(work: FlowUnitOfWork, flow: Flow) -> dict[str, Any]:

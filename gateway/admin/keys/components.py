@@ -3,7 +3,8 @@
 A change applies to the next token: a key of higher priority signs at once, a passive one still
 verifies, a disabled or removed one leaves the JWKS. If no key remains for an algorithm in use, one
 is generated. Verifiers with a cached JWKS do not know a new key yet: add it inactive, wait, then
-activate it. Importing a private key requires all rights, since its owner can issue any token.
+activate it. Changes require the rights of all accounts: whose owner has a private key of the realm
+can issue any token.
 Keycloak: org.keycloak.keys.KeyProvider
 """
 
@@ -16,7 +17,6 @@ from gateway.admin.access import (
     InvalidRequest,
     NotFound,
     duplicate_resource,
-    require_every_right,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, component_path
@@ -65,9 +65,8 @@ class KeyComponents:
         return tuple(map(key_component, await stores.keys.list(realm.id)))
 
     async def create(self, acting: Acting, given: Component, document: Mapping[str, Any]) -> str:
-        """Add a key and return its id; raises Forbidden for a private key."""
+        """Add a key and return its id."""
         provider, settings = self._maker.settings(given)
-        _require_may_import(acting, settings)
         key = await self._maker.new_key(acting.realm, given, provider, settings)
         async with self.changes.begin(acting) as change:
             keys = await change.stores.keys.list_for_update(change.realm.id)
@@ -88,7 +87,7 @@ class KeyComponents:
             async with self.database.read() as stores:
                 before = _one(await stores.keys.list(acting.realm.id), key_id)
             # Material is generated before any lock is held; the key may change meanwhile.
-            key = await self._changed(acting, before, given)
+            key = await self._changed(acting.realm, before, given)
             async with self.changes.begin(acting) as change:
                 if await self._exchanged(change, before, key):
                     path = component_path(key_id)
@@ -119,18 +118,17 @@ class KeyComponents:
         change.invalidate(realm_topic(realm.id))
         return True
 
-    async def _changed(self, acting: Acting, before: RealmKey, given: Component) -> RealmKey:
-        """Return the changed key; raises InvalidRequest, UnusableSetting, Forbidden."""
+    async def _changed(self, realm: Realm, before: RealmKey, given: Component) -> RealmKey:
+        """Return the changed key; raises InvalidRequest, UnusableSetting."""
         if given.provider_id not in {None, before.made_by.value}:
             raise InvalidRequest("The provider of a key cannot be changed: add another key")
         require_no_subtype(given)
         provider, shown = before.made_by, key_component(before).config
         was = parse_key_settings(provider, shown)
         settings = parse_key_settings(provider, merged(shown, given.config))
-        _require_may_import(acting, settings)
         key = before
         if not same_material(was, settings):
-            key = await self._with_new_material(acting.realm, before, was, settings)
+            key = await self._with_new_material(realm, before, was, settings)
         if (settings.priority, settings.status) != (was.priority, was.status):
             key = replace(key, status=settings.status, retire_at=None)
         name = key_component(before).name if given.name is None else given.name
@@ -162,11 +160,6 @@ class KeyComponents:
         if not settings.certified:
             return replace(key, certificate=None)
         return self.keys.certified(key, realm.name, self.clock.now())
-
-
-def _require_may_import(acting: Acting, settings: KeySettings) -> None:
-    if settings.private_key is not None:
-        require_every_right(acting)
 
 
 def _one(keys: tuple[RealmKey, ...], key_id: str) -> RealmKey:

@@ -69,12 +69,11 @@ class RealmChanges:
             await require_bindable(change.stores, before, realm.flows)
             if realm.name != before.name:
                 await _rename(change, realm)
-            elif realm != before:
-                await change.stores.realms.replace(realm)
+            else:
+                await change.replace_realm(realm)
             algorithms = (realm.signature_algorithm,)
             await ensure_keys(change.stores, realm, algorithms, self.keys, self.clock)
             await _set_default_groups(change, document)
-            change.becomes(realm)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, None, document)
         return realm
@@ -138,7 +137,7 @@ async def _rename(change: Change, realm: Realm) -> None:
         raise InvalidRequest("Can't rename master realm")
     if await stores.realms.find_by_name(realm.name) is not None:
         raise AlreadyExists("Realm with same name exists")
-    await stores.realms.replace(realm)
+    await change.replace_realm(realm)
     for client in renamed_clients(await stores.clients.list(realm.id), before, realm):
         await stores.clients.replace(client)
     master = await stores.realms.find_by_name(MASTER)

@@ -120,7 +120,7 @@ class RoleAdministration:
                 change.invalidate(realm_topic(change.realm.id))
             if role.name != found.role.name and default:
                 realm = replace(change.realm, default_role=role.name)
-                await change.stores.realms.replace(realm)
+                await change.replace_realm(realm)
             change.record(OperationType.UPDATE, _kind(role), address.path, document)
 
     async def remove(self, acting: Acting, address: RoleAddress) -> None:

@@ -1,8 +1,9 @@
 """What every admin endpoint does by its row of the table, in this order.
 
 HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), method (405), role
-(403), rights of the object that the path names (403), objects that the path leads through (404),
-body (400, 413, 415). A caller without the role learns nothing of what is in a realm.
+(403), rights of all accounts where the operation decides how they are proven (403), rights of the
+object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
+caller without the role learns nothing of what is in a realm.
 Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
@@ -24,6 +25,7 @@ from gateway.admin.access import (
     NotFound,
     Rights,
     UnknownPage,
+    require_rights_of_realm_accounts,
     rights_of,
 )
 from gateway.admin.path_objects import PathObjects
@@ -89,6 +91,7 @@ class AdminEndpoint(GuardedEndpoint):
         self._controlled = {
             method: controlled_path(row) for method, row in self._operations.items()
         }
+        self._proven = {method: row.proven for method, row in self._operations.items()}
         self._located = LocatedObjects.of(route)
         self._services = services
         # Answers hold secrets and personal data of all kinds: no row has to remember it.
@@ -123,6 +126,9 @@ class AdminEndpoint(GuardedEndpoint):
             headers.text(b"if-match"),
             controls=self._controlled[scope["method"]].objects(scope["path_params"]),
         )
+        proven = self._proven[scope["method"]]
+        if proven is not None:
+            require_rights_of_realm_accounts(acting, proven)
         await self._services.control.require(acting)
         pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
         request = AdminRequest(

@@ -11,9 +11,7 @@ from enum import Enum, StrEnum
 from http import HTTPStatus
 from typing import Final, TypedDict, Unpack
 
-from gateway.admin.access import (
-    AdminRole,
-)
+from gateway.admin.access import AdminRole, proven_by_operation
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply
 
@@ -122,6 +120,16 @@ class Operation:
         """The status of success."""
         standard = {"GET": HTTPStatus.OK, "POST": HTTPStatus.CREATED}
         return self.status or standard.get(self.method, HTTPStatus.NO_CONTENT)
+
+    @property
+    def proven(self) -> str | None:
+        """What the operation changes that proves accounts: it needs the rights of all of them.
+
+        Raises ValueError for an operation that is not in `account_proof.OPERATIONS`.
+        """
+        if self.method == "GET" or self.state is State.NOT_SUPPORTED:
+            return None
+        return proven_by_operation(self.method, self.path)
 
 
 class Options(TypedDict, total=False):
