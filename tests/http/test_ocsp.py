@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import ocsp
-from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, ExtensionOID
 from structlog.testing import capture_logs
 
 from gateway.bootstrap.services import point_lists, realm_revocation_lists, responder_client
@@ -57,6 +57,8 @@ SOFT = Realm(id="r", name="r", attributes={OCSP: "soft"})
 UNKNOWN: Final = "its revocation could not be checked with its authority (OCSP)"
 REVOKED: Final = "CN=device was revoked"
 _SLOW: Final = 6.0
+_X400_ADDRESS: Final = b"\x30\x04\xa3\x02\x30\x00"
+"""A subjectAltName of a kind that the library does not read."""
 _NO_DIRECTORY: Final[Any] = None
 """Realms are looked up again after a minute."""
 _SHA1: Final = hashes.SHA1()  # noqa: S303 - a name, and no signature
@@ -369,12 +371,19 @@ async def test_a_response_that_says_nothing_is_refused_or_accepted_with_a_warnin
 ) -> None:
     stranger = _Signer.authority(ec.generate_private_key(ec.SECP256R1()))
     other = setup.authority.issue("other", 78)
+    unreadable = setup.authority.issue(
+        "responder",
+        79,
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.OCSP_SIGNING]),
+        x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, _X400_ADDRESS),
+    )
     busy = ocsp.OCSPResponseBuilder.build_unsuccessful(ocsp.OCSPResponseStatus.TRY_LATER)
     cases: dict[str, Callable[[], object]] = {
         "does not know": lambda: setup.says(ocsp.OCSPCertStatus.UNKNOWN),
         "signature is wrong": lambda: setup.says(
             signer=stranger, encoding=ocsp.OCSPResponderEncoding.NAME
         ),
+        "not supported": lambda: setup.says(signer=unreadable, delegated=True),
         "neither the issuer": lambda: setup.says(signer=stranger),
         "another certificate": lambda: setup.says(about=other),
         "has expired": lambda: setup.says(end=NOW - timedelta(seconds=1)),

@@ -35,7 +35,7 @@ class ListScope:
 def scope_of(header: x509.CertificateRevocationList) -> ListScope | None:
     """Return the scope of a list; None where it is about all certificates of its issuer.
 
-    Raises ValueError and x509.DuplicateExtension where the extensions cannot be read.
+    Raises an error of `gateway.crypto.x509.parse.UNREADABLE` where the extensions cannot be read.
     """
     try:
         point = header.extensions.get_extension_for_class(x509.IssuingDistributionPoint).value

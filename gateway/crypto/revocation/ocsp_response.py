@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509 import ocsp
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
+from gateway.crypto.x509.parse import UNREADABLE
 from gateway.crypto.x509.requirements import HASHES
 from gateway.domain.clock import CLOCK_LEEWAY
 
@@ -92,7 +93,7 @@ class OcspQuestion:
         """Return what a response says; raises UnusableResponse."""
         try:
             return self._verify(encoded, now)
-        except (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension) as error:
+        except (*UNREADABLE, UnsupportedAlgorithm) as error:
             raise UnusableResponse(f"it is malformed: {error}") from error
         except InvalidSignature as error:
             raise UnusableResponse("its signature is wrong") from error

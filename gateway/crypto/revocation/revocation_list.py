@@ -21,7 +21,7 @@ from gateway.crypto.certificates import load_revocation_list
 from gateway.crypto.der import EXPLICIT_0, INTEGER, SEQUENCE
 from gateway.crypto.revocation.list_scope import ListScope, scope_of
 from gateway.crypto.revocation.serial_numbers import LONGEST_SERIAL, SerialNumbers
-from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.crypto.x509.parse import UNREADABLE, ParsedCertificate
 from gateway.crypto.x509.requirements import HASHES
 
 LARGEST_LIST: Final = 64 * 1024 * 1024
@@ -151,7 +151,7 @@ def parse_revocation_list(der: bytes) -> RevocationList:
     try:
         unusable, scope = _unusable(header), scope_of(header)
         algorithm = header.signature_hash_algorithm
-    except (x509.DuplicateExtension, UnsupportedAlgorithm, ValueError) as error:
+    except (*UNREADABLE, UnsupportedAlgorithm) as error:
         raise ValueError(f"a revocation list cannot be read: {error}") from error
     if scope is not None:
         unusable = unusable or scope.unusable

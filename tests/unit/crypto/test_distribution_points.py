@@ -128,6 +128,17 @@ def test_a_changed_scope_of_a_list_is_refused_or_read(data: st.DataObject) -> No
     assert not found.is_complete
 
 
+@pytest.mark.parametrize("tag", [*range(0x80, 0x8A), *range(0xA0, 0xAA)])
+def test_a_list_with_a_name_of_any_kind_is_refused_or_read(tag: int) -> None:
+    name = bytes([tag, 2, 0x0C, 0])
+    point = bytes([0x30, 8, 0xA0, 6, 0xA0, 4]) + name
+    unknown = x509.UnrecognizedExtension(ExtensionOID.ISSUING_DISTRIBUTION_POINT, point)
+    try:
+        assert not parse_revocation_list(list_of(ROOT, extensions=(unknown,))).is_complete
+    except ValueError as refused:
+        assert "cannot be read" in str(refused)
+
+
 def test_a_certificate_without_points_names_none() -> None:
     assert not distribution_points_of(read()).are_named
     assert distribution_points_of(parse_certificate(ROOT.der)).authority
