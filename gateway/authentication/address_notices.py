@@ -16,7 +16,7 @@ from gateway.domain.users import User
 async def notify_previous_address(update: AccountUpdate, realm: Realm, after: User) -> None:
     """Queue the mail where the address has changed, and the realm has a mail server.
 
-    Beyond the limit of such mails the change is made without one.
+    Beyond the limit of such mails one mail at the end of the hour stands for all further changes.
     """
     before, now = update.user, update.now
     if before.email is None or before.email == after.email or not can_send_mails(realm):

@@ -1,7 +1,8 @@
 """Mails with links that users ask for while they sign in.
 
 There is a pause between two of the same kind to the same user, and a limit for each address, which
-users of several accounts share; the queue limits them as well, so that a mailbox is not flooded.
+users of several accounts and networks share; the queue limits them as well, so that a mailbox is
+not flooded.
 Keycloak: EmailCooldownManager; attacks E8
 """
 
@@ -85,7 +86,9 @@ class MailPauses:
         self._marks = marks
         self._limiter = limiter
 
-    async def begin(self, user: User, name: str, pause: timedelta, address: str) -> NotSent | None:
+    async def begin(
+        self, user: User, name: str, pause: timedelta, address: str, network: str
+    ) -> NotSent | None:
         """Begin a pause before the mail to `address`, unless one lasts; raises StoreUnavailable.
 
         The mails to one address are counted as well, whichever user asks for them. Each action
@@ -100,7 +103,7 @@ class MailPauses:
             return _too_soon(left)
         recipient = f"{name} {canonical_name(address.strip())}"
         recipient = hashlib.sha256(recipient.encode("utf-8", "replace")).hexdigest()
-        if not await self._limiter.admit(user.realm_id, recipient, LINKS):
+        if not await self._limiter.admit(user.realm_id, LINKS, network, recipient):
             return NotSent(MessageKey.MAIL_NOT_SENT)
         if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
             return None

@@ -118,6 +118,7 @@ def sign_in_engine(
         guard=guard,
         lockouts=PermanentLockouts(database, invalidation),
         passwords=passwords,
+        limiter=limiter,
         actions=RequiredActions(
             accounts,
             PendingActions(database, accounts),

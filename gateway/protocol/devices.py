@@ -24,7 +24,6 @@ from gateway.protocol.requests import ProtocolRequest
 
 NO_DEVICE: Final[Mapping[str, str]] = MappingProxyType({})
 """The claims of a token that is for no device."""
-_NO_LIMIT: Final = 2**62
 
 
 def device_claims(request: ProtocolRequest, client: Client) -> Mapping[str, str]:
@@ -68,12 +67,13 @@ class Devices:
             return
         limit = RateLimit(
             "device-tokens",
-            of_caller=quota.tokens_per_minute,
-            of_realm=_NO_LIMIT,
+            of_network=quota.tokens_per_minute,
+            in_all=quota.tokens_per_minute,
             window=timedelta(minutes=1),
         )
-        caller = f"{client.id}:{sha256(device.name.encode()).hexdigest()}"
-        if not await self._limiter.admit(request.realm.realm.id, caller, limit):
+        subject = sha256(f"{client.id} {device.name}".encode()).hexdigest()
+        # The device has proven its certificate: its quota is the same from every network.
+        if not await self._limiter.admit(request.realm.realm.id, limit, "", subject):
             text, error = "The device asks for too many tokens", EventError.SLOW_DOWN
             raise OAuthError(
                 "slow_down",

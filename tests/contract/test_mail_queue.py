@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from ipaddress import ip_network
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from sqlalchemy import Update, select, update
@@ -14,13 +14,17 @@ from gateway.admin.mail import LEASE, MailDelivery
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
+    MOST_NOTIFICATIONS_OF_USER,
     MOST_OF_USER,
+    MOST_RECIPIENTS_OF_USER,
+    NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
     MailLimit,
     QueuedMail,
     limit_of,
+    period_end,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Smtp
@@ -76,6 +80,14 @@ class _Queue:
     async def add(self, *queued: QueuedMail) -> list[bool]:
         async with self.database.write() as stores:
             return [await stores.mails.add(each) for each in queued]
+
+    async def take(self) -> list[str]:
+        """Send what is due; return the recipients."""
+        async with self.database.write() as stores:
+            found = await stores.mails.claim(self.clock.now(), LEASE, 100)
+            for queued in found:
+                await stores.mails.sent(queued, self.clock.now())
+        return [queued.mail.recipient for queued in found]
 
     async def claim(self, most: int = 8) -> list[str]:
         async with self.database.write() as stores:
@@ -228,6 +240,68 @@ async def test_a_user_gets_a_bounded_number_of_mails_in_a_period(queue: _Queue) 
     assert await queue.add(replace(_numbered(51), user_id="bob-uuid")) == [True]
     later = replace(_MAIL, id="mail-60", created_at=NOW + PERIOD)
     assert await queue.add(QueuedMail(later, "alice-uuid")) == [True]
+
+
+def _notices(kind: MailKind, numbers: range, **fields: Any) -> list[QueuedMail]:
+    made = (replace(_MAIL, id=f"{kind}-{number}", kind=kind, **fields) for number in numbers)
+    return [QueuedMail(mail, "alice-uuid") for mail in made]
+
+
+async def test_no_mail_keeps_a_mail_of_another_sort_back(queue: _Queue) -> None:
+    """Of a stranger, of a thief of the account, of the user or of an administrator.
+
+    Each sort is full before the next one begins, in both orders. Left out is the mail of the
+    gateway itself about what expires.
+    """
+    kinds = [kind for kind in MailKind if kind is not MailKind.CERTIFICATES_EXPIRE]
+    for times, ordered in enumerate((kinds, kinds[::-1])):
+        at, full = NOW + times * 2 * PERIOD, set()
+        for kind in ordered:
+            limit = limit_of(kind)
+            first, most = 100 * times, limit.of_user
+            if limit in full:
+                continue
+            answers = await queue.add(
+                *_notices(kind, range(first, first + most + 1), created_at=at)
+            )
+            assert answers == [True] * most + [False], kind
+            full.add(limit)
+
+
+def test_notifications_of_each_kind_are_counted_apart() -> None:
+    for kind in NOTIFICATIONS - {MailKind.CERTIFICATES_EXPIRE}:
+        assert limit_of(kind).kinds == {kind}
+        assert limit_of(kind).is_summed_up
+
+
+async def test_further_notifications_become_one_mail_after_the_last_of_them(queue: _Queue) -> None:
+    """A change is followed by a mail, however many changes there are."""
+    kind, most = MailKind.EMAIL_CHANGED, MOST_NOTIFICATIONS_OF_USER
+    assert await queue.add(*_notices(kind, range(most + 4))) == [True] * most + [False] * 4
+    others = _notices(kind, range(20, 24), recipient="previous@example.com")
+    assert await queue.add(*others) == [False] * 4
+    assert await queue.take() == ["alice@example.com"] * most
+    end = period_end(NOW)
+    assert NOW < end <= NOW + PERIOD
+    queue.clock.instant = end - timedelta(seconds=1)
+    late = _notices(kind, range(30, 32), created_at=queue.clock.now())
+    assert await queue.add(*late) == [False] * 2
+    assert await queue.take() == []
+    queue.clock.instant = end
+    assert sorted(await queue.take()) == ["alice@example.com", "previous@example.com"]
+    queue.clock.instant = period_end(end)
+    assert await queue.take() == []
+    again = _notices(kind, range(40, 41), created_at=queue.clock.now())
+    assert await queue.add(*again) == [True]
+
+
+async def test_notifications_to_many_recipients_are_bounded(queue: _Queue) -> None:
+    kind = MailKind.EMAIL_CHANGED
+    for number in range(50):
+        await queue.add(
+            *_notices(kind, range(number, number + 1), recipient=f"b{number}@example.com")
+        )
+    assert len(await queue.statuses()) == MOST_RECIPIENTS_OF_USER
 
 
 async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_counted_apart(

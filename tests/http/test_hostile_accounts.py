@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from gateway.domain.limits.rate_limits import LINKS
-from gateway.domain.mail import MOST_NOTIFICATIONS_OF_USER, MOST_OF_USER
+from gateway.domain.limits.rate_limits import LINKS, RESETS_OF_USER
+from gateway.domain.mail import MOST_NOTIFICATIONS_OF_USER
 from tests.support.administration import Administration
 from tests.support.mailed_links import MailedRealm, follow, mailed_realm
 from tests.support.own_account import FOR_ACCOUNT, OwnAccount
@@ -200,24 +200,25 @@ def test_users_of_many_accounts_flood_no_mailbox_of_another_person(mailed: Maile
     at_once = {**found, "config": {"emailResendCooldownSeconds": "1"}}
     mailed.realm.change("PUT", UPDATE_EMAIL, at_once)
     shown = []
-    for number in range(LINKS.of_caller + 2):
+    for number in range(LINKS.of_network + 2):
         _verified(mailed, f"flooder-{number}", requiredActions=["UPDATE_EMAIL"])
         browser = mailed.browser()
         page = browser.submit(browser.sign_in(f"flooder-{number}"), email=" Victim@Other.test")
         shown.append(page.message)
     mailed.realm.change("PUT", UPDATE_EMAIL, found)
-    assert shown[LINKS.of_caller :] == [NOT_SENT] * 2
-    assert len(mailed.mails("victim@other.test", LINKS.of_caller)) == LINKS.of_caller
+    assert shown[LINKS.of_network :] == [NOT_SENT] * 2
+    assert len(mailed.mails("victim@other.test", LINKS.of_network)) == LINKS.of_network
 
 
 def test_resets_that_strangers_ask_for_keep_no_other_mail_back(mailed: MailedRealm) -> None:
     """The user who is signing in gets the link that verifies the address. attacks: E8."""
     mailed.add("gina", **NAMES)
-    for _ in range(MOST_OF_USER + 1):
+    most = RESETS_OF_USER.of_network
+    for _ in range(most + 1):
         _asks_for_reset(mailed, "gina")
     page = mailed.browser().sign_in("gina")
     assert (page.id, page.message) == ("login-verify-email", VERIFY)
-    subjects = [mail["subject"] for mail in mailed.mails("gina@example.org", MOST_OF_USER + 1)]
+    subjects = [mail["subject"] for mail in mailed.mails("gina@example.org", most + 1)]
     assert sorted(set(subjects)) == ["Reset password", "Verify email"]
 
 
@@ -232,7 +233,7 @@ def test_links_that_a_stranger_sends_to_an_address_keep_none_of_its_owner_back(
     _verified(mailed, "stranger", requiredActions=["UPDATE_EMAIL"])
     stranger = mailed.browser()
     page = stranger.sign_in("stranger")
-    for _ in range(LINKS.of_caller + 1):
+    for _ in range(LINKS.of_network + 1):
         page = stranger.submit(page, email="hugo@example.org")
     mailed.realm.change("PUT", UPDATE_EMAIL, found)
     assert page.message == NOT_SENT

@@ -352,7 +352,7 @@ def test_default_actions_follow_the_registration(open_realm: SignInRealm) -> Non
 def test_an_address_registers_a_bounded_number_of_accounts(open_realm: SignInRealm) -> None:
     """attacks: D10. Each form counts that names a user: the answer tells of an account."""
     browser, page = _opened(open_realm, **{"X-Forwarded-For": "192.0.2.7"})
-    for _ in range(REGISTRATIONS.of_caller):
+    for _ in range(REGISTRATIONS.of_network):
         page = browser.submit(page, **_filled("anna", email="mona@x.test"))
         assert _error(page, "username") == "Username already exists."
     page = browser.submit(page, **_filled("mona"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.limits.rate_limits import RESETS
+from gateway.domain.limits.rate_limits import RESETS, RESETS_OF_USER
 from tests.support.administered_realm import person
 from tests.support.administration import PASSWORD, Administration
 from tests.support.mailed_links import MailedRealm, follow, key_of, mailed_realm
@@ -108,7 +108,7 @@ def test_the_link_goes_on_in_the_browser_that_asked_for_it(mailed: MailedRealm) 
 def test_an_address_asks_for_a_bounded_number_of_mails(mailed: MailedRealm) -> None:
     """The page is the same, and nothing is sent. attacks: E8."""
     mailed.add("paula")
-    for _ in range(RESETS.of_caller):
+    for _ in range(RESETS.of_network):
         assert _sent_from(mailed, "192.0.2.7", "unknown").message == SENT
     assert _sent_from(mailed, "192.0.2.7", "paula").message == SENT
     assert _types(mailed.events())[-1] == ("SEND_RESET_PASSWORD_ERROR", "slow_down")
@@ -343,12 +343,39 @@ def test_a_lock_out_neither_stops_the_reset_nor_ends_by_it(mailed: MailedRealm) 
     assert not _signs_in(mailed, "lotte", NEW), "the lock-out lasts"
 
 
-def test_a_mailbox_gets_a_bounded_number_of_mails(mailed: MailedRealm) -> None:
+def test_a_stranger_keeps_no_link_from_a_user(mailed: MailedRealm) -> None:
+    """However often one network asks, a mailbox gets few links, and the user's own one acts.
+
+    attacks: E8.
+    """
     mailed.add("mona")
-    for _ in range(12):
-        _, sent = _asked(mailed, "mona")
-        assert (sent.status, sent.message) == (200, SENT)
+    most = RESETS_OF_USER.of_network
+    for _ in range(2 * most):
+        assert _sent_from(mailed, "192.0.2.66", "mona").message == SENT
+    assert _types(mailed.events())[-1] == ("SEND_RESET_PASSWORD_ERROR", "slow_down")
+    assert _sent_from(mailed, "192.0.2.67", "mona@example.org").message == SENT
+    link = mailed.link("mona@example.org", most + 1)
+    for _ in range(most):
+        assert _sent_from(mailed, "192.0.2.66", "mona").message == SENT
+    browser = mailed.browser()
+    done = _new_password(browser, follow(browser, link))
+    assert done.id == "info"
+    assert _signs_in(mailed, "mona", NEW)
+    assert len(mailed.mails("mona@example.org", most + 1)) == most + 1
+
+
+def test_many_strangers_keep_no_link_from_a_network_of_the_user(mailed: MailedRealm) -> None:
+    """A network that the user has signed in from has a share of its own. attacks: E8."""
     mailed.add("monb")
-    _asked(mailed, "monb")
-    mailed.link("monb@example.org")
-    assert len(mailed.mails("mona@example.org", 10)) == 10
+    at_home = mailed.browser()
+    at_home.headers["X-Forwarded-For"] = "2001:db8:5:5::1"
+    page = at_home.submit(at_home.open(), username="monb", password=PASSWORD)
+    assert page.status == 302
+    for number in range(2 * RESETS_OF_USER.in_all):
+        assert _sent_from(mailed, f"198.51.100.{number}", "monb").message == SENT
+    assert len(mailed.mails("monb@example.org", RESETS_OF_USER.in_all)) == RESETS_OF_USER.in_all
+    assert _sent_from(mailed, "192.0.2.9", "monb").message == SENT
+    assert _sent_from(mailed, "2001:db8:5:5::2", "monb").message == SENT
+    link = mailed.link("monb@example.org", RESETS_OF_USER.in_all + 1)
+    browser = mailed.browser()
+    assert _new_password(browser, follow(browser, link)).id == "info"

@@ -159,7 +159,7 @@ def test_a_page_says_when_an_address_gets_no_further_mail_for_now(mailed: Mailed
     """Users of one address share its limit. attacks: E8."""
     rules = {"duplicateEmailsAllowed": True, "loginWithEmailAllowed": False}
     with mailed.changed(**rules):
-        names = [f"mia-{number}" for number in range(LINKS.of_caller + 1)]
+        names = [f"mia-{number}" for number in range(LINKS.of_network + 1)]
         for name in names:
             mailed.add(name, email="mia@example.org")
         *_, last = [mailed.browser().sign_in(name) for name in names[:-1]]
@@ -174,4 +174,4 @@ def test_a_page_says_when_an_address_gets_no_further_mail_for_now(mailed: Mailed
             assert page.message == "Failed to send email, please try again later."
             assert "has been sent to your address" not in page.text
         assert _types(mailed.events()) == []
-    assert len(mailed.mails("mia@example.org", LINKS.of_caller)) == LINKS.of_caller
+    assert len(mailed.mails("mia@example.org", LINKS.of_network)) == LINKS.of_network

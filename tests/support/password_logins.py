@@ -141,7 +141,7 @@ class CountingHasher(PooledPasswordHasher):
     """
 
     def __init__(self, threads: int = 2, waiting: int = 1_000) -> None:
-        super().__init__(threads, waiting)
+        super().__init__(threads, waiting, refusal_pause=timedelta())
         self.looks = 0
         self.checks = 0
 

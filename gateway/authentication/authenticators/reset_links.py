@@ -18,7 +18,7 @@ from gateway.authentication.link_mails import LinkMail
 from gateway.domain.authentication import AuthenticationSession, new_browser_id
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.limits.rate_limits import RESETS, caller_of
+from gateway.domain.limits.rate_limits import RESETS, RESETS_OF_USER, caller_of
 from gateway.domain.mail import MailKind
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database
@@ -56,18 +56,22 @@ class ResetLinks:
     async def send(self, sign_in: SignIn, account: Account) -> None:
         """Queue the mail, or do the same work without one; raises StoreUnavailable.
 
-        The page is the same beyond a limit, which would reveal an account.
+        Beyond the limit of a user the page and the work are the same, too: both would reveal an
+        account. The limit of the caller comes first, and stops the work for every name.
         """
-        realm = sign_in.realm
-        caller = caller_of(sign_in.context.address)
-        if not await self._limiter.admit(realm.id, caller, RESETS):
-            _record(sign_in, account, EventError.SLOW_DOWN)
+        realm_id, network = sign_in.realm.id, caller_of(sign_in.context.address)
+        if not await self._limiter.admit(realm_id, RESETS, network):
+            if account.user is not None:
+                _record(sign_in, account, EventError.SLOW_DOWN)
             return
-        mail = _mail(sign_in, account)
+        user = account.guarded_as
+        admitted = await self._limiter.admit(realm_id, RESETS_OF_USER, network, user)
+        mail = _mail(sign_in, account, is_dry_run=not admitted)
         async with self._database.write() as stores:
             failure = await mail.queue(stores, sign_in.now)
-        if not mail.is_dry_run:
-            _record(sign_in, account, None if failure is None else EventError.EMAIL_SEND_FAILED)
+        error = None if failure is None else EventError.EMAIL_SEND_FAILED
+        if account.user is not None:
+            _record(sign_in, account, error if admitted else EventError.SLOW_DOWN)
 
     def note_unsent(self, sign_in: SignIn, account: Account) -> None:
         """Record that no mail can be sent to the account, where it is a user's."""
@@ -75,10 +79,10 @@ class ResetLinks:
             _record(sign_in, account, EventError.EMAIL_SEND_FAILED)
 
 
-def _mail(sign_in: SignIn, account: Account) -> LinkMail:
+def _mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkMail:
     realm, user = sign_in.realm, account.user
     address = None if user is None else user.email
-    is_dry_run = user is None or address is None
+    is_dry_run = is_dry_run or user is None or address is None
     if user is None:
         user = User(str(uuid4()), realm.id, "", enabled=False, created_at=sign_in.now)
     token = new_action_token(

@@ -45,6 +45,8 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.events import EventError
 from gateway.domain.flows import SignInFlow
+from gateway.domain.limits.rate_limits import caller_of
+from gateway.domain.ports.rate_limiter import RateLimiter
 
 TRY_ANOTHER_WAY: Final = "tryAnotherWay"
 """The field of a form that asks for the list of executions."""
@@ -67,6 +69,7 @@ class SignInEngine:
         lockouts: PermanentLockouts,
         passwords: PasswordCheck,
         actions: RequiredActions,
+        limiter: RateLimiter,
     ) -> None:
         self._runner = runner
         self._accounts = accounts
@@ -74,6 +77,7 @@ class SignInEngine:
         self._lockouts = lockouts
         self._passwords = passwords
         self._actions = actions
+        self._limiter = limiter
 
     async def begin(self, context: SignInContext, session: AuthenticationSession) -> Step:
         """Run the flow of a new session.
@@ -288,6 +292,10 @@ class SignInEngine:
         browser = sign_in.context.browser_session
         joins = browser.session if browser and browser.session.user_id == user.id else None
         session = sign_in.next_session()
+        if session.used and sign_in.realm.login.reset_password_allowed:
+            # What a stranger asks for in the user's name does not count for this network.
+            network = caller_of(sign_in.context.address)
+            await self._limiter.remember_network(user.realm_id, user.id, network)
         return SignedIn(
             session,
             user,

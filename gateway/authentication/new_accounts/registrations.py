@@ -37,8 +37,7 @@ class Registrations:
 
         Forms that break a rule are not counted: people correct them.
         """
-        caller = caller_of(address)
-        if not await self._limiter.admit(realm_id, caller, REGISTRATIONS):
+        if not await self._limiter.admit(realm_id, REGISTRATIONS, caller_of(address)):
             message, error = MessageKey.TOO_MANY_REGISTRATIONS, EventError.SLOW_DOWN
             raise FormRejected(message, event_error=error)
 

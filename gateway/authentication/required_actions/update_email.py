@@ -24,6 +24,7 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import UPDATE_EMAIL
+from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.mail import MailKind
 from gateway.domain.ports.storage import Stores
 from gateway.domain.user_profile import Violation
@@ -67,7 +68,8 @@ class UpdateEmail:
     async def _request(self, sign_in: SignIn, address: str, *, ends_sessions: bool) -> Asked:
         """Send the link. The pause begins first: addresses are not tried out by it."""
         pause = sign_in.context.realm.sign_in.resend_pause(UPDATE_EMAIL)
-        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause, address)
+        network = caller_of(sign_in.context.address)
+        failure = await self._pauses.begin(sign_in.user, UPDATE_EMAIL, pause, address, network)
         if failure is not None:
             return Asked(_failed(sign_in, address, failure), NO_CHANGES)
 

@@ -16,6 +16,7 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import VERIFY_EMAIL
+from gateway.domain.limits.rate_limits import caller_of
 from gateway.domain.mail import MailKind
 from gateway.domain.ports.storage import Database
 from gateway.domain.users import User
@@ -61,7 +62,8 @@ class VerifyEmail:
     async def _pause(self, sign_in: SignIn) -> NotSent | None:
         pause = sign_in.context.realm.sign_in.resend_pause(VERIFY_EMAIL)
         address = sign_in.user.email or ""
-        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause, address)
+        network = caller_of(sign_in.context.address)
+        return await self._pauses.begin(sign_in.user, VERIFY_EMAIL, pause, address, network)
 
     async def _send(self, sign_in: SignIn) -> NotSent | None:
         address = sign_in.user.email or ""

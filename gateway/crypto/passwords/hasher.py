@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import unicodedata
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -18,7 +19,7 @@ import structlog
 from gateway.crypto.passwords.schemes import ALGORITHMS
 from gateway.crypto.passwords.stored import StoredPassword, read_stored_password
 from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
-from gateway.domain.limits.fair_share import FairThreads
+from gateway.domain.limits.fair_share import REFUSAL_PAUSE, FairThreads
 from gateway.domain.limits.password_hashing import (
     HASH_SCHEME_OF,
     HASH_SCHEMES,
@@ -129,8 +130,15 @@ class PooledPasswordHasher:
     refused (Overloaded). Realms take turns, and so do the networks of a realm.
     """
 
-    def __init__(self, threads: int, waiting: int = MAX_WAITING_HASHES) -> None:
-        self._threads = FairThreads("password", threads, waiting, initializer=_step_back)
+    def __init__(
+        self,
+        threads: int,
+        waiting: int = MAX_WAITING_HASHES,
+        refusal_pause: timedelta = REFUSAL_PAUSE,
+    ) -> None:
+        self._threads = FairThreads(
+            "password", threads, waiting, initializer=_step_back, refusal_pause=refusal_pause
+        )
 
     async def hash(
         self,

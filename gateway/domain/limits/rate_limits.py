@@ -1,4 +1,9 @@
-"""How much callers without an account may make the gateway store, and what counts as one caller."""
+"""How often callers may cause mails, accounts and tokens, and what counts as one caller.
+
+Every limit is shared: one network gets a part of it, and the last part is for networks that have
+had none of it. So one network, however often it asks, keeps no other one from its first requests;
+a caller needs as many networks as `networks_to_exhaust` says. Decision 0023
+"""
 
 import ipaddress
 from dataclasses import dataclass
@@ -11,21 +16,37 @@ _PREFIX: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """How many in a window: of one caller, and of all callers of a realm."""
+    """How many in a window: of one network, and of all networks together.
+
+    A limit counts for a realm, or for each subject in it: a user, an address of mails, a device.
+    """
 
     name: str
-    of_caller: int
-    of_realm: int
+    of_network: int
+    in_all: int
+    reserve: int = 0
+    """Of `in_all`, the last ones: for networks that have had none in the window."""
+    of_known: int = 0
+    """Networks that the user has signed in from are counted apart: so many of all of these."""
     window: timedelta = timedelta(hours=1)
 
+    @property
+    def networks_to_exhaust(self) -> int:
+        """How many networks it takes to use the limit up."""
+        shared = self.in_all - self.reserve
+        return -(-shared // self.of_network) + self.reserve
 
-REGISTRATIONS: Final = RateLimit("registration", of_caller=100, of_realm=10_000)
+
+REGISTRATIONS: Final = RateLimit("registration", of_network=100, in_all=10_000, reserve=2_000)
 """Filled-in forms: a company behind one address may register, a script does not fill the store."""
 
-RESETS: Final = RateLimit("reset-credentials", of_caller=100, of_realm=10_000)
-"""Mails that are asked for; the limit of each user is that of the queue."""
+RESETS: Final = RateLimit("reset-credentials", of_network=100, in_all=10_000, reserve=2_000)
+"""Requests for links, for whatever names."""
 
-LINKS: Final = RateLimit("links-to-address", of_caller=10, of_realm=100_000)
+RESETS_OF_USER: Final = RateLimit("reset-link", of_network=5, in_all=10, reserve=4, of_known=10)
+"""Links to one user, or for one name that no user has."""
+
+LINKS: Final = RateLimit("links-to-address", of_network=6, in_all=12, reserve=5)
 """Links that users send to one address, which need not be theirs: all of them count together."""
 
 

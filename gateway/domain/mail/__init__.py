@@ -34,9 +34,11 @@ from gateway.domain.mail.queue import (
     LONGEST_WAIT,
     MOST_NOTIFICATIONS_OF_USER,
     MOST_OF_USER,
+    MOST_RECIPIENTS_OF_USER,
     PERIOD,
     MailLimit,
     MailStatus,
     QueuedMail,
     limit_of,
+    period_end,
 )

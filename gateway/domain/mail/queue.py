@@ -4,12 +4,12 @@ attacks E8
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from gateway.domain.deliveries import RetrySchedule
+from gateway.domain.limits.rate_limits import RESETS_OF_USER
 from gateway.domain.mail.message import (
-    CAUSED_BY_STRANGERS,
     NOTIFICATIONS,
     Mail,
     MailKind,
@@ -19,16 +19,21 @@ LONGEST_WAIT: Final = timedelta(hours=24)
 """After this a mail is given up: a mail server that is away for a day needs its operator."""
 KEPT_AFTERWARDS: Final = timedelta(days=7)
 """How long a mail that was given up can be listed."""
+_FIRST_PERIOD: Final = datetime(1970, 1, 1, tzinfo=UTC)
 PERIOD: Final = timedelta(hours=1)
 """The limit of a user counts mails of this time; a mail that was sent is kept as long."""
 MOST_OF_USER: Final = 10
 """Mails to one user in a period: more than a person asks for, and no flood."""
+MOST_RESETS_OF_USER: Final = RESETS_OF_USER.in_all + RESETS_OF_USER.of_known
+"""Links of resets in a period: those of `RESETS_OF_USER`, which shares them among networks."""
 MOST_WAITING: Final = 100_000
 """Mails of one realm that may wait: a dead mail server must not fill the database."""
 MOST_NOTIFICATIONS_OF_USER: Final = 5
-"""Notifications of one sort to one user in a period: a guesser of passwords causes some."""
+"""Notifications of one kind to one user in a period: a guesser of passwords causes some."""
+MOST_RECIPIENTS_OF_USER: Final = 20
+"""Notifications of one kind in a period, those included that are sent at its end."""
 MOST_NOTIFICATIONS_WAITING: Final = 20_000
-"""Notifications of one sort and realm that may wait."""
+"""Notifications of one kind and realm that may wait."""
 _MOST_ABOUT_EXPIRY: Final = 100
 """Mails about what expires that a realm queues in a period, or that wait."""
 _SCHEDULE: Final = RetrySchedule(
@@ -42,30 +47,49 @@ _SCHEDULE: Final = RetrySchedule(
 class MailLimit:
     """How many mails of a sort there may be: to one user in a period, and waiting in a realm.
 
-    Sorts are counted apart. What strangers cause keeps no mail back that a user has asked for, and
-    none that says what was changed in the account.
+    Sorts are counted apart: mails that users ask for, links that administrators send, and each
+    kind of notification. So neither strangers nor a thief of the account keep a mail back that says
+    what was changed, or one that a user or an administrator has asked for.
     """
 
     kinds: frozenset[MailKind]
     of_user: int
     waiting: int
+    is_summed_up: bool = False
+    """Further mails of the period become one mail to each recipient, sent at its end."""
+    same_work: bool = False
+    """A refusal costs as much as a mail: it must not tell whether there is an account."""
 
 
 _RESETS: Final = frozenset({MailKind.PASSWORD_RESET})
 """Mails that a user, or a caller who knows the user name, asks for."""
 _ABOUT_EXPIRY: Final = frozenset({MailKind.CERTIFICATES_EXPIRE})
 """At most one a day to each recipient of a realm."""
+_BY_ADMINISTRATORS: Final = frozenset({MailKind.EXECUTE_ACTIONS, MailKind.TEST})
 _LIMITS: Final = (
     MailLimit(_ABOUT_EXPIRY, _MOST_ABOUT_EXPIRY, _MOST_ABOUT_EXPIRY),
-    MailLimit(CAUSED_BY_STRANGERS, MOST_NOTIFICATIONS_OF_USER, MOST_NOTIFICATIONS_WAITING),
-    MailLimit(
-        NOTIFICATIONS - CAUSED_BY_STRANGERS - _ABOUT_EXPIRY,
-        MOST_NOTIFICATIONS_OF_USER,
-        MOST_NOTIFICATIONS_WAITING,
+    *(
+        MailLimit(
+            frozenset({kind}),
+            MOST_NOTIFICATIONS_OF_USER,
+            MOST_NOTIFICATIONS_WAITING,
+            is_summed_up=True,
+        )
+        for kind in sorted(NOTIFICATIONS - _ABOUT_EXPIRY)
     ),
-    MailLimit(_RESETS, MOST_OF_USER, MOST_WAITING),
-    MailLimit(frozenset(MailKind) - NOTIFICATIONS - _RESETS, MOST_OF_USER, MOST_WAITING),
+    MailLimit(_RESETS, MOST_RESETS_OF_USER, MOST_WAITING, same_work=True),
+    MailLimit(_BY_ADMINISTRATORS, MOST_OF_USER, MOST_WAITING),
+    MailLimit(
+        frozenset(MailKind) - NOTIFICATIONS - _RESETS - _BY_ADMINISTRATORS,
+        MOST_OF_USER,
+        MOST_WAITING,
+    ),
 )
+
+
+def period_end(instant: datetime) -> datetime:
+    """Return the end of the period that an instant is in."""
+    return instant + PERIOD - (instant - _FIRST_PERIOD) % PERIOD
 
 
 def limit_of(kind: MailKind) -> MailLimit:

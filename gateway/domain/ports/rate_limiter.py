@@ -1,4 +1,4 @@
-"""Counting what anonymous callers do, for all gateways."""
+"""Counting what callers cause, for all gateways."""
 
 from typing import Protocol
 
@@ -6,12 +6,19 @@ from gateway.domain.limits.rate_limits import RateLimit
 
 
 class RateLimiter(Protocol):
-    """Counts in windows that begin with the first of what is counted."""
+    """Counts in windows that begin with the first of what is counted.
 
-    async def admit(self, realm_id: str, caller: str, limit: RateLimit) -> bool:
-        """Count one more of the caller and of the realm; False beyond one of the limits.
+    Methods raise StoreUnavailable. `network` is what `caller_of` returns.
+    """
 
-        What is beyond the limit of the caller does not count for the realm.
-        Raises StoreUnavailable.
+    async def admit(self, realm_id: str, limit: RateLimit, network: str, subject: str = "") -> bool:
+        """Count one more; False, and nothing is counted, beyond a share of the limit.
+
+        `subject` is the id of the user or a digest; empty for a limit of the whole realm. Refusals
+        and admissions take the same calls of the store.
         """
+        ...
+
+    async def remember_network(self, realm_id: str, user_id: str, network: str) -> None:
+        """Note that the user has signed in from the network: `of_known` counts for it then."""
         ...

@@ -13,7 +13,8 @@ class MailQueue(Protocol):
     async def add(self, queued: QueuedMail) -> bool:
         """Store a mail, due at once; return False where a limit of the user or realm is reached.
 
-        A dry run takes as long, and stores no mail.
+        A dry run takes as long, and stores no mail. Of notifications beyond the limit of the user,
+        one to each recipient is stored that is due at the end of the period.
         """
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:

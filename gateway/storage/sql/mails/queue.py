@@ -3,23 +3,29 @@
 What a mail says is sealed: it may contain a link that signs in.
 """
 
+import hashlib
 import json
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import and_, delete, func, or_, select
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
+    MOST_RECIPIENTS_OF_USER,
     NOTIFICATIONS,
     PERIOD,
     Mail,
     MailKind,
+    MailLimit,
     MailStatus,
     QueuedMail,
     limit_of,
+    period_end,
 )
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.storage.sql.delivery_rows import DeliveryRows, RowKinds
@@ -41,30 +47,40 @@ class SqlMails:
         self._secrets = secrets
 
     async def add(self, queued: QueuedMail) -> bool:
-        if await self._reaches_a_limit(queued):
+        limit = limit_of(queued.mail.kind)
+        count = await self._count_recent(queued, limit)
+        is_full = await self._is_full(queued, limit)
+        if is_full or count >= limit.of_user:
+            if limit.is_summed_up and not is_full and count < MOST_RECIPIENTS_OF_USER:
+                summary = summarized_row(queued, self._secrets)
+                await self._transaction.insert_missing(mails, [summary])
+            if limit.same_work:
+                await self._do_same_work(queued)
             return False
-        row = queued_row(queued, self._secrets)  # a dry run costs the same
         if queued.is_dry_run:
-            # A row that says nothing, since a mail has a user: it is written and purged as others.
-            await self._transaction.insert_missing(change_log, [{"topics": ()}])
+            await self._do_same_work(queued)
             return True
-        await self._transaction.insert_missing(mails, [row])
+        await self._transaction.insert_missing(mails, [queued_row(queued, self._secrets)])
         return True
 
-    async def _reaches_a_limit(self, queued: QueuedMail) -> bool:
-        """Return whether mails of its sort leave no room for it."""
-        limit = limit_of(queued.mail.kind)
-        sort = mails.c.kind.in_(sorted(kind.value for kind in limit.kinds))
-        of_realm = and_(mails.c.realm_id == queued.mail.realm_id, sort)
+    async def _do_same_work(self, queued: QueuedMail) -> None:
+        """Take as long as for a mail: write a row that says nothing and is purged as others."""
+        queued_row(queued, self._secrets)
+        await self._transaction.insert_missing(change_log, [{"topics": ()}])
+
+    async def _count_recent(self, queued: QueuedMail, limit: MailLimit) -> int:
+        """Return how many mails of its sort the user has got in the period."""
+        of_realm = and_(mails.c.realm_id == queued.mail.realm_id, _of_sort(limit))
         recent = select(func.count()).where(
             of_realm,
             mails.c.user_id == queued.user_id,
             mails.c.created_at > queued.mail.created_at - PERIOD,
         )
-        count = (await self._transaction.execute(recent)).scalar_one()
-        if count >= limit.of_user:
-            return True
-        return await self._rows.is_full(queued.realm_id, limit.waiting, sort)
+        return int((await self._transaction.execute(recent)).scalar_one())
+
+    async def _is_full(self, queued: QueuedMail, limit: MailLimit) -> bool:
+        """Return whether mails of its sort that wait in the realm leave no room for it."""
+        return await self._rows.is_full(queued.realm_id, limit.waiting, _of_sort(limit))
 
     async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
         return await self._rows.has_due(now, busy)
@@ -135,6 +151,23 @@ def queued_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
         "due_at": mail.created_at,
         "attempts": 0,
     }
+
+
+def summarized_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
+    """Return the row of the one mail that stands for all further ones of a period.
+
+    Its id is the same for all of them, so that the first one is stored. It is due when the period
+    is over: it reaches the recipient after the last of what it stands for.
+    """
+    mail, end = queued.mail, period_end(queued.mail.created_at)
+    names = (mail.realm_id, queued.user_id or "", mail.kind.value, mail.recipient, end.isoformat())
+    digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    summary = replace(mail, id=str(UUID(digest[:32])))
+    return {**queued_row(replace(queued, mail=summary), secrets), "due_at": end}
+
+
+def _of_sort(limit: MailLimit) -> ColumnElement[bool]:
+    return mails.c.kind.in_(sorted(kind.value for kind in limit.kinds))
 
 
 def _content(mail: Mail) -> str:
