@@ -4,7 +4,7 @@ Keycloak: client policies (26.7)
 """
 
 from gateway.client_policies.conditions import CONDITIONS
-from gateway.client_policies.enforced_flow import EnforcedFlow
+from gateway.client_policies.enforced_flow import EnforcedFlow, SignInDemands
 from gateway.client_policies.events import (
     TOKEN_REQUESTS,
     AuthorizationRequested,
@@ -37,3 +37,9 @@ from gateway.client_policies.policies import (
 )
 from gateway.client_policies.refusal import PolicyRefusal
 from gateway.client_policies.settings import ClientSettings
+from gateway.client_policies.verified import (
+    VerifiedClientAssertion,
+    VerifiedClientCertificate,
+    VerifiedCodeVerifier,
+    VerifiedRequestObject,
+)

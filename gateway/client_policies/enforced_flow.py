@@ -1,4 +1,4 @@
-"""The flow that client policies choose for a sign-in. Keycloak: auth-flow-enforcer (26.7)."""
+"""What client policies demand of a sign-in. Keycloak: auth-flow-enforcer (26.7)."""
 
 from dataclasses import dataclass
 
@@ -12,3 +12,15 @@ class EnforcedFlow:
 
     alias: str
     level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignInDemands:
+    """How the user of an authorization request signs in.
+
+    Without a `flow` it is that of the client or realm. `requires_consent` is beside the client's
+    own setting.
+    """
+
+    flow: EnforcedFlow | None = None
+    requires_consent: bool = False

@@ -9,9 +9,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from gateway.domain.certificates import ClientCertificate
+from gateway.client_policies.verified import (
+    VerifiedClientAssertion,
+    VerifiedClientCertificate,
+    VerifiedCodeVerifier,
+    VerifiedRequestObject,
+)
 from gateway.domain.clients import Client
-from gateway.domain.ports.client_signatures import SignedClaims
 from gateway.domain.roles import EffectiveRoles
 
 
@@ -41,6 +45,8 @@ class EventKind(StrEnum):
     TOKEN_EXCHANGE_REQUEST = "TOKEN_EXCHANGE_REQUEST"  # noqa: S105
     USERINFO_REQUEST = "USERINFO_REQUEST"
     LOGOUT_REQUEST = "LOGOUT_REQUEST"
+    IMPLICIT_HYBRID_TOKEN_RESPONSE = "IMPLICIT_HYBRID_TOKEN_RESPONSE"  # noqa: S105
+    """Tokens are about to be issued by the authorization endpoint."""
 
 
 CHANGES = frozenset({EventKind.REGISTER, EventKind.UPDATE, EventKind.UPDATED})
@@ -122,6 +128,7 @@ class AuthorizationStart:
     sent: Mapping[str, str] = field(repr=False)
     pushed: Mapping[str, str] | None = field(repr=False)
     redirect_uri: str | None
+    own_roles: frozenset[str] = frozenset()
     kind: EventKind = EventKind.PRE_AUTHORIZATION_REQUEST
 
 
@@ -129,9 +136,8 @@ class AuthorizationStart:
 class AuthorizationRequested:
     """An authorization request that passed all other checks, at its own endpoint or when pushed.
 
-    `parameters` are those that count, `sent` those of the request itself. `request_object` are the
-    claims of its request object. Of a pushed request that is used, `was_pushed`, the object was
-    judged when it was pushed.
+    `parameters` are those that count, `sent` those of the request itself. Both are what the request
+    says: they prove nothing. `base_url` is the gateway's own address.
     """
 
     client: Client
@@ -140,10 +146,19 @@ class AuthorizationRequested:
     sent: Mapping[str, str] = field(repr=False)
     response_type: frozenset[str]
     redirect_uri: str | None
-    request_object: Mapping[str, Any] | None = field(default=None, repr=False)
-    is_encrypted: bool = False
-    """The request object was encrypted."""
+    base_url: str = ""
+    realm_algorithm: str = ""
+    """Signs the tokens of clients that name no algorithm."""
+    request_object: VerifiedRequestObject | None = field(default=None, repr=False)
+    """None also for a request object without a signature."""
+    is_push: bool = False
+    """The request is pushed now."""
     was_pushed: bool = False
+    """The parameters are those of a pushed request that is used now."""
+    was_signed: bool = False
+    """A pushed request that is used came in a request object that was verified and judged."""
+    scopes: frozenset[str] = frozenset()
+    """The client scopes that tokens would have."""
     own_roles: frozenset[str] = frozenset()
     acr_values: frozenset[str] = frozenset()
     """The classes of authentication that are asked for, or those of the client by default."""
@@ -154,24 +169,28 @@ class AuthorizationRequested:
 class ClientRequest:
     """A client asks for something at an endpoint that it calls itself, or logs a browser out.
 
-    `assertion` is the JWT that authenticates it, `presented` the claims of the token that the
-    request is about, `scopes` what the tokens would have; None where there is none.
+    `assertion` or `certificate` is the credential that authenticated it. `presented` are the claims
+    of the token that the request is about, once it was verified, `scopes` what the tokens would
+    have; None where there is none.
     """
 
     kind: EventKind
     client: Client
     issuer: str = ""
-    certificate: ClientCertificate | None = None
-    has_verifier: bool = False
-    """The request has a `code_verifier`."""
-    assertion: SignedClaims | None = field(default=None, repr=False)
-    sends_assertion: bool = False
-    """The request has the parameter `client_assertion`, readable or not."""
+    base_url: str = ""
+    """The gateway's own address."""
+    realm_algorithm: str = ""
+    """Signs the tokens of clients that name no algorithm."""
+    certificate: VerifiedClientCertificate | None = None
+    assertion: VerifiedClientAssertion | None = field(default=None, repr=False)
+    code_verifier: VerifiedCodeVerifier | None = None
     presented: Mapping[str, Any] | None = field(default=None, repr=False)
     scopes: frozenset[str] | None = None
     authenticates: bool = True
     """False where the client sends a token, or a browser, and does not prove who it is."""
     own_roles: frozenset[str] = frozenset()
+    redirect_uri: str | None = None
+    """Where a browser goes after its logout: one of the client's addresses."""
 
 
 PolicyEvent = ClientChange | AuthorizationStart | AuthorizationRequested | ClientRequest

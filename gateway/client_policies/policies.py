@@ -11,7 +11,7 @@ from typing import Any, Final
 from gateway.client_policies.conditions import CONDITIONS
 from gateway.client_policies.conditions.condition import Condition, Vote
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.enforced_flow import EnforcedFlow
+from gateway.client_policies.enforced_flow import SignInDemands
 from gateway.client_policies.events import (
     AuthorizationRequested,
     AuthorizationStart,
@@ -53,7 +53,17 @@ class ClientPolicy:
     executors: tuple[Executor, ...]
 
     def applies(self, event: PolicyEvent) -> bool:
-        """Return whether a condition holds and none fails; abstentions do not count."""
+        """Return whether a condition holds and none fails; abstentions do not count.
+
+        A change is judged where the policy applies to the client as it is or as it would be: a
+        client does not leave a policy by the change that the policy has to judge.
+        """
+        if isinstance(event, ClientChange) and event.client is not None:
+            before = replace(event, proposed=event.client)
+            return self._applies(event) or self._applies(before)
+        return self._applies(event)
+
+    def _applies(self, event: PolicyEvent) -> bool:
         votes = [term.vote(event) for term in self.terms]
         return Vote.YES in votes and Vote.NO not in votes
 
@@ -146,16 +156,17 @@ def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> 
 
 def check_authorization(
     policies: Sequence[ClientPolicy], request: AuthorizationRequested
-) -> EnforcedFlow | None:
-    """Return the flow for a verified authorization request; of several the last one counts.
+) -> SignInDemands:
+    """Return what is demanded of the sign-in; of several flows the last one counts.
 
-    It is None where no policy chooses one. Raises PolicyRefusal.
+    Raises PolicyRefusal.
     """
-    flow = None
+    flow, requires_consent = None, False
     for executor in applied_executors(policies, request):
         executor.check_authorization(request)
         flow = executor.enforced_flow() or flow
-    return flow
+        requires_consent = requires_consent or executor.requires_consent()
+    return SignInDemands(flow, requires_consent)
 
 
 def apply_to_request(policies: Sequence[ClientPolicy], request: ClientRequest) -> Client:
@@ -163,7 +174,7 @@ def apply_to_request(policies: Sequence[ClientPolicy], request: ClientRequest) -
     client = request.client
     for executor in applied_executors(policies, request):
         executor.check_request(request)
-        client = executor.client_for_tokens(client)
+        client = executor.client_for_tokens(client, request)
     return client
 
 

@@ -32,7 +32,7 @@ from gateway.protocol.errors import (
     OAuthError,
     refused,
 )
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -65,8 +65,7 @@ class IntrospectionEndpoint:
         caller = await self._authenticate(request)
         if request.parameters.repeated:
             raise _refused("duplicated parameter")
-        kind = EventKind.TOKEN_INTROSPECT
-        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
+        check_caller(request, caller, EventKind.TOKEN_INTROSPECT)
         token = request.parameters.raw("token")
         if token is None:
             raise _refused("Token not provided.")

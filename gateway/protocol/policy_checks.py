@@ -15,16 +15,17 @@ from gateway.client_policies import (
     AuthorizationStart,
     ClientPolicy,
     ClientRequest,
-    EnforcedFlow,
     EventKind,
     PolicyRefusal,
+    SignInDemands,
+    VerifiedCodeVerifier,
     apply_to_request,
     check_authorization,
     check_start,
 )
 from gateway.domain.events import Detail
-from gateway.domain.ports.client_signatures import SignedClaims
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
 from gateway.representations.realms import policies_of
@@ -41,36 +42,69 @@ def realm_policies(realm: RealmEntry) -> tuple[ClientPolicy, ...]:
     return found
 
 
-def check_client_request(
+def check_caller(
+    request: ProtocolRequest,
+    caller: AuthenticatedClient,
+    kind: EventKind,
+    *,
+    presented: Mapping[str, Any] | None = None,
+    scopes: tuple[str, ...] | None = None,
+    code_verifier: VerifiedCodeVerifier | None = None,
+) -> ClientEntry:
+    """Return an authenticated client as tokens are to be issued to it; raises OAuthError.
+
+    `presented` are the claims of a verified token in the request, `scopes` what the tokens would
+    have.
+    """
+    return _check(
+        request,
+        caller.entry,
+        ClientRequest(
+            kind,
+            caller.entry.client,
+            assertion=caller.assertion,
+            certificate=caller.verified_certificate,
+            code_verifier=code_verifier,
+            presented=presented,
+            scopes=None if scopes is None else frozenset(scopes),
+        ),
+    )
+
+
+def check_client(
     request: ProtocolRequest,
     entry: ClientEntry,
     kind: EventKind,
     *,
-    assertion: SignedClaims | None = None,
     presented: Mapping[str, Any] | None = None,
     scopes: tuple[str, ...] | None = None,
-    authenticates: bool = True,
+    redirect_uri: str | None = None,
 ) -> ClientEntry:
-    """Return the client as tokens are to be issued to it; raises OAuthError.
+    """Judge a request at an endpoint where clients do not authenticate; raises OAuthError.
 
-    `assertion` is what authenticated the client, `presented` the claims of the token in the
-    request, `scopes` what the tokens would have. `authenticates` is false at an endpoint where
-    clients do not.
+    `redirect_uri` is the verified address to which a browser goes after its logout.
     """
-    policies = realm_policies(request.realm)
-    if not policies:
-        return entry
     judged = ClientRequest(
         kind,
         entry.client,
-        request.issuer,
-        request.certificate,
-        has_verifier=request.parameters.raw("code_verifier") is not None,
-        assertion=assertion,
-        sends_assertion=bool(request.parameters.raw("client_assertion")),
         presented=presented,
         scopes=None if scopes is None else frozenset(scopes),
-        authenticates=authenticates,
+        authenticates=False,
+        redirect_uri=redirect_uri,
+    )
+    return _check(request, entry, judged)
+
+
+def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) -> ClientEntry:
+    policies = realm_policies(request.realm)
+    if not policies:
+        return entry
+    realm = request.realm.realm
+    judged = replace(
+        judged,
+        issuer=request.issuer,
+        base_url=request.issuer.rpartition("/realms/")[0],
+        realm_algorithm=realm.signature_algorithm.value,
         own_roles=entry.own_roles,
     )
     with _refused_by_policies(request):
@@ -87,15 +121,16 @@ def check_authorization_start(
     """Check an authorization request before its parameters are verified; raises OAuthError."""
     policies = realm_policies(request.realm)
     if policies:
-        start = AuthorizationStart(entry.client, request.parameters.values, pushed, redirect_uri)
+        sent, roles = request.parameters.values, entry.own_roles
+        start = AuthorizationStart(entry.client, sent, pushed, redirect_uri, roles)
         with _refused_by_policies(request):
             check_start(policies, start)
 
 
 def check_authorization_request(
     request: ProtocolRequest, asked: AuthorizationRequested
-) -> EnforcedFlow | None:
-    """Return the flow that the policies choose for a verified request; raises OAuthError."""
+) -> SignInDemands:
+    """Return what the policies demand of the sign-in of a verified request; raises OAuthError."""
     with _refused_by_policies(request):
         return check_authorization(realm_policies(request.realm), asked)
 

@@ -13,7 +13,7 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.tokens import (
@@ -115,8 +115,7 @@ class RevocationEndpoint:
         if claims.get("azp") != client.client_id:
             raise refused("invalid_request", "Unmatching clients", EventError.INVALID_REQUEST)
         await self._constraint.require_of_parameter(request, client, claims)
-        kind, assertion = EventKind.TOKEN_REVOKE, caller.assertion
-        check_client_request(request, caller.entry, kind, assertion=assertion, presented=claims)
+        check_caller(request, caller, EventKind.TOKEN_REVOKE, presented=claims)
 
 
 def _text(claim: Any) -> str | None:

@@ -16,7 +16,7 @@ from gateway.protocol.devices import Devices
 from gateway.protocol.errors import OAuthError, duplicated_parameter
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, REPEATABLE, Grant
-from gateway.protocol.policy_checks import check_client_request, realm_policies
+from gateway.protocol.policy_checks import check_caller, realm_policies
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens import TokenResponse
 from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
@@ -95,7 +95,5 @@ def _accepted_by_policies(
     if grant.policy_event is None or not realm_policies(request.realm):
         return caller
     scopes = tuple((request.parameters.raw("scope") or "").split(" "))
-    entry = check_client_request(
-        *(request, caller.entry, grant.policy_event), assertion=caller.assertion, scopes=scopes
-    )
+    entry = check_caller(request, caller, grant.policy_event, scopes=scopes)
     return replace(caller, entry=entry)

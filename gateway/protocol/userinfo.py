@@ -4,6 +4,7 @@ Spec: OpenID Connect Core §5.3, RFC 6750 §3, RFC 8705 §3; Keycloak: 12.3
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,7 @@ from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.devices import NO_DEVICE, known_device_claims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError, ProofRefused
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_client
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import OPENID, ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import (
@@ -64,7 +65,7 @@ class UserinfoEndpoint:
             failure = EventFailure(EventError.INVALID_TOKEN, text)
             raise BearerChallenge("invalid_token", text, event=failure)
         request.page.require(active.client.client.allowed_origins)
-        _require_policies(request, active)
+        active = _accepted_by_policies(request, active)
         request.event.details[Detail.SIGNATURE_REQUIRED] = "false"
         request.event.details[Detail.USERNAME] = active.user.user.username
         return active, await self._protected(request, active, _claims(request, active))
@@ -94,19 +95,17 @@ class UserinfoEndpoint:
         return active
 
 
-def _require_policies(request: ProtocolRequest, active: ActiveToken) -> None:
+def _accepted_by_policies(request: ProtocolRequest, active: ActiveToken) -> ActiveToken:
+    """Return the token with its client as the policies leave it; raises BearerChallenge."""
     try:
         kind, claims = EventKind.USERINFO_REQUEST, active.claims
-        check_client_request(
-            *(request, active.client, kind),
-            presented=claims,
-            scopes=tuple(str(claims.get("scope", "")).split()),
-            authenticates=False,
-        )
+        scopes = tuple(str(claims.get("scope", "")).split())
+        entry = check_client(request, active.client, kind, presented=claims, scopes=scopes)
     except OAuthError as refusal:
         raise BearerChallenge(
             refusal.error, refusal.description, status=refusal.status, event=refusal.event
         ) from refusal
+    return replace(active, client=entry)
 
 
 def _note(request: ProtocolRequest, claims: Mapping[str, Any]) -> None:

@@ -128,15 +128,18 @@ def test_only_the_code_grant_has_a_verifier(recorded: Recorded) -> None:
     assert _under(recorded, enforcing, "token", _password())[0] == 200
 
 
-def test_a_public_client_redeems_no_code_and_has_no_service_account(recorded: Recorded) -> None:
-    """As in Keycloak, other grants stay possible: `reject-ropc-grant` closes that of passwords."""
+def test_a_public_client_gets_no_token_by_any_grant(recorded: Recorded) -> None:
+    """Stricter than Keycloak, which refuses codes and service accounts alone."""
     demanding: Executors = {"confidential-client": {}}
     refusal = (400, "invalid_client", "invalid client access type: public")
     service = {"grant_type": "client_credentials", "client_id": "pub"}
-    for form in (_code(recorded, "pub"), service):
-        assert _under(recorded, demanding, "token", form) == refusal
+    tokens = recorded.post("token", _password("pub")).json()
+    renewal = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    renewal |= {"client_id": "pub"}
+    for form in (_code(recorded, "pub"), service, _password("pub"), renewal):
+        assert _under(recorded, demanding, "token", form) == refusal, form
     assert _under(recorded, demanding, "ext/par/request", {**PUSHED, "client_id": "pub"}) == refusal
-    assert _under(recorded, demanding, "token", _password("pub"))[0] == 200
+    assert _under(recorded, demanding, "auth/device", {"client_id": "pub"}) == refusal
     for form in (_code(recorded), {"grant_type": "client_credentials"}):
         assert _under(recorded, demanding, "token", form)[0] == 200
 
@@ -164,22 +167,16 @@ def test_an_assertion_names_the_issuer_alone(recorded: Recorded) -> None:
         assert recorded.post("token", _asserted(_assertion(aud=audience), **form)).is_success
 
 
-@pytest.mark.parametrize(
-    ("executor", "text"),
-    [
-        ("secure-client-authentication-assertion", "invalid client assertion format"),
-        ("secure-signature-algorithm-signed-jwt", "not allowed input format."),
-    ],
-)
-def test_an_assertion_that_authenticates_no_one_is_refused(
-    recorded: Recorded, executor: str, text: str
-) -> None:
-    """Beside a secret that does, it would say nothing. A public client has none to judge."""
-    for client_id in ("svc", "pub"):
-        form = {**_password(client_id), "client_assertion": "x"}
-        found = _under(recorded, {executor: {}}, "token", form)
-        is_judged = client_id == "svc" or executor.endswith("signed-jwt")
-        assert found == ((400, "invalid_request", text) if is_judged else (200, None, None))
+def test_an_assertion_of_a_public_client_satisfies_no_policy(recorded: Recorded) -> None:
+    """A public client is not authenticated, so nothing has verified what it sends."""
+    demanding: Executors = {
+        "secure-signature-algorithm-signed-jwt": {"require-client-assertion": True}
+    }
+    refusal = (400, "invalid_request", "client assertion is required.")
+    for assertion in ("x", _assertion(), _assertion("PS256", sub="pub", iss="pub")):
+        form = {**_password("pub"), "client_secret": "", "client_assertion": assertion}
+        assert _under(recorded, demanding, "token", form) == refusal, assertion
+        assert recorded.post("token", form).status_code == 200
 
 
 def test_an_assertion_may_be_required(recorded: Recorded) -> None:

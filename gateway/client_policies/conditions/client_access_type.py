@@ -1,8 +1,7 @@
 """client-access-type: holds for confidential, public or bearer-only clients.
 
-A change is judged by the client as it was and as it would be, and a client that is viewed or
-removed as it is. Unlike Keycloak, it is also evaluated before an authorization request and at the
-endpoints of pushed requests and devices.
+Unlike Keycloak, it is also evaluated before an authorization request and at the endpoints of pushed
+requests and devices.
 """
 
 from dataclasses import dataclass
@@ -26,10 +25,8 @@ class ClientAccessType(Condition):
         return cls(frozenset(configuration.texts("type")))
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if not isinstance(event, ClientChange):
-            return vote(_access_type(event.client) in self.types)
-        clients = (event.client, event.proposed)
-        return vote(any(each and _access_type(each) in self.types for each in clients))
+        client = event.proposed if isinstance(event, ClientChange) else event.client
+        return vote(_access_type(client) in self.types)
 
 
 def _access_type(client: Client) -> str:

@@ -1,8 +1,7 @@
 """client-attributes: holds for clients that have certain attributes.
 
 The configuration is the text of a JSON list of objects with `key` and `value`. A key that is
-there twice matches no client. A client that would be created or changed is judged by the attributes
-that it would have; Keycloak judges it after the change.
+there twice matches no client.
 """
 
 import json

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from gateway.client_policies.conditions.condition import Condition, Vote, vote
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import AuthorizationStart, PolicyEvent
+from gateway.client_policies.events import PolicyEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,6 @@ class ClientRoles(Condition):
         return cls(frozenset(configuration.texts("roles")))
 
     def vote(self, event: PolicyEvent) -> Vote:
-        if isinstance(event, AuthorizationStart) or event.own_roles is None:
+        if event.own_roles is None:
             return Vote.ABSTAIN
         return vote(not self.roles.isdisjoint(event.own_roles))

@@ -18,7 +18,10 @@ from gateway.client_policies.refusal import InvalidConfiguration
 _DEFAULT: Final = "Default"
 _OPTIONAL: Final = "Optional"
 _ANY: Final = "Any"
-_KINDS: Final = TOKEN_REQUESTS | {EventKind.USERINFO_REQUEST}
+_KINDS: Final = TOKEN_REQUESTS | {
+    EventKind.USERINFO_REQUEST,
+    EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class ClientScopes(Condition):
 
     def vote(self, event: PolicyEvent) -> Vote:
         if isinstance(event, AuthorizationRequested):
-            return self._vote(event, event.parameters.get("scope", "").split(" "))
+            return self._vote(event, event.scopes)
         if isinstance(event, ClientRequest) and event.kind in _KINDS:
             return self._vote(event, event.scopes or ())
         return Vote.ABSTAIN

@@ -1,17 +1,26 @@
 """confidential-client: refuses requests of public clients.
 
-Bearer-only clients are refused at every endpoint, whatever the policies of the realm.
+Keycloak lets passwords, refreshes, devices and token exchange of public clients pass; here they are
+refused too. Bearer-only clients are refused at every endpoint, whatever the policies of the realm.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from gateway.client_policies.events import AuthorizationRequested, ClientRequest, EventKind
+from gateway.client_policies.events import (
+    TOKEN_REQUESTS,
+    AuthorizationRequested,
+    ClientRequest,
+    EventKind,
+)
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import PolicyRefusal
 from gateway.domain.clients import Client
 
-_KINDS: Final = frozenset({EventKind.TOKEN_REQUEST, EventKind.SERVICE_ACCOUNT_TOKEN_REQUEST})
+_KINDS: Final = TOKEN_REQUESTS | {
+    EventKind.PUSHED_AUTHORIZATION_REQUEST,
+    EventKind.DEVICE_AUTHORIZATION_REQUEST,
+}
 
 
 @dataclass(frozen=True, slots=True)

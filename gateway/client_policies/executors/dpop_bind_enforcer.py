@@ -57,5 +57,6 @@ class DpopBindEnforcer(AutoConfigured):
             text = "DPoP proof and token binding verification failed"
             raise PolicyRefusal("invalid_token", text, HTTPStatus.UNAUTHORIZED)
 
-    def client_for_tokens(self, client: Client) -> Client:
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        del request
         return replace(client, tokens=replace(client.tokens, dpop_bound=True))

@@ -24,6 +24,8 @@ class Executor:
 
     provider: ClassVar[str]
     """Keycloak's id."""
+    registration_only: ClassVar[str] = ""
+    """Why requests of a client are not judged, only its creation and its changes."""
 
     @classmethod
     def read(cls, configuration: Configuration) -> Self:
@@ -52,9 +54,14 @@ class Executor:
         """Return the flow that signs the user of an authorization request in."""
         return None
 
+    def requires_consent(self) -> bool:
+        """Return whether users are asked for their consent, whatever the client's setting."""
+        return False
+
     def check_request(self, request: ClientRequest) -> None:
         """Check a request of a client to an endpoint that it calls itself."""
 
-    def client_for_tokens(self, client: Client) -> Client:
-        """Return the client as tokens are issued to it."""
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        """Return the client as tokens are issued to it, also where its own settings differ."""
+        del request
         return client

@@ -1,8 +1,9 @@
 """full-scope-disabled: tokens of a client carry only roles of its scope."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from gateway.client_policies.events import ClientRequest
 from gateway.client_policies.executors.auto_configured import AutoConfigured
 from gateway.client_policies.refusal import INVALID_REGISTRATION, PolicyRefusal
 from gateway.client_policies.settings import ClientSettings
@@ -11,7 +12,10 @@ from gateway.domain.clients import Client
 
 @dataclass(frozen=True, slots=True)
 class FullScopeDisabled(AutoConfigured):
-    """Demands that `fullScopeAllowed` is off."""
+    """Demands that `fullScopeAllowed` is off, and issues tokens as if it were.
+
+    Keycloak judges the setting of a client alone, when it is created or changed.
+    """
 
     provider: ClassVar = "full-scope-disabled"
 
@@ -22,3 +26,7 @@ class FullScopeDisabled(AutoConfigured):
         if not proposed.full_scope_allowed:
             return None
         return PolicyRefusal(INVALID_REGISTRATION, "Not permitted to enable fullScopeAllowed")
+
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        del request
+        return replace(client, full_scope_allowed=False)

@@ -41,7 +41,8 @@ class HolderOfKeyEnforcer(AutoConfigured):
         if not isinstance(confirmation, dict) or "x5t#S256" not in confirmation:
             raise _unbound(request.kind)
 
-    def client_for_tokens(self, client: Client) -> Client:
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        del request
         return replace(client, tokens=replace(client.tokens, certificate_bound=True))
 
 

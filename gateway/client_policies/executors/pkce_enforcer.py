@@ -38,5 +38,9 @@ class PkceEnforcer(AutoConfigured):
             raise PolicyRefusal(INVALID_REQUEST, text)
 
     def check_request(self, request: ClientRequest) -> None:
-        if request.kind is EventKind.TOKEN_REQUEST and not request.has_verifier:
+        if request.kind is not EventKind.TOKEN_REQUEST:
+            return
+        if request.code_verifier is None:
             raise PolicyRefusal("code_verifier_missing", "PKCE code verifier not specified")
+        if request.code_verifier.method != _S256:
+            raise PolicyRefusal("invalid_grant", "PKCE code challenge method is not S256")

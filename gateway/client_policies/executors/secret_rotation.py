@@ -24,6 +24,10 @@ class SecretRotation(Executor):
     """
 
     provider: ClassVar = "secret-rotation"
+    registration_only: ClassVar = (
+        "As in Keycloak a secret gets its expiration with the next change of the client; requests"
+        " with an expired secret are refused with or without a policy"
+    )
     expiration: timedelta = timedelta(seconds=_EXPIRATION)
     rotated: timedelta = timedelta(seconds=_ROTATED)
     remaining: timedelta = timedelta(seconds=_REMAINING)

@@ -13,15 +13,16 @@ from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
 
 @dataclass(frozen=True, slots=True)
 class SecureClientAuthenticationAssertion(Executor):
-    """Refuses the addresses of endpoints as audience."""
+    """Refuses the addresses of endpoints as audience of the assertion that authenticated a client.
+
+    A client that authenticates by something else passes: `secure-client-authenticator` is about it.
+    """
 
     provider: ClassVar = "secure-client-authentication-assertion"
 
     def check_request(self, request: ClientRequest) -> None:
-        if request.client.public_client or not request.sends_assertion:
-            return
         if request.assertion is None:
-            raise PolicyRefusal(INVALID_REQUEST, "invalid client assertion format")
+            return
         audience = request.assertion.claims.get("aud")
         if audience not in (request.issuer, [request.issuer]):
             raise PolicyRefusal(INVALID_REQUEST, "invalid audience in client assertion")

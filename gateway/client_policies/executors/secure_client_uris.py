@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import AuthorizationRequested, ClientChange, EventKind
+from gateway.client_policies.events import (
+    AuthorizationRequested,
+    ClientChange,
+    ClientRequest,
+    EventKind,
+)
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
 from gateway.client_policies.settings import NOTHING, ClientSettings
@@ -21,7 +26,10 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses without TLS; `allows_local` excepts the redirect URI of a request."""
+    """Refuses addresses without TLS; `allows_local` excepts those of a request.
+
+    Of a request it judges where the browser would go, after a sign-in or a logout.
+    """
 
     provider: ClassVar = "secure-client-uris"
     allows_local: bool = False
@@ -45,8 +53,17 @@ class SecureClientUris(Executor):
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
         uri = request.redirect_uri or ""
-        if not _is_secure(uri) and not (self.allows_local and _is_local(uri)):
+        if self.allows_local and _is_local(uri):
+            return
+        redirects, base_url = request.client.redirects, request.base_url
+        if not _is_secure(uri) or not redirects.match_exactly(uri, base_url):
+            # A client of before the policy may have a wildcard, which no new one may have.
             raise PolicyRefusal(INVALID_REQUEST, "Invalid redirect_uri")
+
+    def check_request(self, request: ClientRequest) -> None:
+        uri = request.redirect_uri
+        if uri is not None and not _is_secure(uri) and not (self.allows_local and _is_local(uri)):
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid post_logout_redirect_uri")
 
 
 def _is_secure(address: str) -> bool:

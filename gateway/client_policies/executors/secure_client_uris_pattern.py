@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange
+from gateway.client_policies.events import AuthorizationRequested, ClientChange, ClientRequest
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_METADATA,
+    INVALID_REQUEST,
     InvalidConfiguration,
     PolicyRefusal,
 )
@@ -28,7 +29,11 @@ CLIENT_ADDRESSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUrisPattern(Executor):
-    """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`."""
+    """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`.
+
+    Of a request it judges where the browser would go, after a sign-in or a logout. Keycloak judges
+    clients alone, when they are created or changed.
+    """
 
     provider: ClassVar = "secure-client-uris-pattern"
     patterns: tuple[str, ...] = ()
@@ -61,3 +66,18 @@ class SecureClientUrisPattern(Executor):
                 verdicts = (matches.verdict(pattern, address) for pattern in self.patterns)
                 if Verdict.MATCHES not in verdicts:
                     raise PolicyRefusal(INVALID_METADATA, f"Invalid {name}")
+
+    def check_authorization(self, request: AuthorizationRequested) -> None:
+        if not self._accepts("redirectUris", request.redirect_uri):
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid redirect_uri")
+
+    def check_request(self, request: ClientRequest) -> None:
+        if not self._accepts("postLogoutRedirectUris", request.redirect_uri):
+            raise PolicyRefusal(INVALID_REQUEST, "Invalid post_logout_redirect_uri")
+
+    def _accepts(self, name: str, uri: str | None) -> bool:
+        """Return whether a browser may be sent to an address that stands for such a field."""
+        if uri is None or (self.fields and name not in self.fields):
+            return True
+        matches = matches_at_once()
+        return any(matches.verdict(each, uri) is Verdict.MATCHES for each in self.patterns)

@@ -3,10 +3,11 @@
 Spec: RFC 9126 §4, FAPI 2.0 Security Profile §5.3.2.2
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gateway.client_policies.events import AuthorizationStart
+from gateway.client_policies.events import AuthorizationRequested, AuthorizationStart
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
 
@@ -18,8 +19,17 @@ class SecureParContent(Executor):
     provider: ClassVar = "secure-par-content"
 
     def check_start(self, start: AuthorizationStart) -> None:
-        if "request_uri" not in start.sent or start.pushed is None:
-            raise PolicyRefusal(INVALID_REQUEST, "PAR request_uri not included.")
-        if any(name not in start.pushed and name != "request_uri" for name in start.sent):
-            text = "PAR request did not include necessary parameters"
-            raise PolicyRefusal(INVALID_REQUEST, text)
+        _require_pushed(start.sent, start.pushed)
+
+    def check_authorization(self, request: AuthorizationRequested) -> None:
+        """Judge again: some conditions say nothing about a request before it is verified."""
+        if not request.is_push:
+            _require_pushed(request.sent, request.parameters if request.was_pushed else None)
+
+
+def _require_pushed(sent: Mapping[str, str], pushed: Mapping[str, str] | None) -> None:
+    if "request_uri" not in sent or pushed is None:
+        raise PolicyRefusal(INVALID_REQUEST, "PAR request_uri not included.")
+    if any(name not in pushed and name != "request_uri" for name in sent):
+        text = "PAR request did not include necessary parameters"
+        raise PolicyRefusal(INVALID_REQUEST, text)

@@ -9,7 +9,12 @@ from typing import ClassVar, Final, Self
 from urllib.parse import SplitResult, urlsplit
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import AuthorizationStart, ClientChange
+from gateway.client_policies.events import (
+    AuthorizationRequested,
+    AuthorizationStart,
+    ClientChange,
+    ClientRequest,
+)
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_REQUEST,
@@ -74,7 +79,23 @@ class SecureRedirectUrisEnforcer(Executor):
         if _redirects(start.client) and start.redirect_uri is not None:
             self._require(start.redirect_uri, is_parameter=True)
 
-    def _require(self, uri: str, *, is_parameter: bool) -> None:
+    def check_authorization(self, request: AuthorizationRequested) -> None:
+        """Judge again: some conditions say nothing about a request before it is verified."""
+        client, uri = request.client, request.redirect_uri
+        if not _redirects(client) or uri is None:
+            return
+        self._require(uri, is_parameter=True)
+        allows_wildcards = self.wildcard_path and not self.oauth_2_1
+        if not allows_wildcards and not client.redirects.match_exactly(uri, request.base_url):
+            # A client of before the policy may have a wildcard, which no new one may have.
+            raise PolicyRefusal(INVALID_REQUEST, _INVALID)
+
+    def check_request(self, request: ClientRequest) -> None:
+        if request.redirect_uri is not None and not self.open_redirect:
+            self._require(request.redirect_uri, is_parameter=None)
+
+    def _require(self, uri: str, *, is_parameter: bool | None) -> None:
+        """Raise PolicyRefusal; None is the address after a logout, of any port."""
         try:
             parts = urlsplit(uri)
             port = parts.port
@@ -98,7 +119,7 @@ class SecureRedirectUrisEnforcer(Executor):
         uri: str,
         parts: SplitResult,
         port: int | None,
-        is_parameter: bool,  # noqa: FBT001 - private
+        is_parameter: bool | None,  # noqa: FBT001 - private
     ) -> bool:
         if (parts.scheme == "http" and not self.http_scheme) or not self._is_valid_wildcard(uri):
             return False
@@ -106,7 +127,7 @@ class SecureRedirectUrisEnforcer(Executor):
             return True
         if "#" in uri or not _is_plain(parts.hostname):
             return False
-        return (port is not None) == is_parameter
+        return is_parameter is None or (port is not None) == is_parameter
 
     def _is_valid_web_address(self, uri: str, parts: SplitResult) -> bool:
         if parts.scheme == "http" and (self.oauth_2_1 or not self.http_scheme):

@@ -16,6 +16,7 @@ from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
 _OBJECT: Final = "invalid_request_object"
 _HOUR: Final = timedelta(seconds=3600)
 _SKEW: Final = timedelta(seconds=15)
+_OBJECT_PARAMETERS: Final = frozenset({"request", "request_uri"})
 _COMPARED: Final = frozenset(
     {
         *("client_id", "redirect_uri", "response_type", "response_mode", "scope", "state"),
@@ -29,10 +30,11 @@ _COMPARED: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SecureRequestObject(Executor):
-    """Demands an object with `exp`, `aud` and, if `verify_nbf`, a `nbf` at most `period` before.
+    """Demands a signed object with `exp`, `aud` and `nbf`, this one at most `period` before `exp`.
 
-    That the object is valid now and for this issuer, where it says so, is a rule of every request.
-    A pushed request is judged when it is pushed.
+    Without `verify_nbf` an object needs no `nbf`. That the object is valid now and for this issuer,
+    where it says so, is a rule of every request.
+    A pushed request is judged when it is pushed; its use only requires that it was signed.
     """
 
     provider: ClassVar = "secure-request-object"
@@ -54,12 +56,15 @@ class SecureRequestObject(Executor):
         )
 
     def check_authorization(self, request: AuthorizationRequested) -> None:
-        if request.was_pushed:
+        if request.was_pushed and request.was_signed:
             return
-        claims = request.request_object
-        if claims is None:
+        verified = request.request_object
+        if verified is None:
+            if not request.was_pushed and not _OBJECT_PARAMETERS.isdisjoint(request.sent):
+                raise PolicyRefusal(_OBJECT, "Request object is not signed")
             text = "Missing parameter: 'request' or 'request_uri'"
             raise PolicyRefusal(INVALID_REQUEST, text)
+        claims = verified.claims
         if "scope" not in request.sent and "scope" not in claims:
             text = "Parameter 'scope' missing in the request parameters or in 'request' object"
             raise PolicyRefusal(INVALID_REQUEST, text)
@@ -67,7 +72,7 @@ class SecureRequestObject(Executor):
         if claims.get("aud") is None:
             raise PolicyRefusal(_OBJECT, "Missing parameter in the 'request' object: aud")
         _check_same(request.sent, claims)
-        if self.encryption_required and not request.is_encrypted:
+        if self.encryption_required and not verified.is_encrypted:
             raise PolicyRefusal(_OBJECT, "Request object not encrypted")
 
     def _check_times(self, request: AuthorizationRequested, claims: Mapping[str, Any]) -> None:

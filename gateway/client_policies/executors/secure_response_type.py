@@ -3,11 +3,11 @@
 Spec: FAPI 1.0 Advanced §5.1.1, §5.2.2
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import AuthorizationRequested
+from gateway.client_policies.events import AuthorizationRequested, ClientRequest
 from gateway.client_policies.executors.auto_configured import AutoConfigured
 from gateway.client_policies.refusal import INVALID_METADATA, INVALID_REQUEST, PolicyRefusal
 from gateway.client_policies.settings import ClientSettings
@@ -51,3 +51,8 @@ class SecureResponseType(AutoConfigured):
         is_jwt = request.parameters.get("response_mode") == "jwt"
         if asked != _CODE or not is_jwt:
             raise PolicyRefusal(INVALID_REQUEST, "invalid response_type")
+
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        del request
+        signing = replace(client.signing, id_token_as_detached_signature=True)
+        return replace(client, signing=signing)

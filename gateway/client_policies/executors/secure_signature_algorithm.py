@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange
+from gateway.client_policies.events import (
+    TOKEN_REQUESTS,
+    AuthorizationRequested,
+    ClientChange,
+    ClientRequest,
+    EventKind,
+)
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.executors.secure_algorithms import SECURE_ALGORITHMS
 from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
@@ -21,6 +27,8 @@ _SIGNED: Final[Mapping[str, Callable[[Client], str | None]]] = {
     "id.token.signed.response.alg": lambda client: client.signing.id_token,
     "token.endpoint.auth.signing.alg": lambda client: client.assertions.algorithm,
 }
+_OF_USERINFO: Final = (None, *SECURE_ALGORITHMS)
+"""None answers with JSON, without a signature."""
 _BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
     "access.token.signed.response.alg": lambda client: client.signing.access_token,
 }
@@ -29,7 +37,12 @@ _BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithm(Executor):
-    """Sets `default` where a client names no algorithm, and refuses others than the secure ones."""
+    """Sets `default` where a client names no algorithm, and refuses others than the secure ones.
+
+    It judges requests too: what a client signed, and what would sign its tokens, which is the
+    algorithm of the realm where it names none. A client of before is refused until it is updated,
+    which sets `default`. Keycloak judges clients alone, when they are created or changed.
+    """
 
     provider: ClassVar = "secure-signature-algorithm"
     default: str = SECURE_ALGORITHMS[0]
@@ -46,7 +59,33 @@ class SecureSignatureAlgorithm(Executor):
 
     def check_change(self, change: ClientChange) -> None:
         if any(algorithm not in SECURE_ALGORITHMS for algorithm in _chosen(change).values()):
-            raise PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")
+            raise _insecure()
+
+    def check_authorization(self, request: AuthorizationRequested) -> None:
+        _require_secure_tokens(request.client, request.realm_algorithm)
+        signed = request.request_object
+        if signed is not None and signed.algorithm not in SECURE_ALGORITHMS:
+            raise _insecure()
+
+    def check_request(self, request: ClientRequest) -> None:
+        signed, signing = request.assertion, request.client.signing
+        if signed is not None and signed.algorithm not in SECURE_ALGORITHMS:
+            raise _insecure()
+        if request.kind in TOKEN_REQUESTS:
+            _require_secure_tokens(request.client, request.realm_algorithm)
+        if request.kind is EventKind.USERINFO_REQUEST and signing.userinfo not in _OF_USERINFO:
+            raise _insecure()
+
+
+def _require_secure_tokens(client: Client, of_realm: str) -> None:
+    """Refuse a client whose tokens would be signed by another algorithm."""
+    chosen = (client.signing.id_token or of_realm, client.signing.access_token or of_realm)
+    if any(algorithm not in SECURE_ALGORITHMS for algorithm in chosen):
+        raise _insecure()
+
+
+def _insecure() -> PolicyRefusal:
+    return PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")
 
 
 def _chosen(change: ClientChange) -> dict[str, str | None]:

@@ -12,7 +12,7 @@ from gateway.client_policies.refusal import INVALID_REQUEST, PolicyRefusal
 
 @dataclass(frozen=True, slots=True)
 class SecureSignatureAlgorithmSignedJwt(Executor):
-    """Judges the algorithm of an assertion; `required` also refuses requests without one.
+    """Judges the assertion that authenticated a client; `required` demands one of each client.
 
     Unlike Keycloak, it also judges pushed requests, service accounts and devices.
     """
@@ -25,11 +25,9 @@ class SecureSignatureAlgorithmSignedJwt(Executor):
         return cls(configuration.flag("require-client-assertion"))
 
     def check_request(self, request: ClientRequest) -> None:
-        if not request.authenticates or not (self.required or request.sends_assertion):
-            return
-        if not request.sends_assertion:
-            raise PolicyRefusal(INVALID_REQUEST, "client assertion is required.")
         if request.assertion is None:
-            raise PolicyRefusal(INVALID_REQUEST, "not allowed input format.")
+            if self.required and request.authenticates:
+                raise PolicyRefusal(INVALID_REQUEST, "client assertion is required.")
+            return
         if request.assertion.algorithm not in SECURE_ALGORITHMS:
             raise PolicyRefusal(INVALID_REQUEST, "not allowed signature algorithm.")

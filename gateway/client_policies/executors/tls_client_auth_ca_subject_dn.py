@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.events import ClientChange
+from gateway.client_policies.events import ClientChange, ClientRequest
 from gateway.client_policies.executors.executor import Executor
 from gateway.client_policies.refusal import (
     INVALID_REQUEST,
@@ -13,13 +13,17 @@ from gateway.client_policies.refusal import (
 )
 from gateway.client_policies.settings import NOTHING, ClientSettings
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
-from gateway.domain.distinguished_names import parse_distinguished_name
+from gateway.domain.distinguished_names import parse_distinguished_name, subject_matches
 from gateway.domain.errors import RealmgateError
 
 
 @dataclass(frozen=True, slots=True)
 class TlsClientAuthCaSubjectDn(Executor):
-    """Sets the authority where a client names none; `enforced` refuses another one."""
+    """Sets the authority where a client names none; `enforced` refuses another one.
+
+    A certificate that authenticates a client is judged too: a client of before names none. Keycloak
+    judges clients alone, when they are created or changed.
+    """
 
     provider: ClassVar = "tls-client-auth-ca-subject-dn"
     authority: str = ""
@@ -45,8 +49,20 @@ class TlsClientAuthCaSubjectDn(Executor):
         if _authenticates(client) and not _is_same(
             client.certificate_authentication.authority, self.authority
         ):
-            text = f"Certificate Authority subject DN must be {self.authority}"
-            raise PolicyRefusal(INVALID_REQUEST, text)
+            raise self._refusal()
+
+    def check_request(self, request: ClientRequest) -> None:
+        own = request.client.certificate_authentication.authority
+        if request.certificate is None or (own and not self.enforced):
+            return
+        authorities = request.certificate.certificate.authorities
+        found = (subject_matches(each, self.authority, regex=False) for each in authorities)
+        if request.certificate.is_registered or not any(found):
+            raise self._refusal()
+
+    def _refusal(self) -> PolicyRefusal:
+        text = f"Certificate Authority subject DN must be {self.authority}"
+        return PolicyRefusal(INVALID_REQUEST, text)
 
 
 def _authenticates(client: Client) -> bool:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from gateway.client_policies.events import ClientRequest
 from gateway.client_policies.executors.executor import Executor
 from gateway.domain.clients import Client
 
@@ -13,5 +14,6 @@ class UseLightweightAccessToken(Executor):
 
     provider: ClassVar = "use-lightweight-access-token"
 
-    def client_for_tokens(self, client: Client) -> Client:
+    def client_for_tokens(self, client: Client, request: ClientRequest) -> Client:
+        del request
         return replace(client, tokens=replace(client.tokens, lightweight=True))

@@ -26,7 +26,7 @@ from gateway.crypto.public_keys import (
 from gateway.domain.clients import UNSIGNED, Client, VerificationKeys
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SHORTEST_SECRETS, SecretAlgorithm, SignatureAlgorithm
-from gateway.domain.ports.client_signatures import NoUsableKey, SignedClaims
+from gateway.domain.ports.client_signatures import NoUsableKey, UnverifiedClaims, VerifiedClaims
 from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
 
 _PUBLIC_KEY_LABELS: Final = (b"PUBLIC KEY", b"RSA PUBLIC KEY")
@@ -40,22 +40,26 @@ class RegisteredClientSignatures:
     def __init__(self, documents: RemoteDocuments) -> None:
         self._key_sets = ClientKeySets(documents)
 
-    def read(self, token: str) -> SignedClaims:
+    def read(self, token: str) -> UnverifiedClaims:
         jws = compact_jws.parse(token)
-        return SignedClaims(str(jws.header.get("alg")), _claims(jws), _type(jws))
+        return UnverifiedClaims(str(jws.header.get("alg")), _claims(jws), _type(jws))
 
-    async def verify(self, client: Client, token: str) -> SignedClaims:
+    def read_unsigned(self, token: str) -> UnverifiedClaims:
+        jws = compact_jws.parse(token)
+        _require_no_critical_header(jws)
+        if jws.header.get("alg") != UNSIGNED or jws.signature:
+            raise InvalidToken("it is signed")
+        return UnverifiedClaims(UNSIGNED, _claims(jws), _type(jws))
+
+    async def verify(self, client: Client, token: str) -> VerifiedClaims:
         jws = compact_jws.parse(token)
         algorithm = jws.header.get("alg")
-        if "crit" in jws.header or "b64" in jws.header:
-            raise InvalidToken("it has critical header parameters")
+        _require_no_critical_header(jws)
         if not isinstance(algorithm, str) or not await self._holds(client, jws, algorithm):
             raise InvalidToken("no key of the client verifies its signature")
-        return SignedClaims(algorithm, _claims(jws), _type(jws))
+        return VerifiedClaims(algorithm, _claims(jws), _type(jws))
 
     async def _holds(self, client: Client, jws: compact_jws.CompactJws, algorithm: str) -> bool:
-        if algorithm == UNSIGNED:
-            return jws.signature == b""
         if algorithm in set(SecretAlgorithm):
             return _secret_holds(client, jws, algorithm)
         if algorithm not in set(SignatureAlgorithm):
@@ -71,6 +75,11 @@ class RegisteredClientSignatures:
             pass  # The client may have a new key since.
         newest = await self._key_sets.fetch(client, OFTEN)
         return _verifies(_set_keys(newest, jws, algorithm), jws, algorithm)
+
+
+def _require_no_critical_header(jws: compact_jws.CompactJws) -> None:
+    if "crit" in jws.header or "b64" in jws.header:
+        raise InvalidToken("it has critical header parameters")
 
 
 def _verifies(keys: Iterable[PublicKey], jws: compact_jws.CompactJws, algorithm: str) -> bool:

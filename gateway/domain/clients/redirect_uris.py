@@ -7,7 +7,7 @@ Keycloak: 12.10. Spec: RFC 6749 §3.1.2, RFC 8252 §7.3, RFC 9700 §4.1; attacks
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote
 
@@ -61,6 +61,11 @@ class RedirectUris:
         if not self.may_hold_response and _holds_response(uri):
             return False
         return _matches(uri, self._absolute(self.patterns, base_url))
+
+    def match_exactly(self, uri: str, base_url: str) -> bool:
+        """Tell the same by the patterns without a wildcard alone."""
+        exact = tuple(each for each in self.patterns if _ANYWHERE not in each)
+        return replace(self, patterns=exact).match(uri, base_url)
 
     def only(self, base_url: str) -> str | None:
         """Return the redirect URI of a request that names none, where there is one alone."""

@@ -17,10 +17,22 @@ class NoUsableKey(InvalidToken):
 
 
 @dataclass(frozen=True, slots=True)
-class SignedClaims:
-    """The claims of a JWT, and the algorithm of its signature; `none` for one without.
+class UnverifiedClaims:
+    """What a JWT says, which anybody may have written.
 
-    `header_type` is the `typ` of its header, empty without one.
+    `algorithm` is the one that its header names, `header_type` its `typ`, empty without one.
+    """
+
+    algorithm: str
+    claims: Mapping[str, Any] = field(repr=False)
+    header_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClaims:
+    """The claims of a JWT whose signature holds under a key of the client, or under its secret.
+
+    Created by `ClientSignatures.verify` alone. `algorithm` is that of the signature, never `none`.
     """
 
     algorithm: str
@@ -31,14 +43,20 @@ class SignedClaims:
 class ClientSignatures(Protocol):
     """Verifies with the keys that are registered for a client, or with its secret."""
 
-    def read(self, token: str) -> SignedClaims:
+    def read(self, token: str) -> UnverifiedClaims:
         """Return the claims without verifying anything: they are only what the sender says.
 
         Raises InvalidToken where it is no JWT.
         """
 
-    async def verify(self, client: Client, token: str) -> SignedClaims:
-        """Return the claims when the signature holds, or when the JWT says that it has none.
+    def read_unsigned(self, token: str) -> UnverifiedClaims:
+        """Return the claims of a JWT with the algorithm `none` and without a signature.
+
+        Raises InvalidToken for any other JWT.
+        """
+
+    async def verify(self, client: Client, token: str) -> VerifiedClaims:
+        """Return the claims when the signature holds; one without a signature is refused.
 
         The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
         """

@@ -97,7 +97,10 @@ class DeviceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DevicePoll:
-    """The answer to a poll; authorization and approval are there where it is approved."""
+    """The answer to a poll: the authorization of the device, and the approval of its user.
+
+    Without an authorization there is none of the client, or it polled too fast.
+    """
 
     status: DeviceStatus
     authorization: DeviceAuthorization | None = None

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
-from gateway.client_policies import EnforcedFlow
+from gateway.client_policies import SignInDemands, VerifiedRequestObject
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.domain.ports.outgoing.remote_documents import RemoteDocuments
@@ -17,10 +17,13 @@ from gateway.protocol.authorization.request import (
     Prompt,
     RequestedLevel,
     ResponseType,
+    asking_for_consent,
 )
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode, ResponseTarget
 from gateway.protocol.scopes import GrantedScopes
+
+_NO_DEMANDS: Final = SignInDemands()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +66,14 @@ class AuthorizationDraft:
     acr_values: frozenset[str] = frozenset()
     """The classes of authentication that are asked for, or those of the client by default."""
     level: RequestedLevel | None = None
-    enforced_flow: EnforcedFlow | None = None
-    """The flow that client policies choose."""
+    demands: SignInDemands = _NO_DEMANDS
+    """What client policies demand of the sign-in."""
     code_challenge: CodeChallenge | None = None
     hinted_user: str | None = field(default=None, repr=False)
-    request_object: Mapping[str, Any] | None = field(default=None, repr=False)
-    """The claims of the request object, once it was verified."""
-    request_object_is_encrypted: bool = False
+    request_object: VerifiedRequestObject | None = field(default=None, repr=False)
+    """The request object, once it was verified; one without a signature is none."""
+    was_signed: bool = False
+    """The pushed request that the parameters come from was in a verified request object."""
 
     @property
     def client(self) -> ClientEntry:
@@ -109,8 +113,10 @@ class AuthorizationDraft:
         if self.redirect_uri is None or self.scopes is None:
             raise LookupError("the checks have not run")
         action, _, parameter = (self.get("kc_action") or "").partition(":")
+        requires_consent = self.demands.requires_consent
         return AuthorizationRequest(
-            client=self.client,
+            client=asking_for_consent(self.client) if requires_consent else self.client,
+            requires_consent=requires_consent,
             redirect_uri=self.redirect_uri,
             redirect_uri_sent=self.redirect_uri_sent,
             pushed_reference=self.pushed_reference,
@@ -124,7 +130,7 @@ class AuthorizationDraft:
             login_hint=self.get("login_hint") or None,
             hinted_user=self.hinted_user,
             level=self.level,
-            enforced_flow=self.enforced_flow,
+            enforced_flow=self.demands.flow,
             claims=self.claims,
             ui_locales=tuple((self.get("ui_locales") or "").split()),
             display=self.get("display") or None,

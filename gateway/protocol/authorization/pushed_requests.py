@@ -21,7 +21,7 @@ from gateway.protocol.authorization.endpoint import run_checks
 from gateway.protocol.authorization.parameters import DPOP_KEY, PARAMETERS
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
@@ -64,8 +64,7 @@ class PushedRequestEndpoint:
         """Return the reference; raises OAuthError or StoreUnavailable."""
         request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
         caller = await self._clients.authenticate(request)
-        kind = EventKind.PUSHED_AUTHORIZATION_REQUEST
-        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
+        check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
         if request.parameters.raw("request_uri") is not None:
             text = "It is not allowed to include request_uri to PAR."
             raise refused("invalid_request", text, EventError.INVALID_REQUEST)
@@ -91,6 +90,7 @@ class PushedRequestEndpoint:
         pushed = PushedParameters(
             kept,
             certificate=bound_certificate(client, certificate),
+            was_signed=draft.request_object is not None,
             is_anonymous=client.public_client,
         )
         return await keep_pushed_request(self._services.pushed_requests, realm, client, pushed)

@@ -5,7 +5,7 @@ Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3; Keycloak:
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -85,6 +85,8 @@ class AuthorizationRequest:
     level: RequestedLevel | None = None
     enforced_flow: EnforcedFlow | None = None
     """The flow that client policies choose for this sign-in."""
+    requires_consent: bool = False
+    """Client policies demand the consent of the user: `client` is one that requires it."""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The object of the parameter `claims`: members `id_token` and `userinfo`."""
     ui_locales: tuple[str, ...] = ()
@@ -147,6 +149,7 @@ class AuthorizationRequest:
             "kc_idp_hint": self.identity_provider,
             "certificate": self.certificate,
             "proof_key": self.proof_key,
+            "requires_consent": "true" if self.requires_consent else None,
         }
         if self.enforced_flow is not None:
             level = self.enforced_flow.level
@@ -181,8 +184,10 @@ def restore(
 def _restored(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AuthorizationRequest:
+    requires_consent = "requires_consent" in stored
     return AuthorizationRequest(
-        client=client,
+        client=asking_for_consent(client) if requires_consent else client,
+        requires_consent=requires_consent,
         redirect_uri=stored["redirect_uri"],
         redirect_uri_sent="redirect_uri_sent" in stored,
         pushed_reference=stored.get("pushed_reference"),
@@ -207,6 +212,11 @@ def _restored(
         certificate=stored.get("certificate"),
         proof_key=stored.get("proof_key"),
     )
+
+
+def asking_for_consent(client: ClientEntry) -> ClientEntry:
+    """Return the client as one that requires consent."""
+    return replace(client, client=replace(client.client, consent_required=True))
 
 
 def _json(claims: Mapping[str, Any]) -> str:

@@ -44,7 +44,7 @@ from gateway.protocol.grants.client_credentials import (
     preview_access_token,
 )
 from gateway.protocol.parameters import Parameters
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 
 LONGEST_INPUT: Final = 64 * 1024
@@ -209,7 +209,7 @@ def _with_token(
             return replace(found, note=_NO_ACCOUNT)
     try:
         kind = ClientCredentials.policy_event
-        entry = check_client_request(request, caller.entry, kind, scopes=("",))
+        entry = check_caller(request, caller, kind, scopes=("",))
         token = preview_access_token(request, replace(caller, entry=entry))
         return replace(found, token=token)
     except OAuthError as error:

@@ -5,27 +5,32 @@ method to another. Spec: RFC 6749 §2.3; Keycloak: token endpoint, checks 5 to 8
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 
 from gateway.certificates import evaluate_for_client
+from gateway.client_policies import VerifiedClientAssertion, VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.client_signatures import SignedClaims
 from gateway.domain.ports.directory import ClientEntry, Directory
-from gateway.protocol.client_authentication.basic_credentials import read_basic_credentials
+from gateway.protocol.client_authentication.basic_credentials import (
+    BasicCredentials,
+    read_basic_credentials,
+)
 from gateway.protocol.client_authentication.certificate_owners import CertificateOwners
 from gateway.protocol.client_authentication.client_assertion import asserted_client_id
 from gateway.protocol.client_authentication.client_secret import ClientSecret
 from gateway.protocol.client_authentication.client_secret_jwt import ClientSecretJwt
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ProofServices
+from gateway.protocol.client_authentication.method import (
+    ClientAuthenticationMethod,
+    ClientProof,
+    ProofServices,
+)
 from gateway.protocol.client_authentication.private_key_jwt import PrivateKeyJwt
 from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError, refused
-from gateway.protocol.policy_checks import realm_policies
 from gateway.protocol.requests import ProtocolRequest
 
 METHODS: Final[Mapping[str, type[ClientAuthenticationMethod]]] = {
@@ -42,6 +47,9 @@ SIGNING_ALGORITHMS: Final = tuple(
 METHOD_NAMES: Final = tuple(name for method in METHODS.values() for name in method.names)
 """The names of all methods, as discovery lists them."""
 _NO_PROOF: Final = "none"
+_SEVERAL_CREDENTIALS: Final = (
+    "The request has a client_assertion beside a client secret, one client credential is allowed"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +62,10 @@ class AuthenticatedClient:
     """The certificate of the request as it counts for the client, by its own anchors if any."""
     of_realm: ClientCertificate | None = None
     """The same certificate as it counts in the realm: for its users no anchors of a client do."""
-    assertion: SignedClaims | None = None
-    """The parameter `client_assertion`, where client policies are to judge it."""
+    assertion: VerifiedClientAssertion | None = field(default=None, repr=False)
+    """The assertion that authenticated the client."""
+    verified_certificate: VerifiedClientCertificate | None = None
+    """The certificate, where it authenticated the client."""
 
 
 class ClientAuthenticator:
@@ -104,6 +114,7 @@ class ClientAuthenticator:
                 reason="the request names no client", event_error=EventError.CLIENT_NOT_FOUND
             )
         request.event.client_id = client_id
+        _require_one_credential(request, credentials)
         entry = await self._directory.client(request.realm.realm.id, client_id)
         if entry is None:
             raise ClientAuthenticationFailed(
@@ -115,10 +126,10 @@ class ClientAuthenticator:
                 reason="the client is disabled", event_error=EventError.CLIENT_DISABLED
             )
         _require_offered(client, request)
-        certificate = request.certificate
+        proof = ClientProof(request.certificate)
         if not client.public_client:
-            method = self._method(client)
-            certificate = await method.authenticate(client, request, credentials)
+            proof = await self._method(client).authenticate(client, request, credentials)
+        certificate = proof.certificate
         if certificate is not None and certificate is request.certificate:
             trust, realm = self._services.trust, request.realm.realm
             now = request.now
@@ -129,18 +140,14 @@ class ClientAuthenticator:
             failure = EventFailure(EventError.INVALID_CLIENT)
             raise OAuthError("invalid_client", "Wrong client protocol.", event=failure)
         name = _NO_PROOF if client.public_client else client.client_authenticator_type
-        token = request.parameters.raw("client_assertion")
-        assertion = self._assertion(request, token) if token else None
-        return AuthenticatedClient(entry, name, certificate, request.certificate, assertion)
-
-    def _assertion(self, request: ProtocolRequest, token: str) -> SignedClaims | None:
-        """Return what the assertion says; None in a realm without policies, and for no JWT."""
-        if not realm_policies(request.realm):
-            return None
-        try:
-            return self._services.signatures.read(token)
-        except InvalidToken:
-            return None
+        return AuthenticatedClient(
+            entry,
+            name,
+            certificate,
+            request.certificate,
+            proof.assertion,
+            proof.verified_certificate,
+        )
 
     def _method(self, client: Client) -> ClientAuthenticationMethod:
         method = self._methods.get(client.client_authenticator_type)
@@ -150,6 +157,20 @@ class ClientAuthenticator:
                 reason=f"no client authentication method {client.client_authenticator_type!r} here",
             )
         return method
+
+
+def _require_one_credential(request: ProtocolRequest, credentials: BasicCredentials | None) -> None:
+    """Refuse an assertion beside a secret: one of them alone would be verified.
+
+    Of two secrets the one in the form counts, as in Keycloak; the header's is not compared. A
+    client id without a secret is no credential, and neither is the certificate of the connection,
+    which tokens may be bound to. Spec: RFC 6749 §2.3, §5.2
+    """
+    of_header = credentials.secret if credentials is not None else ""
+    secret = of_header or request.parameters.raw("client_secret")
+    if secret and request.parameters.raw("client_assertion"):
+        failure = EventFailure(EventError.INVALID_CLIENT_CREDENTIALS)
+        raise OAuthError("invalid_request", _SEVERAL_CREDENTIALS, event=failure)
 
 
 def _require_offered(client: Client, request: ProtocolRequest) -> None:

@@ -6,14 +6,20 @@ Spec: RFC 7523 §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7)
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gateway.client_policies import VerifiedClientAssertion
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
-from gateway.domain.ports.client_signatures import ClientSignatures, SignedClaims
+from gateway.domain.ports.client_signatures import (
+    ClientSignatures,
+    UnverifiedClaims,
+    VerifiedClaims,
+)
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
@@ -22,6 +28,11 @@ ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _REQUEST_OBJECT: Final = "oauth-authz-req+jwt"
 _AUDIENCES: Final = ("", "/token", "/token/introspect", "/ext/par/request", "/ext/ciba/auth")
 """Paths below the protocol's; the first stands for the issuer. Keycloak: 1.2 (`client-jwt`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedAssertion(VerifiedClientAssertion):
+    """Created by `accept_assertion` alone."""
 
 
 def asserted_client_id(signatures: ClientSignatures, request: ProtocolRequest) -> str | None:
@@ -48,7 +59,7 @@ def required_assertion(request: ProtocolRequest) -> str:
     return token
 
 
-def read_assertion(signatures: ClientSignatures, token: str) -> SignedClaims:
+def read_assertion(signatures: ClientSignatures, token: str) -> UnverifiedClaims:
     """Return what an assertion says, without verifying it; raises OAuthError for no JWT."""
     try:
         return signatures.read(token)
@@ -57,7 +68,7 @@ def read_assertion(signatures: ClientSignatures, token: str) -> SignedClaims:
         raise refused_assertion(text, reason=str(error)) from error
 
 
-def check_issuer(client: Client, assertion: SignedClaims) -> None:
+def check_issuer(client: Client, assertion: UnverifiedClaims) -> None:
     """Check that the client speaks of itself. Spec: RFC 7523 §3, numbers 1 and 2."""
     if _subject(assertion) != client.client_id:
         raise refused_assertion("client_id parameter does not match sub claim")
@@ -65,7 +76,7 @@ def check_issuer(client: Client, assertion: SignedClaims) -> None:
         raise ClientAuthenticationFailed(reason="the assertion was issued by another one")
 
 
-def check_header(client: Client, assertion: SignedClaims, accepted: tuple[str, ...]) -> None:
+def check_header(client: Client, assertion: UnverifiedClaims, accepted: tuple[str, ...]) -> None:
     """Check type and algorithm before anything is verified. attacks C13, C15.
 
     A request object passes through browsers, so it does not authenticate the client.
@@ -80,10 +91,14 @@ def check_header(client: Client, assertion: SignedClaims, accepted: tuple[str, .
         raise refused_assertion("Invalid signature algorithm", reason=assertion.algorithm)
 
 
-async def check_claims(
-    client: Client, request: ProtocolRequest, claims: Mapping[str, Any], marks: OneTimeMarks
-) -> None:
-    """Check audience, times and single use of a verified assertion; raises OAuthError."""
+async def accept_assertion(
+    client: Client, request: ProtocolRequest, signed: VerifiedClaims, marks: OneTimeMarks
+) -> VerifiedClientAssertion:
+    """Return the assertion after checks of audience, times and single use; raises OAuthError.
+
+    Its signature was verified before.
+    """
+    claims = signed.claims
     _check_audience(request.issuer, claims.get("aud"))
     remaining = _check_times(client.assertions.longest, request.now, claims)
     token_id = claims.get("jti")
@@ -94,6 +109,7 @@ async def check_claims(
     # Clocks of gateways differ: the mark lasts longer than the assertion anywhere.
     if not await marks.claim(client.realm_id, name, remaining + 2 * CLOCK_LEEWAY):
         raise refused_assertion("Token reuse detected")
+    return _AcceptedAssertion(signed.algorithm, claims)
 
 
 def refused_assertion(text: str, *, error: str = "invalid_client", reason: str = "") -> OAuthError:
@@ -102,7 +118,7 @@ def refused_assertion(text: str, *, error: str = "invalid_client", reason: str =
     return OAuthError(error, text, reason=reason or text, event=failure)
 
 
-def _subject(assertion: SignedClaims) -> str:
+def _subject(assertion: UnverifiedClaims) -> str:
     subject = assertion.claims.get("sub")
     if not isinstance(subject, str) or not subject:
         raise refused_assertion("Token sub claim is required")

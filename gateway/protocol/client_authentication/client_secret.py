@@ -7,10 +7,9 @@ Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `cl
 from datetime import datetime
 from typing import ClassVar, Final
 
-from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ClientProof
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
@@ -26,7 +25,7 @@ class ClientSecret(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> ClientCertificate | None:
+    ) -> ClientProof:
         given, used = request.parameters.raw("client_secret"), _POST
         if given is None and credentials is not None:
             given, used = credentials.secret, _BASIC
@@ -42,7 +41,7 @@ class ClientSecret(ClientAuthenticationMethod):
         refusal = _secret_refusal(client, given, request.now)
         if refusal is not None:
             raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)
-        return request.certificate
+        return ClientProof(request.certificate)
 
 
 def _secret_refusal(client: Client, given: str, now: datetime) -> str | None:

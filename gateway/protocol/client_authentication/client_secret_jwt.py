@@ -9,15 +9,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar
 
-from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SecretAlgorithm
-from gateway.domain.ports.client_signatures import SignedClaims
+from gateway.domain.ports.client_signatures import VerifiedClaims
 from gateway.protocol.client_authentication import client_assertion
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.client_assertion import refused_assertion
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ClientProof
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.requests import ProtocolRequest
 
@@ -31,7 +30,7 @@ class ClientSecretJwt(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> ClientCertificate | None:
+    ) -> ClientProof:
         del credentials
         token = client_assertion.required_assertion(request)
         said = client_assertion.read_assertion(self._services.signatures, token)
@@ -40,10 +39,11 @@ class ClientSecretJwt(ClientAuthenticationMethod):
         if client.secret is None or client.secret_settings.has_expired(request.now):
             raise ClientAuthenticationFailed(reason="the client has no secret that is valid now")
         signed = await self._verified(client, token, request.now)
-        await client_assertion.check_claims(client, request, signed.claims, self._services.marks)
-        return request.certificate
+        marks = self._services.marks
+        assertion = await client_assertion.accept_assertion(client, request, signed, marks)
+        return ClientProof(request.certificate, assertion=assertion)
 
-    async def _verified(self, client: Client, token: str, now: datetime) -> SignedClaims:
+    async def _verified(self, client: Client, token: str, now: datetime) -> VerifiedClaims:
         reason = ""
         for holder in _with_each_secret(client, now):
             try:

@@ -1,10 +1,11 @@
 """The interface of a client authentication method."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gateway.certificates import CertificateTrust
+from gateway.client_policies import VerifiedClientAssertion, VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.ports.client_keys import RegisteredCertificates
@@ -26,6 +27,19 @@ class ProofServices:
     trust: CertificateTrust
 
 
+@dataclass(frozen=True, slots=True)
+class ClientProof:
+    """What a request has proved of its client.
+
+    `certificate` is that of the request as it counts for the client, also where another credential
+    authenticated it. The verified credential is the one that did; a secret has none.
+    """
+
+    certificate: ClientCertificate | None = None
+    assertion: VerifiedClientAssertion | None = field(default=None, repr=False)
+    verified_certificate: VerifiedClientCertificate | None = None
+
+
 class ClientAuthenticationMethod(ABC):
     """A proof by which a confidential client authenticates."""
 
@@ -43,10 +57,9 @@ class ClientAuthenticationMethod(ABC):
     @abstractmethod
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> ClientCertificate | None:
-        """Return the certificate of the request as it counts for the client.
+    ) -> ClientProof:
+        """Return what the request has proved; the client may have anchors of its own.
 
-        It is that of the request unless the client has anchors of its own. `credentials` are those
-        of the Authorization header. Raises ClientAuthenticationFailed where the proof does not
-        hold, or StoreUnavailable.
+        `credentials` are those of the Authorization header. Raises ClientAuthenticationFailed where
+        the proof does not hold, or StoreUnavailable.
         """

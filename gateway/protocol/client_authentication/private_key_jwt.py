@@ -5,7 +5,6 @@ Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: 1.2 (`client-jwt`)
 
 from typing import ClassVar
 
-from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import SignatureAlgorithm
@@ -13,7 +12,7 @@ from gateway.domain.ports.client_signatures import NoUsableKey
 from gateway.protocol.client_authentication import client_assertion
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
 from gateway.protocol.client_authentication.client_assertion import refused_assertion
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ClientProof
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -26,7 +25,7 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> ClientCertificate | None:
+    ) -> ClientProof:
         del credentials
         signatures = self._services.signatures
         token = client_assertion.required_assertion(request)
@@ -43,5 +42,6 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
                 " Signature on JWT token failed validation"
             )
             raise refused_assertion(text, reason=str(error)) from error
-        await client_assertion.check_claims(client, request, signed.claims, self._services.marks)
-        return request.certificate
+        marks = self._services.marks
+        assertion = await client_assertion.accept_assertion(client, request, signed, marks)
+        return ClientProof(request.certificate, assertion=assertion)

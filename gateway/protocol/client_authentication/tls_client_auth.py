@@ -7,9 +7,11 @@ revocation or a weak key.
 Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
 """
 
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from gateway.certificates import NotRegistered, evaluate_for_client, require_registered
+from gateway.client_policies import VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate, TrustLevel, reason_for_caller
 from gateway.domain.clients import (
     CERTIFICATE_AUTHENTICATOR,
@@ -19,12 +21,17 @@ from gateway.domain.clients import (
 )
 from gateway.domain.ports.client_signatures import NoUsableKey
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
-from gateway.protocol.client_authentication.method import ClientAuthenticationMethod
+from gateway.protocol.client_authentication.method import ClientAuthenticationMethod, ClientProof
 from gateway.protocol.errors import ClientAuthenticationFailed
 from gateway.protocol.events import certificate_details
 from gateway.protocol.requests import ProtocolRequest
 
 _NOT_HELD: Final = "neither the client certificate nor its key is registered for the client"
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedCertificate(VerifiedClientCertificate):
+    """Created by TlsClientAuth alone."""
 
 
 class TlsClientAuth(ClientAuthenticationMethod):
@@ -35,14 +42,14 @@ class TlsClientAuth(ClientAuthenticationMethod):
 
     async def authenticate(
         self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
-    ) -> ClientCertificate:
+    ) -> ClientProof:
         certificate = request.certificate
         if certificate is None:
             raise _refused("no client certificate was presented")
         request.event.details |= certificate_details(certificate)
         if client.certificate_authentication.self_signed:
             await self._require_held(client, certificate)
-            return certificate
+            return _proof(certificate, is_registered=True)
         trust, realm = self._services.trust, request.realm.realm
         certificate = await evaluate_for_client(trust, certificate, realm, client.id, request.now)
         try:
@@ -54,7 +61,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
             realm.id, client, device, request.now
         ):
             raise _refused(f"the device {device.name} is locked")
-        return certificate
+        return _proof(certificate, is_registered=False)
 
     async def _require_held(self, client: Client, certificate: ClientCertificate) -> None:
         if certificate.trust_level is TrustLevel.REFUSED:
@@ -65,6 +72,11 @@ class TlsClientAuth(ClientAuthenticationMethod):
             raise _refused(str(error)) from error
         if not held:
             raise _refused(_NOT_HELD)
+
+
+def _proof(certificate: ClientCertificate, *, is_registered: bool) -> ClientProof:
+    verified = _AcceptedCertificate(certificate, is_registered=is_registered)
+    return ClientProof(certificate, verified_certificate=verified)
 
 
 def _refused(reason: str) -> ClientAuthenticationFailed:

@@ -29,7 +29,7 @@ from gateway.protocol.authorization.checks import code_challenge, sizes
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import refused
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import still_granted
 from gateway.protocol.sender_constraint import bound_certificate
@@ -88,8 +88,7 @@ class DeviceAuthorizationEndpoint:
         """Return who asked and the codes; raises OAuthError or StoreUnavailable."""
         request.event.begin(EventType.OAUTH2_DEVICE_AUTH)
         caller = await self._clients.authenticate(request)
-        kind = EventKind.DEVICE_AUTHORIZATION_REQUEST
-        check_client_request(request, caller.entry, kind, assertion=caller.assertion)
+        check_caller(request, caller, EventKind.DEVICE_AUTHORIZATION_REQUEST)
         client, lifespans = caller.entry.client, request.realm.realm.token_lifespans
         _require_permitted(client)
         draft = self._checked(request, caller)

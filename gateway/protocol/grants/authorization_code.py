@@ -9,7 +9,7 @@ from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sign_in_results.code_redemption import CodeRedemption
@@ -37,12 +37,12 @@ class AuthorizationCodeGrant:
         client = caller.entry.client
         encrypter = await self._tokens.encrypter(client)
         redeemed = await self._redemption.redeem(request, client)
-        entry = check_client_request(
+        entry = check_caller(
             request,
-            caller.entry,
+            caller,
             EventKind.TOKEN_REQUEST,
-            assertion=caller.assertion,
             scopes=redeemed.granted.names,
+            code_verifier=redeemed.code_verifier,
         )
         return await self._tokens.issue_for(
             request,

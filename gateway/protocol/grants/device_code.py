@@ -10,15 +10,18 @@ from typing import Final
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
     DeviceAuthorization,
+    DevicePoll,
     DeviceStatus,
 )
 from gateway.protocol.authorization.code_verifier import require_verifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
 from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import presents
 from gateway.protocol.session_tokens import SessionTokens
@@ -35,6 +38,7 @@ GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _GRANT_SHORTCUT: Final = "dg"
 _NOT_VALID: Final = "Device code not valid"
 _INVALID: Final = EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE)
+_NO_POLL: Final = DevicePoll(DeviceStatus.UNKNOWN)
 _OTHER_CLIENT: Final = "unauthorized client"
 _DENIED: Final = "The end user denied the authorization request"
 _REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
@@ -68,7 +72,7 @@ class DeviceCodeGrant:
     """Issues the tokens of a sign-in that a user completed for a device."""
 
     event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN
-    policy_event = EventKind.DEVICE_TOKEN_REQUEST
+    policy_event = None  # the scopes have to be known first
 
     def __init__(self, services: GrantServices) -> None:
         self._devices = services.device_authorizations
@@ -82,7 +86,7 @@ class DeviceCodeGrant:
         self, request: ProtocolRequest, caller: AuthenticatedClient
     ) -> TokenResponse:
         client, realm = caller.entry.client, request.realm.realm
-        asked, approval = await self._approved(request, client)
+        entry, asked, approval = await self._approved(request, caller)
         found = await self._sign_in(request, client, approval)
         require_verifier(
             request.parameters.raw("code_verifier"),
@@ -104,7 +108,7 @@ class DeviceCodeGrant:
         )
         return await self._tokens.issue_for(
             request,
-            caller.entry,
+            entry,
             found.user,
             granted,
             joined,
@@ -114,19 +118,29 @@ class DeviceCodeGrant:
         )
 
     async def _approved(
-        self, request: ProtocolRequest, client: Client
-    ) -> tuple[DeviceAuthorization, DeviceApproval]:
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> tuple[ClientEntry, DeviceAuthorization, DeviceApproval]:
+        """Return also the client as tokens are to be issued to it.
+
+        Client policies judge each poll, by the scopes that the device asked for with its codes.
+        """
+        client = caller.entry.client
         if not client.device_grant.enabled:
             text = "Client not allowed OAuth 2.0 Device Authorization Grant"
             raise refused("invalid_grant", text, EventError.NOT_ALLOWED)
         code = request.parameters.raw("device_code")
+        poll = _NO_POLL
+        if code is not None:
+            poll = await self._devices.poll(request.realm.realm.id, code, client.id)
+        scope = "" if poll.authorization is None else poll.authorization.scope
+        kind, scopes = EventKind.DEVICE_TOKEN_REQUEST, tuple(scope.split())
+        entry = check_caller(request, caller, kind, scopes=scopes)
         if code is None:
             text = "Missing parameter: device_code"
             raise refused("invalid_request", text, EventError.INVALID_OAUTH2_DEVICE_CODE)
-        poll = await self._devices.poll(request.realm.realm.id, code, client.id)
         if poll.authorization is None or poll.approval is None:
             raise _refusal(poll.status)
-        return poll.authorization, poll.approval
+        return entry, poll.authorization, poll.approval
 
     async def _sign_in(
         self, request: ProtocolRequest, client: Client, approval: DeviceApproval

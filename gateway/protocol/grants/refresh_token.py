@@ -12,7 +12,7 @@ from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.grant_services import GrantServices
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint, binding_of
@@ -60,11 +60,10 @@ class RefreshToken:
         note_refresh_token(request.event, token)
         request.event.details[Detail.REFRESH_TOKEN_SUB] = str(token.claims.get("sub"))
         await _require_binding(self._constraint, request, client, token)
-        entry = check_client_request(
+        entry = check_caller(
             request,
-            caller.entry,
+            caller,
             EventKind.TOKEN_REFRESH,
-            assertion=caller.assertion,
             presented=token.claims,
             scopes=token.scopes,
         )
@@ -72,7 +71,7 @@ class RefreshToken:
         session = active.session
         kept = still_granted(request.realm, client, token.scopes)
         granted = _narrowed(request, client, kept)
-        if not await self._consents.holds(client, active.user, kept):
+        if not await self._consents.holds(entry.client, active.user, kept):
             text = "Client no longer has requested consent from user"
             raise refused("invalid_scope", text, EventError.NOT_ALLOWED)
         encrypter = await self._encrypter(client, kept)

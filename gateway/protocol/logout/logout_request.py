@@ -12,7 +12,7 @@ from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.directory import ClientEntry, Directory
 from gateway.protocol.authorization import (
     PageError,
     PageMessage,
@@ -22,7 +22,7 @@ from gateway.protocol.authorization import (
 from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.parameters import Parameters
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_client
 from gateway.protocol.requests import ProtocolRequest
 
 _HINT: Final = "id_token_hint"
@@ -93,12 +93,15 @@ async def check_logout_request(
         raise _refused(
             PageMessage.invalidParameterMessage, _HINT, EventError.INVALID_TOKEN, _OTHER_CLIENT
         )
-    client = await _client(request, directory, client_id or issued_for)
+    entry = await _find_client(request, directory, client_id or issued_for)
+    client = None if entry is None else entry.client
     request.event.client_id = None if client is None else client.client_id
     if redirect_uri is not None and not _is_registered(request, client, redirect_uri):
         request.event.details[Detail.REDIRECT_URI] = redirect_uri
         message = PageMessage.invalidRedirectUriMessage
         raise PageError(message, event_error=EventError.INVALID_REDIRECT_URI, client=client)
+    if entry is not None:
+        _require_policies(request, entry, redirect_uri)
     return LogoutRequest(
         client=client,
         redirect_uri=redirect_uri or "",
@@ -129,20 +132,21 @@ def _refused(message: PageMessage, name: str, event_error: str, reason: str) -> 
     return PageError(message, name, event_error=event_error, reason=reason)
 
 
-async def _client(
+async def _find_client(
     request: ProtocolRequest, directory: Directory, client_id: str | None
-) -> Client | None:
+) -> ClientEntry | None:
     if client_id is None:
         return None
-    entry = await directory.client(request.realm.realm.id, client_id)
-    if entry is None:
-        return None
+    return await directory.client(request.realm.realm.id, client_id)
+
+
+def _require_policies(
+    request: ProtocolRequest, entry: ClientEntry, redirect_uri: str | None
+) -> None:
     try:
-        check_client_request(request, entry, EventKind.LOGOUT_REQUEST, authenticates=False)
+        check_client(request, entry, EventKind.LOGOUT_REQUEST, redirect_uri=redirect_uri)
     except OAuthError as refusal:
-        request.event.client_id = client_id
         raise policy_refusal_page(refusal) from refusal
-    return entry.client
 
 
 def _is_registered(request: ProtocolRequest, client: Client | None, uri: str) -> bool:

@@ -11,7 +11,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
-from gateway.protocol.policy_checks import check_client_request
+from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Sessions
@@ -40,13 +40,7 @@ class LogoutEndpoint:
         client = caller.entry.client
         token = read_refresh_token(request, client, text, may_be_expired=True)
         await self._require_binding(request, client, token.claims)
-        check_client_request(
-            request,
-            caller.entry,
-            EventKind.LOGOUT_REQUEST,
-            assertion=caller.assertion,
-            presented=token.claims,
-        )
+        check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
         session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
         request.event.session_id, request.event.user_id = session_id, user_id
         if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):

@@ -7,6 +7,7 @@ Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5,
 
 from dataclasses import dataclass
 
+from gateway.client_policies import VerifiedCodeVerifier
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import Directory, UserEntry
@@ -40,6 +41,7 @@ class RedeemedSignIn:
     user: UserEntry
     granted: GrantedScopes
     joined: Joined
+    code_verifier: VerifiedCodeVerifier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,12 @@ class CodeRedemption:
         With `only_online` no offline session begins, although the scopes would allow one.
         """
         redeemed = await self._redeem(request)
-        _require_request(request, client, redeemed)
+        code_verifier = _require_request(request, client, redeemed)
         user, code = redeemed.sign_in.user, redeemed.code
         granted = await self._redemption.scopes(request, client, user, code.scope)
         offline = granted.offline and not only_online
         joined = await self._join(request, client, redeemed, granted, offline=offline)
-        return RedeemedSignIn(code, user, granted, joined)
+        return RedeemedSignIn(code, user, granted, joined, code_verifier)
 
     async def _redeem(self, request: ProtocolRequest) -> _Redeemed:
         text = request.parameters.raw("code")
@@ -133,7 +135,9 @@ def _note_session(request: ProtocolRequest, name: CodeName) -> None:
     request.event.details[Detail.CODE_ID] = name.session_id
 
 
-def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeemed) -> None:
+def _require_request(
+    request: ProtocolRequest, client: Client, redeemed: _Redeemed
+) -> VerifiedCodeVerifier | None:
     """Raise OAuthError unless the code was issued for this request, in Keycloak's order."""
     code, sent = redeemed.code, request.parameters
     if code.redirect_uri is not None and sent.raw("redirect_uri") != code.redirect_uri:
@@ -144,7 +148,7 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
     if not client.standard_flow_enabled:
         raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
     require_active(request, client, redeemed.sign_in)
-    require_verifier(
+    code_verifier = require_verifier(
         sent.raw("code_verifier"),
         code.code_challenge,
         code.code_challenge_method,
@@ -155,6 +159,7 @@ def _require_request(request: ProtocolRequest, client: Client, redeemed: _Redeem
         raise _invalid_code()
     if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
         raise _invalid_code()
+    return code_verifier
 
 
 def _invalid_code() -> OAuthError:

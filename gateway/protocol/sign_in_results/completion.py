@@ -4,16 +4,18 @@ Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Key
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from gateway.client_policies import EventKind
 from gateway.domain.events import Detail
 from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
 from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.domain.sign_in.authorization_codes import AuthorizationCode, CodeName, IssuedCode
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
+from gateway.protocol.policy_checks import check_client
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import AuthorizationResponse
 from gateway.protocol.scopes import resolve_claims
@@ -48,6 +50,7 @@ class SignInCompletion:
         Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
         StoreUnavailable.
         """
+        asked = _accepted_by_policies(request, asked)
         encrypter = None
         if asked.wants(ResponseType.ID_TOKEN):
             encrypter = await id_token_encrypter(self._encryption, asked.client.client)
@@ -59,6 +62,16 @@ class SignInCompletion:
             parameters["code"] = code
         parameters |= _tokens(request, asked, finished.user, joined, code=code, encrypter=encrypter)
         return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
+
+
+def _accepted_by_policies(
+    request: ProtocolRequest, asked: AuthorizationRequest
+) -> AuthorizationRequest:
+    """Return the request with its client as tokens of the response are issued to it."""
+    if not asked.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN}:
+        return asked
+    kind, scopes = EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE, asked.scopes.names
+    return replace(asked, client=check_client(request, asked.client, kind, scopes=scopes))
 
 
 def _issue_code(

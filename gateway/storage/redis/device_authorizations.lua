@@ -53,7 +53,7 @@ function operations.poll(code, client)
   if interval > 0 and not redis.call('SET', POLLED .. code, '', 'PX', interval, 'NX') then
     return {'too_fast'}
   end
-  if device.status ~= 'approved' then return {device.status} end
+  if device.status ~= 'approved' then return {device.status, device.authorization} end
   return {'approved', device.authorization, device.approval}
 end
 

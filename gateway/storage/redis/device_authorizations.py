@@ -59,8 +59,9 @@ class RedisDeviceAuthorizations:
         status, *rest = await self._run("poll", realm_id, device_code, client)
         if not rest:
             return DevicePoll(DeviceStatus(status))
-        authorization, approval = rest
-        return DevicePoll(DeviceStatus(status), _decode(authorization), _approval(approval))
+        authorization, *approval = rest
+        approved = _approval(approval[0]) if approval else None
+        return DevicePoll(DeviceStatus(status), _decode(authorization), approved)
 
     async def take(self, realm_id: str, device_code: str) -> bool:
         return bool(await self._run("take", realm_id, device_code))

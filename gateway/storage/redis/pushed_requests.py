@@ -2,8 +2,9 @@
 
 `rg:pushed-request:<realm>:<client>:<reference>` is the JSON of the parameters, and once the request
 was used an empty mark; both expire by themselves. The thumbprint of a certificate stands beside the
-parameters. The script counts the bytes of the requests of public clients, and removes the oldest
-ones of a realm that has too many. Spec: RFC 9126 §2.2, §7.3
+parameters, and whether they came in a verified request object. The script counts the bytes of the
+requests of public clients, and removes the oldest ones of a realm that has too many.
+Spec: RFC 9126 §2.2, §7.3
 """
 
 from datetime import timedelta
@@ -17,7 +18,8 @@ from gateway.storage.redis.server_script import LoadScript, ServerScript
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _CERTIFICATE: Final = "x5t#S256"
-"""No parameter has this name."""
+_SIGNED: Final = "signed#object"
+"""No parameter has one of these names."""
 
 
 class RedisPushedRequests:
@@ -44,6 +46,8 @@ class RedisPushedRequests:
         members = dict(pushed.values)
         if pushed.certificate is not None:
             members[_CERTIFICATE] = pushed.certificate
+        if pushed.was_signed:
+            members[_SIGNED] = "true"
         text = orjson.dumps(members).decode()
         most = self._most_anonymous if pushed.is_anonymous else 0
         name = _name(client, reference)
@@ -54,7 +58,8 @@ class RedisPushedRequests:
         if not found:
             return None
         values = orjson.loads(found)
-        return PushedParameters(values, values.pop(_CERTIFICATE, None))
+        certificate, was_signed = values.pop(_CERTIFICATE, None), values.pop(_SIGNED, None)
+        return PushedParameters(values, certificate, was_signed=was_signed is not None)
 
     async def use(self, realm_id: str, client: str, reference: str, remembered: timedelta) -> bool:
         lasts = max(1, remembered // _MILLISECOND)

@@ -16,6 +16,8 @@ class PushedParameters:
     values: Mapping[str, str] = field(repr=False)
     certificate: str | None = None
     """Thumbprint of the certificate that its code must be redeemed with; None for any."""
+    was_signed: bool = False
+    """They came in a request object that was verified."""
     is_anonymous: bool = False
     """A public client, which is not authenticated, pushed it; `find` does not return it."""
 

@@ -13,7 +13,7 @@ from gateway.protocol.policy_checks import check_authorization_request, realm_po
 
 
 def check(draft: AuthorizationDraft) -> None:
-    """Keep the flow that the policies choose; raises OAuthError for a refused request."""
+    """Keep what the policies demand of the sign-in; raises OAuthError for a refused request."""
     request = draft.request
     if not realm_policies(request.realm):
         return
@@ -24,13 +24,17 @@ def check(draft: AuthorizationDraft) -> None:
         request.parameters.values,
         frozenset(str(each) for each in draft.response_type),
         draft.redirect_uri,
+        base_url=draft.base_url,
+        realm_algorithm=request.realm.realm.signature_algorithm.value,
         request_object=draft.request_object,
-        is_encrypted=draft.request_object_is_encrypted,
+        is_push=draft.is_push,
         was_pushed=draft.pushed_reference is not None,
+        was_signed=draft.was_signed,
+        scopes=frozenset(draft.scopes.names if draft.scopes else ()),
         own_roles=draft.client.own_roles,
         acr_values=draft.acr_values,
     )
-    draft.enforced_flow = check_authorization_request(request, asked)
+    draft.demands = check_authorization_request(request, asked)
 
 
 def _with_key(draft: AuthorizationDraft) -> Mapping[str, str]:

@@ -30,4 +30,5 @@ async def check(draft: AuthorizationDraft) -> None:
     if pushed is None:
         raise invalid_request_page(USED_UP)
     draft.parameters, draft.certificate = pushed.values, pushed.certificate
+    draft.was_signed = pushed.was_signed
     draft.pushed_reference = reference

@@ -6,11 +6,14 @@ realm. One at a URL must be registered. Spec: RFC 9101 §4, §6.1, §6.3, OpenID
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.domain.clients import ANY_ALGORITHM, Client
+from gateway.client_policies import VerifiedRequestObject
+from gateway.domain.clients import ANY_ALGORITHM, UNSIGNED, Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
+from gateway.domain.ports.client_signatures import UnverifiedClaims
 from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
 from gateway.protocol.authorization.draft import AuthorizationDraft
 from gateway.protocol.authorization.errors import PageError, invalid_request_page
@@ -18,6 +21,11 @@ from gateway.protocol.authorization.parameters import PARAMETERS, text_of
 
 _DOTS_OF_JWE: Final = 4
 _ABOUT_THE_OBJECT: Final = frozenset({"request", "request_uri"})
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedObject(VerifiedRequestObject):
+    """Created by `_verified` alone."""
 
 
 async def check(draft: AuthorizationDraft) -> None:
@@ -37,8 +45,9 @@ async def check(draft: AuthorizationDraft) -> None:
     if sent[0] in draft.request.parameters.repeated_names:
         raise _refused(f"'{sent[0]}' is present multiple times")
     token = await _object_at(draft, client) if sent == ["request_uri"] else draft.get("request")
-    claims = await _verified(draft, client, token or "")
-    draft.request_object = claims
+    accepted = await _verified(draft, client, token or "")
+    draft.request_object = accepted if isinstance(accepted, VerifiedRequestObject) else None
+    claims = accepted.claims
     own = {name: text_of(claims[name]) for name in PARAMETERS if name in claims}
     outer = {name: text for name, text in draft.parameters.items() if name not in own}
     merged = {**outer, **{name: text for name, text in own.items() if text is not None}}
@@ -62,19 +71,25 @@ def _is_registered(uri: str, registered: str) -> bool:
     return uri.partition("#")[0] == registered.partition("#")[0]
 
 
-async def _verified(draft: AuthorizationDraft, client: Client, token: str) -> Mapping[str, Any]:
+async def _verified(
+    draft: AuthorizationDraft, client: Client, token: str
+) -> VerifiedRequestObject | UnverifiedClaims:
+    """Return the object; UnverifiedClaims where it says that it has no signature."""
+    signatures = draft.services.signatures
     try:
-        if token.count(".") == _DOTS_OF_JWE:
+        is_encrypted = token.count(".") == _DOTS_OF_JWE
+        if is_encrypted:
             token = _decrypted(draft, client, token)
-            draft.request_object_is_encrypted = True
-        signed = await draft.services.signatures.verify(client, token)
+        is_signed = signatures.read(token).algorithm != UNSIGNED
+        unsigned = None if is_signed else signatures.read_unsigned(token)
+        said = unsigned or await signatures.verify(client, token)
     except InvalidToken as error:
         raise _refused(f"Invalid request object: {error}") from error
     wanted = client.request_objects.algorithm
-    if wanted not in {"", ANY_ALGORITHM, signed.algorithm}:
-        raise _refused(f"Request object signed with {signed.algorithm}, {wanted} is required")
-    _require_sense(draft, client, signed.claims)
-    return signed.claims
+    if wanted not in {"", ANY_ALGORITHM, said.algorithm}:
+        raise _refused(f"Request object signed with {said.algorithm}, {wanted} is required")
+    _require_sense(draft, client, said.claims)
+    return unsigned or _AcceptedObject(said.algorithm, said.claims, is_encrypted=is_encrypted)
 
 
 def _decrypted(draft: AuthorizationDraft, client: Client, token: str) -> str:
