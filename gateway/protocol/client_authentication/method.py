@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gateway.authentication.validity import Validity
 from gateway.certificates import CertificateTrust
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
@@ -11,7 +12,6 @@ from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
-from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -22,7 +22,7 @@ class ProofServices:
     signatures: ClientSignatures
     certificates: RegisteredCertificates
     marks: OneTimeMarks
-    devices: Devices
+    validity: Validity
     trust: CertificateTrust
 
 
