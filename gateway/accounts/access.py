@@ -1,8 +1,8 @@
 """The user of an account, by an access token or a browser session, and the rights of that user.
 
 The rights are the roles of the client `account` that the user has now, limited to the scope of the
-token. A user who is disabled or locked out is refused, whatever the proof.
-Keycloak: 17.1; attacks: D3
+token. A user who is disabled is refused, whatever the proof. A temporary lock-out refuses new
+sign-ins alone. Keycloak: 17.1; attacks: D3
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.admin.access import Forbidden, NotAuthenticated, NotFound
-from gateway.authentication.lockouts import is_locked_out
+from gateway.authentication.validity import NoLongerValid, is_usable_client, require_usable_user
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
-from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
@@ -96,12 +95,10 @@ class AccountAccess:
         access_tokens: AccessTokens,
         constraint: SenderConstraint,
         directory: Directory,
-        failures: LoginFailureStore,
     ) -> None:
         self._access_tokens = access_tokens
         self._constraint = constraint
         self._directory = directory
-        self._failures = failures
 
     async def by_token(
         self, request: ProtocolRequest, credential: TokenCredential | None
@@ -126,7 +123,6 @@ class AccountAccess:
         if active.user.user.service_account_client is not None:
             raise NotAuthenticated("service accounts have no account to manage")
         request.page.require(active.client.client.allowed_origins)
-        await self._require_not_locked_out(request, active.user)
         acr = active.claims.get("acr")
         return self._known(
             AccountCaller(
@@ -142,21 +138,17 @@ class AccountAccess:
     async def by_session(self, request: ProtocolRequest, session: UserSession) -> AccountCaller:
         """Return the user of a live session of a browser, with all roles that the user has."""
         await self._require_offered(request)
-        user = await self._directory.user(request.realm.realm.id, session.user_id)
-        if user is None or not user.user.enabled:
-            raise NotAuthenticated(REMOVED_OR_DISABLED)
-        await self._require_not_locked_out(request, user)
+        found = await self._directory.user(request.realm.realm.id, session.user_id)
+        try:
+            user = require_usable_user(found)
+        except NoLongerValid as refusal:
+            raise NotAuthenticated(REMOVED_OR_DISABLED) from refusal
         return self._known(AccountCaller(request, user, _account_roles(user.roles), session))
 
     async def _require_offered(self, request: ProtocolRequest) -> None:
         client = await self._directory.client(request.realm.realm.id, ACCOUNT)
-        if client is None or not client.client.enabled:
+        if not is_usable_client(client):
             raise NotFound("account management not enabled")
-
-    async def _require_not_locked_out(self, request: ProtocolRequest, user: UserEntry) -> None:
-        realm = request.realm.realm
-        if await is_locked_out(self._failures, realm, user.user, request.now):
-            raise NotAuthenticated("the user is locked out")
 
     @staticmethod
     def _known(caller: AccountCaller) -> AccountCaller:

@@ -1,4 +1,8 @@
-"""The own sessions: listed by device, and ended. Keycloak: 17.3; offline sessions last."""
+"""The own sessions: listed by device, and ended. Keycloak: 17.3.
+
+The end of one session leaves the offline session that applications began in it, as in Keycloak;
+the end of all ends offline sessions too.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,11 +17,12 @@ from gateway.domain.sessions import (
     DEVICE_NOTE,
     Device,
     UserSession,
+    if_lasting,
     noted_device,
     session_ends_at,
     session_maximum_ends_at,
 )
-from gateway.protocol.sessions import Sessions, if_lasting
+from gateway.protocol.sessions import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +83,21 @@ class AccountSessions:
         found = await self._online.find(caller.realm.id, session_id)
         if found is None or found.user_id != caller.user_id:
             return False
-        await self._end(caller, (found,))
+        await self._sessions.log_out_of_browser(found, caller.request.now)
+        _note_ended(caller, (found.id,))
         return True
 
     async def end_all(self, caller: AccountCaller, *, current: bool) -> int:
-        """End all sessions, the current one only where it is asked for; return how many."""
+        """End all sessions, online and offline; return how many.
+
+        The current one, and the offline one that applications began in it, only where asked for.
+        """
         caller.require(AccountRole.MANAGE_ACCOUNT)
-        found = await self.live(caller)
-        ending = tuple(one for one in found if current or not caller.is_current(one))
-        await self._end(caller, ending)
-        return len(ending)
+        keep = None if current else caller.session
+        realm, user, now = caller.realm, caller.user_id, caller.request.now
+        ended = await self._sessions.log_out_others(realm, user, keep=keep, now=now)
+        _note_ended(caller, ended)
+        return len(ended)
 
     async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
         """Return the online sessions that last."""
@@ -95,15 +105,16 @@ class AccountSessions:
         now = caller.request.now
         return tuple(one for one in stored if if_lasting(caller.realm, one, now) is not None)
 
-    async def _end(self, caller: AccountCaller, ending: Sequence[UserSession]) -> None:
-        event = caller.request.event
-        for session in ending:
-            await self._sessions.log_out_of_browser(session, caller.request.now)
-            if event.kind is None:
-                event.begin(EventType.LOGOUT)
-                event.session_id = session.id
-            else:
-                event.other_sessions += (session.id,)
+
+def _note_ended(caller: AccountCaller, ended: Sequence[str]) -> None:
+    """Note an event of each session that has ended."""
+    event = caller.request.event
+    for session_id in ended:
+        if event.kind is None:
+            event.begin(EventType.LOGOUT)
+            event.session_id = session_id
+        else:
+            event.other_sessions += (session_id,)
 
 
 def clients_in(sessions: Iterable[UserSession]) -> set[str]:

@@ -25,6 +25,7 @@ _TEXTS: Final = {
     "new_email": "newEmail",
     "sign_in": "asid",
     "password": "pwm",
+    "credentials": "crm",
     "redirect_uri": "reduri",
 }
 """Fields that may be absent, and their claims."""

@@ -25,11 +25,9 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 from gateway.policies import check_new_password
 from gateway.policies.candidate import NO_BLACKLISTS, Candidate, PasswordBlacklists, PasswordRefused
-from gateway.representations.users import PASSWORD
+from gateway.representations.users import FORMER_PASSWORD, PASSWORD, PASSWORD_TYPES
 
-FORMER_PASSWORD: Final = "password-history"  # noqa: S105 - the type of a credential
 _ATTEMPTS: Final = 10
-_KINDS: Final = frozenset({PASSWORD, FORMER_PASSWORD})
 T = TypeVar("T")
 
 
@@ -228,5 +226,5 @@ async def until_unchanged(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 def _basis(realm: Realm, user: User, held: Sequence[Credential]) -> _Basis:
-    passwords = frozenset(one for one in held if one.type in _KINDS)
+    passwords = frozenset(one for one in held if one.type in PASSWORD_TYPES)
     return _Basis(realm.password_policy, (user.username, user.email), passwords)

@@ -48,9 +48,7 @@ def account_use_cases(
     updates = AccountUpdates(database, services.invalidation, services.clock)
     own_sessions = AccountSessions(services.directory, online, sessions)
     return AccountUseCases(
-        access=AccountAccess(
-            access_tokens, constraint, services.directory, services.login_failures
-        ),
+        access=AccountAccess(access_tokens, constraint, services.directory),
         profile=AccountProfile(database, ProfileUpdates(updates)),
         credentials=AccountCredentials(database, updates),
         sessions=own_sessions,

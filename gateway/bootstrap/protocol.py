@@ -5,6 +5,7 @@ from gateway.authentication.new_passwords import PasswordChanges
 from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
+from gateway.authentication.validity import Validity
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
@@ -37,13 +38,12 @@ def grant_services(
     guard = BruteForceGuard(services.login_failures, metrics)
     codes = OneTimePasswordCheck(services.one_time_passwords, database)
     sessions = Sessions(services.online_sessions, database)
-    access_tokens = AccessTokens(
-        directory, database, sessions, services.deny_lists, devices(services)
-    )
+    current = validity(services)
     return GrantServices(
         directory=directory,
         database=database,
         sessions=sessions,
+        validity=current,
         sign_in_engine=sign_in_engine(
             database=database,
             directory=directory,
@@ -60,13 +60,13 @@ def grant_services(
             public_url=public_url,
             clock=services.clock,
         ),
-        refresh_tokens=RefreshTokens(directory, database, sessions),
+        refresh_tokens=RefreshTokens(database, sessions, current),
         authorization_codes=services.authorization_codes,
         device_authorizations=services.device_authorizations,
         consents=Consents(database),
         encryption=services.client_encryption,
         constraint=sender_constraint(services, certificates),
-        access_tokens=access_tokens,
+        access_tokens=AccessTokens(directory, database, current),
     )
 
 
@@ -78,7 +78,7 @@ def client_authenticator(services: Services, certificates: CertificateTrust) -> 
             services.client_signatures,
             services.client_certificates,
             services.one_time_marks,
-            devices(services),
+            validity(services),
             certificates,
         ),
         CertificateOwners(services.directory, services.certificate_owners),
@@ -93,6 +93,18 @@ def sender_constraint(services: Services, certificates: CertificateTrust) -> Sen
 def devices(services: Services) -> Devices:
     """Return what refuses devices of clients."""
     return Devices(services.device_locks, services.rate_limiter)
+
+
+def validity(services: Services) -> Validity:
+    """Return what says whether sessions, tokens and credentials may still be used."""
+    return Validity(
+        services.directory,
+        services.online_sessions,
+        services.database,
+        failures=services.login_failures,
+        denied=services.deny_lists,
+        device_locks=services.device_locks,
+    )
 
 
 def check_services(services: Services) -> CheckServices:

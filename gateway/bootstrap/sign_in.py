@@ -74,6 +74,7 @@ def _links(
     return ActionTokenEndpoint(
         action_token_handlers(sign_in, updates, grants.sessions, services.database),
         services.directory,
+        grants.validity,
         services.one_time_marks,
         services.authentication_sessions,
     )
@@ -94,5 +95,4 @@ def logout_handlers(
 
 def browser_cookies(services: Services, grants: GrantServices) -> BrowserCookies:
     """Return what reads and writes the cookies of sign-ins."""
-    identities = IdentityVerification(services.directory, grants.sessions)
-    return BrowserCookies(services.secrets, identities)
+    return BrowserCookies(services.secrets, IdentityVerification(grants.validity))

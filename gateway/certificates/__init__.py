@@ -8,6 +8,12 @@ which authorities count for a realm or client. Revocation lists, deny lists and 
 from gateway.certificates.authority_selection import RegisteredAuthoritySelection
 from gateway.certificates.combined_revocations import CombinedRevocations
 from gateway.certificates.deny_list import DenyList
-from gateway.certificates.registered_names import NotRegistered, owns, require_registered
+from gateway.certificates.registered_names import (
+    NotRegistered,
+    has_registered_name,
+    is_registered_for,
+    owns,
+    require_registered,
+)
 from gateway.certificates.seen_certificates import ObservedTrust, SeenCertificates
 from gateway.certificates.trust import AnchoredTrust, CertificateTrust, evaluate_for_client

@@ -36,7 +36,21 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
 
 def owns(client: Client, certificate: ClientCertificate) -> bool:
     """Tell whether the client authenticates by certificates, and this is its own."""
-    if not client.enabled or client.public_client:
+    return client.enabled and is_registered_for(client, certificate)
+
+
+def has_registered_name(client: Client, leaf: PresentedCertificate) -> bool:
+    """Tell whether the certificate has the client's name, whoever has issued it."""
+    try:
+        _require_name(client, leaf)
+    except NotRegistered:
+        return False
+    return True
+
+
+def is_registered_for(client: Client, certificate: ClientCertificate) -> bool:
+    """Tell whether this is the certificate of the client, which may be disabled."""
+    if client.public_client:
         return False
     if client.client_authenticator_type != CERTIFICATE_AUTHENTICATOR:
         return False

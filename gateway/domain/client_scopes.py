@@ -71,3 +71,13 @@ class RoleBoundScope:
 
     scope: ClientScope
     roles: EffectiveRoles = field(default_factory=EffectiveRoles)
+
+    def is_permitted_to(self, held: EffectiveRoles) -> bool:
+        """Tell whether a user with these roles gets the scope: one without roles is for all."""
+        if self.roles == EffectiveRoles() or not set(self.roles.realm).isdisjoint(held.realm):
+            return True
+        clients = dict(held.clients)
+        return any(
+            not set(names).isdisjoint(clients.get(client, ()))
+            for client, names in self.roles.clients
+        )

@@ -7,19 +7,15 @@ Changes of other gateways arrive by message and by the log of changes. The log i
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.authentication.lockouts import is_locked_out
+from gateway.authentication.validity import NoLongerValid, Validity, require_enabled_realm
 from gateway.certificates import CertificateTrust
 from gateway.domain.certificates import ClientCertificate
-from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import Reason
 from gateway.domain.limits.single_flight import SingleFlight
 from gateway.domain.ports.directory import Directory, RealmEntry
-from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.lookups import CurrentRevocations
-from gateway.domain.ports.sign_in.device_locks import DeviceLocks
 from gateway.domain.realm import Realm
-from gateway.domain.users import User
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.refusal import CredentialRefused
 from gateway.protocol.realm_checks import transport_is_sufficient
@@ -34,17 +30,14 @@ class LiveAccounts:
         self,
         directory: Directory,
         revocations: CurrentRevocations,
-        login_failures: LoginFailureStore,
+        validity: Validity,
         certificates: CertificateTrust,
         clock: Clock,
-        *,
-        device_locks: DeviceLocks,
     ) -> None:
         self.directory = directory
         self.revocations = revocations
+        self.validity = validity
         self.clock = clock
-        self._login_failures = login_failures
-        self._device_locks = device_locks
         self._certificates = certificates
         self._current_at: datetime | None = None
         self._catching_up: SingleFlight[str, None] = SingleFlight()
@@ -60,27 +53,16 @@ class LiveAccounts:
 
     def require_open(self, realm: Realm, evidence: Evidence) -> None:
         """Raise CredentialRefused where the realm accepts no credential in this request."""
-        if not realm.enabled:
+        try:
+            require_enabled_realm(realm)
+        except NoLongerValid as refusal:
             reason = Reason.REALM_NOT_ALLOWED
-            raise CredentialRefused(reason, f"the realm {realm.name} is disabled")
+            raise CredentialRefused(reason, f"the realm {realm.name} is disabled") from refusal
         if not transport_is_sufficient(
             realm.ssl_required, evidence.remote_address, secure=evidence.secure
         ):
             reason = Reason.HTTPS_REQUIRED
             raise CredentialRefused(reason, f"the realm {realm.name} requires HTTPS")
-
-    async def is_locked(self, realm: Realm, user: User) -> bool:
-        """Return whether failed sign-ins have locked the user out; raises StoreUnavailable."""
-        return await is_locked_out(self._login_failures, realm, user, self.clock.now())
-
-    async def is_locked_device(
-        self, realm: Realm, client: Client, certificate: ClientCertificate
-    ) -> bool:
-        """Return whether the certificate is that of a locked device; raises StoreUnavailable."""
-        device = client.devices.device_of(certificate)
-        return device is not None and await self._device_locks.is_locked(
-            realm.id, client.id, device.name, self.clock.now()
-        )
 
     async def certificate(
         self, evidence: Evidence, realm: Realm, *, client: str | None = None

@@ -4,6 +4,11 @@ The user is taken as signed in at the site now, or as the bearer of a token wher
 no sessions, with the default scopes of the site's client. The token is one for the site.
 """
 
+from gateway.authentication.validity import (
+    NoLongerValid,
+    require_enabled_realm,
+    require_usable_user,
+)
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.forward_auth import (
     Credential,
@@ -45,7 +50,7 @@ class UserExplanations:
         site, rule = found
         realm = await self._realm(site, realm_name or site.realms[0])
         user = await self._user(realm, username)
-        refusal = await self._refusal(realm, user)
+        refusal = _refusal(realm, user)
         if refusal is not None:
             may_sign_in = site.client is not None and Credential.SESSION in rule.accepts
             return Unauthenticated(
@@ -68,15 +73,6 @@ class UserExplanations:
         if user is None:
             raise _unknown("--user", username, f"the name of a user of {realm.realm.name}")
         return user
-
-    async def _refusal(self, realm: RealmEntry, user: UserEntry) -> str | None:
-        if not realm.realm.enabled:
-            return f"the realm {realm.realm.name} is disabled"
-        if not user.user.enabled:
-            return f"the user {user.user.username} is disabled"
-        if await self._accounts.is_locked(realm.realm, user.user):
-            return f"the user {user.user.username} is locked out"
-        return None
 
     async def _identity(
         self, site: Site, rule: Rule, realm: RealmEntry, user: UserEntry
@@ -104,6 +100,18 @@ class UserExplanations:
             return current_rights(realm, client, user, client.client.default_client_scopes)
         clients = (f"{owner}/{role}" for owner, roles in user.roles.clients for role in roles)
         return Rights(frozenset(user.roles.realm), frozenset(clients), frozenset())
+
+
+def _refusal(realm: RealmEntry, user: UserEntry) -> str | None:
+    try:
+        require_enabled_realm(realm.realm)
+    except NoLongerValid:
+        return f"the realm {realm.realm.name} is disabled"
+    try:
+        require_usable_user(user)
+    except NoLongerValid:
+        return f"the user {user.user.username} is disabled"
+    return None
 
 
 def _unknown(option: str, given: str, allowed: str) -> InvalidInput:

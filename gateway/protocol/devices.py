@@ -1,19 +1,18 @@
 """Devices of a client with a template: the claims of their tokens, their locks and their quota.
 
 `sub` stays that of the client's service account, as in Keycloak; the claims name the device. A lock
-counts for every request of the device and for each of its tokens.
+counts for every request of the device and for each of its tokens: `authentication/validity.py`.
 """
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final
 
-from gateway.domain.certificate_names import DEVICE_CLAIM, Device
+from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
-from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
 from gateway.domain.limits.rate_limits import RateLimit
 from gateway.domain.ports.rate_limiter import RateLimiter
@@ -42,23 +41,11 @@ def known_device_claims(client: Client, claims: Mapping[str, Any]) -> dict[str, 
 
 
 class Devices:
-    """Refuses devices that are locked, or that ask too often."""
+    """Refuses devices that ask too often, and locks those that are refused too often."""
 
     def __init__(self, locks: DeviceLocks, limiter: RateLimiter) -> None:
         self._locks = locks
         self._limiter = limiter
-
-    async def is_locked(self, realm_id: str, client: Client, device: Device, now: datetime) -> bool:
-        """Return whether the device is locked; raises StoreUnavailable."""
-        return await self._locks.is_locked(realm_id, client.id, device.name, now)
-
-    async def require_unlocked_token(
-        self, realm_id: str, client: Client, claims: Mapping[str, Any], now: datetime
-    ) -> None:
-        """Raise InvalidToken for the token of a locked device."""
-        name = claims.get(DEVICE_CLAIM)
-        if isinstance(name, str) and await self._locks.is_locked(realm_id, client.id, name, now):
-            raise InvalidToken("its device is locked", EventError.USER_TEMPORARILY_DISABLED)
 
     async def require_within_quota(self, request: ProtocolRequest, client: Client) -> None:
         """Count a token request of the device; raise OAuthError above the quota of a minute."""

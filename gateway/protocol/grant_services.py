@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.authentication.engine import SignInEngine
+from gateway.authentication.validity import Validity
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.directory import Directory
 from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
@@ -21,6 +22,7 @@ class GrantServices:
     directory: Directory
     database: Database
     sessions: Sessions
+    validity: Validity
     sign_in_engine: SignInEngine
     refresh_tokens: RefreshTokens
     authorization_codes: AuthorizationCodeStore

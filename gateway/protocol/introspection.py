@@ -124,7 +124,7 @@ class IntrospectionEndpoint:
         try:
             token = read_refresh_token(request, client, text)
             _note(request, token.claims)
-            active = await self._refresh_tokens.active(request, client, token)
+            active = await self._refresh_tokens.active(request, caller.entry, token)
         except OAuthError as refusal:
             return _inactive(request, EventError.INVALID_TOKEN, str(refusal.description))
         request.event.user_id = active.session.user_id

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Mapping
 
+from gateway.authentication.validity import is_offline_access_granted
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
@@ -12,7 +13,7 @@ from gateway.domain.sessions import client_session_ends_at, device_notes
 from gateway.domain.users import User
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import OFFLINE_ACCESS, GrantedScopes, resolve_claims
+from gateway.protocol.scopes import GrantedScopes, resolve_claims
 from gateway.protocol.sessions import Joined, Sessions
 from gateway.protocol.tokens import (
     OFFLINE,
@@ -56,7 +57,7 @@ class SessionTokens:
         have, and StoreUnavailable.
         """
         if granted.offline:
-            require_offline_role(user)
+            require_offline_access(request, client.client, user)
         encrypter = await self.encrypter(client.client) if granted.openid else None
         joined = await self._sessions.begin(
             request.realm.realm,
@@ -141,9 +142,9 @@ class SessionTokens:
             )
 
 
-def require_offline_role(user: UserEntry) -> None:
-    """Refuse an offline session to a user who has lost the realm's role for it."""
-    if OFFLINE_ACCESS not in user.roles.realm:
+def require_offline_access(request: ProtocolRequest, client: Client, user: UserEntry) -> None:
+    """Refuse an offline session that the client or the user may not have."""
+    if not is_offline_access_granted(request.realm, client, user.roles):
         text = "Offline tokens not allowed for the user or client"
         raise refused("not_allowed", text, EventError.NOT_ALLOWED)
 

@@ -13,14 +13,14 @@ from datetime import datetime
 
 from gateway.admin.sessions import queue_logout_notices
 from gateway.domain.clients import Client
-from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
     ClientSession,
     UserSession,
-    client_session_ends_at,
+    has_lasting_part,
+    if_lasting,
     session_ends_at,
 )
 from gateway.domain.sign_in.authorization_codes import IssuedCode
@@ -197,7 +197,7 @@ class Sessions:
         async with self._database.write() as stores:
             store = stores.offline_sessions
             found = await store.find(realm.id, session.id)
-            if found is not None and not is_over(session_ends_at(realm.session_limits, found), now):
+            if found is not None and if_lasting(realm, found, now) is not None:
                 part = _joining_part(realm, found, client, participation, now)
                 moved = _with_part(found, part, now)
                 end = session_ends_at(realm.session_limits, moved)
@@ -216,18 +216,14 @@ class Sessions:
             await store.add(begun, session_ends_at(realm.session_limits, begun))
         return Joined(begun, part)
 
-    async def find(
-        self, realm: Realm, session_id: str, *, offline: bool, now: datetime
+    async def find_stored(
+        self, realm_id: str, session_id: str, *, offline: bool
     ) -> UserSession | None:
-        """Return the session while it lasts.
+        """Return what a store has, valid or not: for a caller that ends it, and for no other use.
 
-        One that is over is not ended here: the clock of this gateway may be wrong, and the stores
-        remove expired sessions by themselves.
+        A use asks `gateway/authentication/validity.py`. Looking at an offline session keeps no
+        writer waiting.
         """
-        return if_lasting(realm, await self._stored(realm.id, session_id, offline=offline), now)
-
-    async def _stored(self, realm_id: str, session_id: str, *, offline: bool) -> UserSession | None:
-        """Return what a store holds; looking at an offline session keeps no writer waiting."""
         if not offline:
             return await self._online.find(realm_id, session_id)
         async with self._database.read() as stores:
@@ -291,11 +287,20 @@ class Sessions:
 
     async def log_out_others(
         self, realm: Realm, user_id: str, *, keep: UserSession | None, now: datetime
-    ) -> None:
-        """End the user's online sessions but one, with notices; offline ones last."""
-        for session in await self._online.of_user(realm.id, user_id):
-            if keep is None or session.id != keep.id:
-                await self.log_out_of_browser(session, now)
+    ) -> tuple[str, ...]:
+        """End the user's sessions, online and offline, with notices; return their ids.
+
+        Those with the id of `keep` last: the online session of the browser, and the offline one
+        that applications began in it. Keycloak: 16.1
+        """
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_user(realm.id, user_id)
+        online = await self._online.of_user(realm.id, user_id)
+        ids = dict.fromkeys(session.id for session in (*online, *offline))
+        ending = tuple(one for one in ids if keep is None or one != keep.id)
+        for session_id in ending:
+            await self.log_out(realm.id, session_id, now)
+        return ending
 
 
 def _new_part(client: Client, participation: Participation, now: datetime) -> ClientSession:
@@ -316,32 +321,13 @@ def _joining_part(
     """Return the client's part, begun anew unless it has one that lasts: its tokens hold on."""
     part = _new_part(client, participation, now)
     before = session.clients.get(client.id)
-    if before is None or is_part_over(realm, session, client, now):
+    if before is None or not has_lasting_part(realm, session, client, now):
         return part
     return replace(part, started_at=before.started_at)
 
 
 def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:
     return replace(session, refreshed_at=now, clients={**session.clients, part.client: part})
-
-
-def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
-    """Return the session unless it is over."""
-    if session is None or is_over(session_ends_at(realm.session_limits, session), now):
-        return None
-    return session
-
-
-def is_part_over(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:
-    """Tell whether the client's part has idled too long or grown too old."""
-    part = session.clients[client.id]
-    end = client_session_ends_at(realm.session_limits, session, client.session_limits, part)
-    return is_over(end, now)
-
-
-def is_over(end: datetime, now: datetime) -> bool:
-    """Tell whether an end that another gateway may have set has come."""
-    return end + CLOCK_LEEWAY <= now
 
 
 def _new_id() -> str:

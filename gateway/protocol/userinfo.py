@@ -53,8 +53,6 @@ class UserinfoEndpoint:
         request.event.begin(EventType.USER_INFO_REQUEST)
         request.event.details[Detail.AUTH_METHOD] = "validate_access_token"
         active = await self._active(request, _only_token(request))
-        if not request.realm.realm.enabled:
-            raise _session_not_found()
         names = str(active.claims.get("scope", "")).split()
         if OPENID not in names:
             text, status = "Missing openid scope", HTTPStatus.FORBIDDEN
@@ -83,6 +81,8 @@ class UserinfoEndpoint:
         try:
             claims = self._access_tokens.verify(request, credential.token)
             _note(request, claims)
+            if not request.realm.realm.enabled:
+                raise _session_not_found()
             active = await self._access_tokens.check(request, claims)
             await self._constraint.require(request, active.client.client, claims, credential)
         except InvalidToken as error:

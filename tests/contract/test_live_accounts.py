@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from gateway.authentication.validity import Validity
 from gateway.certificates import CertificateTrust
 from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.domain.ports.invalidation import realm_topic
@@ -14,10 +15,7 @@ from gateway.domain.secrets import Secret
 from gateway.forward_auth.live_accounts import CHANGES_AGE, LiveAccounts
 from gateway.storage.cache import RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
-from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.device_locks import RedisDeviceLocks
 from gateway.storage.redis.invalidation import RedisInvalidation
-from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
@@ -36,19 +34,16 @@ async def accounts(
 ) -> AsyncIterator[LiveAccounts]:
     """Return what a gateway decides with; it hears no messages."""
     messages = RedisInvalidation(Secret(redis_server.url.reveal()))
-    redis = create_client(redis_server.url)
     directory = RealmCache(other_gateway.lookups, PyJwtKeyFactory(), clock, messages)
     follower = ChangeFollower(other_gateway.changes, messages.deliver)
     yield LiveAccounts(
         directory,
         FollowedRevocations(other_gateway.lookups, follower),
-        RedisLoginFailures(redis),
+        cast("Validity", None),
         cast("CertificateTrust", None),
         clock,
-        device_locks=RedisDeviceLocks(redis),
     )
     await messages.stop()
-    await redis.aclose()
 
 
 async def _is_enabled(accounts: LiveAccounts) -> bool:

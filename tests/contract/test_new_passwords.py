@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.user_import import UserImport
-from gateway.authentication.new_passwords import FORMER_PASSWORD
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
 from gateway.representations.json_input.streamed import StreamedObject
+from gateway.representations.users import FORMER_PASSWORD
 from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from tests.support.created_users import create_user

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from gateway.authentication.new_passwords import FORMER_PASSWORD
 from gateway.crypto.passwords.hasher import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.policies.candidate import PasswordRefused
+from gateway.representations.users import FORMER_PASSWORD
 from gateway.representations.users.credentials import PASSWORD
 from gateway.storage.password_blacklists import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase

@@ -130,17 +130,13 @@ def test_only_a_token_of_a_user_of_the_realm_for_the_account_is_admitted(
     assert account.get("", account.token("manage-account", "light"))["username"] == "manage-account"
 
 
-@pytest.mark.parametrize("state", ["locked", "disabled", "ended", "revoked"])
+@pytest.mark.parametrize("state", ["disabled", "ended", "revoked"])
 def test_a_user_who_may_not_sign_in_has_no_account(account: OwnAccount, state: str) -> None:
     """attacks: D3."""
     user_id = account.add(state, "manage-account")
     token = account.token(state)
     assert account.ask("GET", "", token).status_code == 200
     match state:
-        case "locked":
-            form = {"grant_type": "password", "client_id": "page", "username": state}
-            url = f"/realms/{account.realm.name}/protocol/openid-connect/token"
-            assert not account.http.post(url, data=form | {"password": "no"}).is_success
         case "disabled":
             account.realm.change("PUT", f"users/{user_id}", {"enabled": False})
         case "ended":

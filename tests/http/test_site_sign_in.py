@@ -213,15 +213,19 @@ def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Prot
                 assert {"location", "set-cookie"}.isdisjoint(found.headers), (path, wanted)
 
 
-def test_a_locked_out_user_is_refused_and_not_sent_back_and_forth(
+def test_guesses_of_a_stranger_sign_no_user_out_of_a_site(
     browser: SiteBrowser, protected: Protected
 ) -> None:
+    """A temporary lock-out refuses new sign-ins alone: single sign-on goes on, too."""
     assert browser.sign_in("changed-11").status == 200
     for _ in range(2):
         page = SiteBrowser(protected)
         page.submit(page.visit(), username="changed-11", password="wrong")
-    assert browser.is_refused_within_a_second()
-    assert browser.visit(HOME).id == "site-sign-in-failed"
+    refused = SiteBrowser(protected)
+    assert refused.submit(refused.visit(), username="changed-11", password=PASSWORD).id == "login"
+    assert not browser.is_refused_within_a_second()
+    browser.cookies[HOST].clear()
+    assert browser.visit(HOME).status == 200
 
 
 def test_nobody_signs_in_without_tls(protected: Protected) -> None:

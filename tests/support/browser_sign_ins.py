@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.client_certificates import client_certificates
-from gateway.bootstrap.protocol import check_services, grant_services
+from gateway.bootstrap.protocol import check_services, grant_services, validity
 from gateway.bootstrap.services import Services, redis_url
 from gateway.bootstrap.sign_in import browser_sign_in
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
@@ -90,8 +90,7 @@ def identity_of(gateway: Gateway, cookie: str, realm: str = "coded") -> Identity
 
     async def find(services: Services) -> Identity | None:
         request = await _request(services, realm)
-        sessions = Sessions(services.online_sessions, services.database)
-        return await IdentityVerification(services.directory, sessions).find(request, cookie)
+        return await IdentityVerification(validity(services)).find(request, cookie)
 
     return _run(gateway, find)
 
@@ -111,7 +110,7 @@ def begin_after_end(gateway: Gateway, done: Finished, realm: str, **asked: Any) 
         )
         trust = client_certificates(_settings(gateway), services).trust(services.authorities)
         grants = grant_services(services, CountedEvents(), PUBLIC_URL, trust)
-        found = IdentityVerification(services.directory, grants.sessions)
+        found = IdentityVerification(grants.validity)
         identity = await found.find(request, done.cookies.identity)
         assert identity is not None
         await grants.sessions.log_out(request.realm.realm.id, done.session.id, request.now)

@@ -1,8 +1,7 @@
 """The sessions of a realm, of a user and with a client.
 
 Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2 (sessions,
-offline-sessions, logout, consents): a logout does not end offline sessions;
-clients/{id}/user-sessions, session-count
+offline-sessions, logout, consents); clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence
@@ -205,15 +204,11 @@ class UserSessions:
         return (*await self._online.of_user(realm.id, user_id), *offline)
 
     async def log_out(self, acting: Acting, user_id: str) -> None:
-        """End the online sessions, and reject all tokens issued so far.
+        """Do as `end_all`.
 
-        The sessions end once the notices for their clients are stored.
+        Keycloak keeps the offline sessions, though it rejects all tokens that were issued for them.
         """
-        sessions = await self._online.of_user(acting.realm.id, user_id)
-        async with self._changes.begin(acting) as change:
-            await _reject_tokens_of_user(change, user_id)
-            await queue_logout_notices(change.stores, sessions, change.now)
-        await self._online.end_of_user(acting.realm.id, user_id)
+        await self.end_all(acting, user_id)
 
     async def end_all(self, acting: Acting, user_id: str) -> int:
         """End online and offline sessions, and reject all tokens issued so far; return how many.

@@ -8,6 +8,7 @@ from typing import Final
 from gateway.admin.access import Acting, InvalidRequest, MailFailed, existing, get_user
 from gateway.admin.changes import Change, Changes
 from gateway.authentication.action_tokens import new_action_token
+from gateway.authentication.engine.proven_password import current_credentials_mark
 from gateway.authentication.link_mails import LinkMail
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.clients import Client
@@ -112,6 +113,7 @@ class UserActionMails:
             email=address,
             actions=actions,
             redirect_uri=asked.redirect_uri,
+            credentials=await current_credentials_mark(change.stores, user) if actions else None,
         )
         mail = LinkMail(entry, issuer, user, address, mail_kind, token)
         try:

@@ -4,6 +4,8 @@ A page may wait for minutes after the form of the password. A sign-in with a for
 not end in a session: the user, or an administrator, has set another one to stop it (attacks: D8).
 """
 
+import hashlib
+import json
 from typing import Final
 
 from gateway.authentication.accounts import Account
@@ -11,6 +13,7 @@ from gateway.authentication.engine.sign_in import SignIn
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.ports.storage import Stores
 from gateway.domain.users import Credential, User
+from gateway.representations.users import PASSWORD_TYPES
 
 _NOTE: Final = "proven-password"
 """The note with the instant at which the proven password was set, in milliseconds since 1970."""
@@ -53,6 +56,18 @@ async def current_password_mark(stores: Stores, user: User) -> str:
     """Return the mark of the password that the user has now; raises StoreUnavailable."""
     held = await stores.users.credentials(user.realm_id, user.id)
     return password_mark(Account(user, held, user.id))
+
+
+async def current_credentials_mark(stores: Stores, user: User) -> str:
+    """Return a mark that differs for each set of credentials; raises StoreUnavailable.
+
+    Passwords count by the instant at which they were set, others by their id: a stronger hash, a
+    used recovery code and a new label change nothing. Former passwords do not count.
+    """
+    held = await stores.users.credentials(user.realm_id, user.id)
+    password = password_mark(Account(user, held, user.id))
+    others = sorted(one.id for one in held if one.type not in PASSWORD_TYPES)
+    return hashlib.sha256(json.dumps([password, others]).encode()).hexdigest()
 
 
 def _instant(credential: Credential) -> str:

@@ -46,7 +46,11 @@ def site_handlers(
 ) -> SiteHandlers:
     """Return what answers the gateway's URLs at every site."""
     redemption = CodeRedemption(
-        services.authorization_codes, services.directory, grants.sessions, grants.consents
+        services.authorization_codes,
+        services.directory,
+        grants.validity,
+        grants.sessions,
+        grants.consents,
     )
     accounts = live_accounts(services, context.certificates)
     sites, clients = services.site_sessions, SiteClients(services.directory)

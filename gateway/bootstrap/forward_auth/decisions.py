@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gateway.bootstrap.protocol import devices, sender_constraint
+from gateway.bootstrap.protocol import sender_constraint, validity
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
 from gateway.forward_auth.credentials.bearer_token import BearerTokens
@@ -22,14 +22,12 @@ def site_decisions(
     """Return the decisions about every protected site; `issuer` is that of a realm's name."""
     sessions = Sessions(services.online_sessions, services.database)
     accounts = live_accounts(services, certificates)
-    tokens = AccessTokens(
-        *(services.directory, services.database, sessions, services.deny_lists, devices(services))
-    )
+    tokens = AccessTokens(services.directory, services.database, accounts.validity)
     return Decisions(
         services.sites,
         BearerTokens(accounts, tokens, sender_constraint(services, certificates), issuer),
         SessionCookies(accounts, services.site_sessions, sessions),
-        ClientCertificates(accounts),
+        ClientCertificates(accounts, services.certificate_owners),
         services.clock,
     )
 
@@ -39,10 +37,9 @@ def live_accounts(services: Services, certificates: CertificateTrust) -> LiveAcc
     return LiveAccounts(
         services.directory,
         services.revocations,
-        services.login_failures,
+        validity(services),
         certificates,
         services.clock,
-        device_locks=services.device_locks,
     )
 
 

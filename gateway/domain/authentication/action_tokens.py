@@ -40,6 +40,8 @@ class ActionToken:
     """The address that takes the place of `email`. UPDATE_EMAIL"""
     password: str | None = field(default=None, repr=False)
     """The mark of the password that the user had. RESET_CREDENTIALS, UPDATE_EMAIL"""
+    credentials: str | None = field(default=None, repr=False)
+    """The mark of all credentials that the user had. EXECUTE_ACTIONS"""
     sign_in: str | None = None
     actions: tuple[str, ...] = ()
     """Aliases of the required actions that the link begins. EXECUTE_ACTIONS"""

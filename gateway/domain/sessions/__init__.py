@@ -12,6 +12,8 @@ from gateway.domain.sessions.devices import (
 from gateway.domain.sessions.lifespans import (
     access_tokens_end_at,
     client_session_ends_at,
+    has_lasting_part,
+    if_lasting,
     longest_client_session,
     session_ends_at,
     session_maximum_ends_at,

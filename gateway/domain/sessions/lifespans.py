@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.clients import ClientSessionLimits
-from gateway.domain.realm import SessionLimits
+from gateway.domain.clients import Client, ClientSessionLimits
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.realm import Realm, SessionLimits
 from gateway.domain.sessions.session import ClientSession, UserSession
 
 _NONE: Final = timedelta()
@@ -89,6 +90,25 @@ def client_session_ends_at(
     return end if maximum is None else min(end, session.started_at + maximum)
 
 
+def if_lasting(realm: Realm, session: UserSession | None, now: datetime) -> UserSession | None:
+    """Return the session unless it is over, whatever a store still has.
+
+    A session with "remember me" is over in a realm that offers it no more. Keycloak: 3
+    """
+    if session is None or (session.remember_me and not realm.login.remember_me):
+        return None
+    return None if _is_over(session_ends_at(realm.session_limits, session), now) else session
+
+
+def has_lasting_part(realm: Realm, session: UserSession, client: Client, now: datetime) -> bool:
+    """Tell whether the client takes part, and has neither idled too long nor grown too old."""
+    part = session.clients.get(client.id)
+    if part is None:
+        return False
+    end = client_session_ends_at(realm.session_limits, session, client.session_limits, part)
+    return not _is_over(end, now)
+
+
 def access_tokens_end_at(
     limits: SessionLimits,
     session: UserSession,
@@ -101,6 +121,11 @@ def access_tokens_end_at(
         (session.started_at, user_session_lifespan(limits, session).maximum),
     )
     return min((start + span for start, span in ends if span is not None), default=None)
+
+
+def _is_over(end: datetime, now: datetime) -> bool:
+    """Tell whether an end that another gateway may have set has come."""
+    return end + CLOCK_LEEWAY <= now
 
 
 def _own_online(limits: SessionLimits, of_client: ClientSessionLimits) -> SessionLifespan:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import urlencode
 
+from gateway.authentication.validity import is_usable_client
 from gateway.domain import base64url
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
@@ -124,7 +125,6 @@ class SiteSignIn:
         if not hmac.compare_digest((redeemed.code.nonce or "").encode(), pending.nonce.encode()):
             visit.request.event.fail(EventError.INVALID_CODE)
             raise SignInFailed("the code was issued with another nonce", pending.return_url)
-        await self._require_unlocked(visit, redeemed, pending)
         return await self._store(visit, client.client, redeemed, pending)
 
     async def _client(self, visit: SiteVisit) -> ClientEntry:
@@ -137,7 +137,7 @@ class SiteSignIn:
         if entry is None:
             error = EventError.CLIENT_NOT_FOUND
             raise PageError(PageMessage.clientNotFoundMessage, event_error=error)
-        if not entry.client.enabled:
+        if not is_usable_client(entry):
             error = EventError.CLIENT_DISABLED
             raise PageError(PageMessage.clientDisabledMessage, event_error=error)
         unusable = unusable_setting(entry.client)
@@ -160,17 +160,6 @@ class SiteSignIn:
         # A refresh token is never issued, so nothing could use an offline session.
         request = replace(visit.request, parameters=Parameters(form))
         return await self._redemption.redeem(request, client, only_online=True)
-
-    async def _require_unlocked(
-        self, visit: SiteVisit, redeemed: RedeemedSignIn, pending: PendingSignIn
-    ) -> None:
-        """Raise SignInFailed for a locked-out user: every request of the session were refused.
-
-        Single sign-on asks for no password, so it would lead back and forth without an end.
-        """
-        if await self._accounts.is_locked(visit.request.realm.realm, redeemed.user.user):
-            visit.request.event.fail(EventError.USER_TEMPORARILY_DISABLED)
-            raise SignInFailed("the user is locked out", pending.return_url, is_denied=True)
 
     async def _store(
         self, visit: SiteVisit, client: Client, redeemed: RedeemedSignIn, pending: PendingSignIn

@@ -15,6 +15,7 @@ from gateway.domain.events import EventType
 from gateway.domain.forward_auth import SiteSession
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.site_sessions import SiteSessions
+from gateway.domain.sessions import if_lasting
 from gateway.forward_auth.browser.visit import SiteVisit
 from gateway.protocol.logout.front_channel import ClientFrame, logout_frames
 from gateway.protocol.sessions import Sessions
@@ -80,13 +81,13 @@ class SiteSignOut:
 
     async def _lasts(self, visit: SiteVisit, found: SiteSession) -> bool:
         realm, now = visit.request.realm.realm, visit.request.now
-        session = await self._sessions.find(realm, found.session_id, offline=False, now=now)
-        return session is not None
+        session = await self._sessions.find_stored(realm.id, found.session_id, offline=False)
+        return if_lasting(realm, session, now) is not None
 
     async def _end(self, visit: SiteVisit, found: SiteSession) -> tuple[ClientFrame, ...]:
         request = visit.request
         realm, now = request.realm.realm, request.now
-        session = await self._sessions.find(realm, found.session_id, offline=False, now=now)
+        session = await self._sessions.find_stored(realm.id, found.session_id, offline=False)
         if session is None:
             return ()
         clients = await self._sessions.log_out_of_browser(session, now)

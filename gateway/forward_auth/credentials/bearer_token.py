@@ -58,7 +58,6 @@ class BearerTokens:
             raise _invalid("its issuer is none of the site's realms", Reason.REALM_NOT_ALLOWED)
         try:
             request, active = await self._active(name, credential.token, evidence)
-            await self._require_unlocked(request, active)
         except InvalidToken as error:
             raise _invalid(str(error)) from error
         try:
@@ -84,10 +83,6 @@ class BearerTokens:
         if current is not entry:  # by a change that came with the answer
             claims = self._tokens.verify(request, token)
         return request, await self._tokens.resolve(request, claims)
-
-    async def _require_unlocked(self, request: ProtocolRequest, active: ActiveToken) -> None:
-        if await self._accounts.is_locked(request.realm.realm, active.user.user):
-            raise InvalidToken("its user is locked out")
 
     async def _realm(self, name: str) -> RealmEntry:
         entry = await self._accounts.directory.realm(name)

@@ -2,24 +2,42 @@
 
 Without a client in the rule the identity is the certificate itself: it has names and no roles. A
 rule that names clients gets the service account of the client that the certificate's name is
-registered for. Spec: RFC 8705 §2.1; attacks: A6 to A10
+registered for. A locked device is refused by every rule, and so is a certificate whose clients are
+all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
 """
 
-from gateway.certificates import owns
+from typing import Final
+
+from gateway.authentication.validity import (
+    NoLongerValid,
+    is_usable_client,
+    usable_service_account,
+)
+from gateway.certificates import has_registered_name, is_registered_for, owns
 from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client, terms_of_certificate
 from gateway.domain.forward_auth import Credential, Identity, Reason, Rule, Site
-from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.ports.directory import (
+    CertificateOwnerIndex,
+    ClientEntry,
+    RealmEntry,
+    UserEntry,
+)
 from gateway.forward_auth.credentials.rights import current_rights
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
 
+_MOST_OWNERS: Final = 1000
+"""Clients whose registered names are compared with those of one certificate."""
+
 
 class ClientCertificates:
     """Identifies the holder of a certificate."""
 
-    def __init__(self, accounts: LiveAccounts) -> None:
+    def __init__(self, accounts: LiveAccounts, index: CertificateOwnerIndex) -> None:
         self._accounts = accounts
+        self._index = index
 
     async def identify(self, site: Site, rule: Rule, evidence: Evidence) -> Identity:
         """Return the identity in the first of the site's realms that trusts the certificate.
@@ -57,11 +75,10 @@ class ClientCertificates:
                 evidence, realm.realm, client=entry.client.id
             )
             if of_client is not None and owns(entry.client, of_client):
-                if await self._accounts.is_locked_device(realm.realm, entry.client, of_client):
-                    reason = Reason.UNTRUSTED_CERTIFICATE
-                    raise CredentialRefused(reason, "the device of the certificate is locked")
+                await self._require_unlocked(realm, entry.client, of_client)
                 return _client_identity(realm, entry, of_client)
         certificate = await self._trusted(realm, evidence)
+        await self._require_usable_owners(realm, certificate, evidence)
         return Identity(
             realm=realm.realm.name,
             kind=Credential.CERTIFICATE,
@@ -71,15 +88,54 @@ class ClientCertificates:
             certificate=certificate,
         )
 
+    async def _require_usable_owners(
+        self, realm: RealmEntry, certificate: ClientCertificate, evidence: Evidence
+    ) -> None:
+        """Refuse the certificate of a locked device, and that of disabled clients alone.
+
+        The index has no clients with patterns of subjects: a pattern is tried where it is named.
+        """
+        terms = terms_of_certificate(certificate.leaf)
+        names = await self._index.with_terms(realm.realm.id, terms, _MOST_OWNERS + 1)
+        if len(names) > _MOST_OWNERS:
+            raise _refused(f"more than {_MOST_OWNERS} clients may own the certificate")
+        owners = []
+        for name in names:
+            entry = await self._accounts.directory.client(realm.realm.id, name)
+            if entry is None or not has_registered_name(entry.client, certificate.leaf):
+                continue
+            of_client = await self._accounts.certificate(
+                evidence, realm.realm, client=entry.client.id
+            )
+            if of_client is not None and is_registered_for(entry.client, of_client):
+                await self._require_unlocked(realm, entry.client, of_client)
+                owners.append(entry)
+        if owners and not any(map(is_usable_client, owners)):
+            raise _refused("the client of the certificate is disabled")
+
+    async def _require_unlocked(
+        self, realm: RealmEntry, client: Client, certificate: ClientCertificate
+    ) -> None:
+        device = client.devices.device_of(certificate)
+        if device is None:
+            return
+        validity, now = self._accounts.validity, self._accounts.clock.now()
+        try:
+            await validity.require_unlocked(realm.realm, client, device.name, now)
+        except NoLongerValid as refusal:
+            raise _refused("the device of the certificate is locked") from refusal
+
+
+def _refused(explanation: str) -> CredentialRefused:
+    return CredentialRefused(Reason.UNTRUSTED_CERTIFICATE, explanation)
+
 
 def _client_identity(
     realm: RealmEntry, entry: ClientEntry, certificate: ClientCertificate
 ) -> Identity:
     """Return the identity of the client's service account, without roles where it has none."""
-    account, client = entry.service_account, entry.client
-    active = account if account is not None and account.enabled else None
-    if not client.service_accounts_enabled:
-        active = None
+    client = entry.client
+    active = usable_service_account(entry)
     rights = None
     if active is not None:
         names = client.default_client_scopes

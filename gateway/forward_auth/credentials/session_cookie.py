@@ -7,6 +7,12 @@ as a refresh does, at most once in `REFRESH_INTERVAL`.
 from datetime import timedelta
 from typing import Final
 
+from gateway.authentication.validity import (
+    Cause,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+)
 from gateway.domain.forward_auth import Credential, Identity, Reason, Site, SiteSession
 from gateway.domain.forward_auth.site_session import cookie_name, cookie_scope
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
@@ -17,7 +23,7 @@ from gateway.forward_auth.credentials.user_identity import user_identity
 from gateway.forward_auth.evidence import Evidence
 from gateway.forward_auth.live_accounts import LiveAccounts
 from gateway.forward_auth.refusal import CredentialRefused
-from gateway.protocol.sessions import Sessions, is_part_over
+from gateway.protocol.sessions import Sessions
 
 REFRESH_INTERVAL: Final = timedelta(minutes=1)
 
@@ -49,15 +55,11 @@ class SessionCookies:
     async def _identity(
         self, realm: RealmEntry, found: SiteSession, evidence: Evidence
     ) -> Identity:
-        directory = self._accounts.directory
-        client = await directory.client(realm.realm.id, found.client)
-        if client is None or not client.client.enabled:
-            raise _invalid("its client is gone or disabled")
-        user = await self._user(realm, found)
-        not_before = max(realm.realm.not_before, client.client.not_before, user.user.not_before)
-        if found.created_at.timestamp() < not_before:
-            raise _invalid("it began before the realm's, the client's or the user's notBefore")
-        session = await self._session(realm, client, found)
+        client = await self._accounts.directory.client(realm.realm.id, found.client)
+        user, session = await self._current(realm, client, found)
+        if client is None:
+            raise _invalid(Cause.CLIENT_UNUSABLE)
+        session = await self._refreshed(realm, client, session)
         part = session.clients[client.client.id]
         rights = current_rights(realm, client, user, part.scope.split())
         return user_identity(
@@ -70,30 +72,36 @@ class SessionCookies:
             certificate=await self._accounts.certificate(evidence, realm.realm),
         )
 
-    async def _user(self, realm: RealmEntry, found: SiteSession) -> UserEntry:
-        user = await self._accounts.directory.user(realm.realm.id, found.user_id)
-        if user is None or not user.user.enabled:
-            raise _invalid("its user is gone or disabled")
-        if await self._accounts.is_locked(realm.realm, user.user):
-            raise _invalid("its user is locked out")
-        return user
+    async def _current(
+        self, realm: RealmEntry, client: ClientEntry | None, found: SiteSession
+    ) -> tuple[UserEntry, UserSession]:
+        """Return the user and the user session of a session that is still valid."""
+        issued = IssuedCredential(
+            issued_at=found.created_at.timestamp(),
+            client=client,
+            session=SessionName(found.session_id),
+            user_id=found.user_id,
+        )
+        try:
+            current = await self._accounts.validity.require(
+                realm, issued, self._accounts.clock.now()
+            )
+        except NoLongerValid as refusal:
+            raise _invalid(str(refusal)) from refusal
+        if current.session is None:
+            raise _invalid(Cause.SESSION_OVER)
+        return current.user, current.session
 
-    async def _session(
-        self, realm: RealmEntry, client: ClientEntry, found: SiteSession
+    async def _refreshed(
+        self, realm: RealmEntry, client: ClientEntry, session: UserSession
     ) -> UserSession:
         """Return the user session, its idle timeout moved where that was long ago."""
         now = self._accounts.clock.now()
-        session = await self._sessions.find(realm.realm, found.session_id, offline=False, now=now)
-        if session is None or session.user_id != found.user_id:
-            raise _invalid("the user session is over")
-        part = session.clients.get(client.client.id)
-        if part is None or is_part_over(realm.realm, session, client.client, now):
-            raise _invalid("the user session is over for its client")
-        if now - part.refreshed_at < REFRESH_INTERVAL:
+        if now - session.clients[client.client.id].refreshed_at < REFRESH_INTERVAL:
             return session
         joined = await self._sessions.refresh(realm.realm, session, client.client, now)
         if joined is None:
-            raise _invalid("the user session is over")
+            raise _invalid(Cause.SESSION_OVER)
         return joined.session
 
 

@@ -16,6 +16,7 @@ from gateway.admin.access import NotAuthenticated
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry
+from gateway.domain.sessions import has_lasting_part
 from gateway.http.account.forms import FormTokens
 from gateway.http.account.notices import Notice, message_of
 from gateway.http.account.urls import sign_out_url
@@ -31,7 +32,7 @@ from gateway.http.sign_in.page_replies import PageReplies
 from gateway.protocol.account_console import AccountPage, ConsoleClients, account_visit
 from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.browser_sign_in import BrowserSignIn
-from gateway.protocol.sessions import Sessions, is_part_over
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_results.identity_cookie import Identity
 
 _REFRESHED_AFTER: Final = timedelta(minutes=1)
@@ -95,11 +96,11 @@ class Console:
     async def identity(self, request: BrowserRequest, client: ClientEntry) -> Identity | None:
         """Return the user who is signed in to the console."""
         identity = await self._cookies.identity(request)
-        if identity is None or client.client.id not in identity.session.clients:
+        if identity is None:
             return None
         realm, now = request.protocol.realm.realm, request.protocol.now
-        over = is_part_over(realm, identity.session, client.client, now)
-        return None if over else identity
+        lasts = has_lasting_part(realm, identity.session, client.client, now)
+        return identity if lasts else None
 
     async def begin(
         self,

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
+from gateway.authentication.validity import is_usable_client
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.directory import ClientEntry, Directory
@@ -30,10 +31,10 @@ class ConsoleClients:
         """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
         realm_id = request.realm.realm.id
         account = await self._directory.client(realm_id, _ACCOUNT)
-        if account is None or not account.client.enabled:
+        if account is None or not is_usable_client(account):
             raise _disabled(request)
         console = await self._directory.client(realm_id, _CONSOLE) or account
-        if not _is_usable(console.client):
+        if not is_usable_client(console) or not _has_pages(console.client):
             raise _disabled(request)
         return console
 
@@ -49,8 +50,8 @@ class ConsoleClients:
             ) from error
 
 
-def _is_usable(client: Client) -> bool:
-    return client.enabled and not client.bearer_only and client.protocol == OPENID_CONNECT
+def _has_pages(client: Client) -> bool:
+    return not client.bearer_only and client.protocol == OPENID_CONNECT
 
 
 def _disabled(request: ProtocolRequest) -> PageError:

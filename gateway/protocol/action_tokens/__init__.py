@@ -27,7 +27,7 @@ def action_token_handlers(
     """Return what acts for each kind of link."""
     return (
         VerifyEmailLink(sign_in, updates),
-        ExecuteActionsLink(sign_in, updates),
-        UpdateEmailLink(EmailUpdates(updates), sessions),
+        ExecuteActionsLink(sign_in, updates, database),
+        UpdateEmailLink(EmailUpdates(updates), sessions, database),
         ResetCredentialsLink(sign_in, updates, database),
     )

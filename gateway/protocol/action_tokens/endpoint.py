@@ -4,11 +4,12 @@ Mail scanners open links before their readers do: GET changes nothing. Of severa
 gateways, one acts. Keycloak: LoginActionsService, 16.2
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from gateway.authentication.action_tokens import read_action_token
+from gateway.authentication.validity import Cause, IssuedCredential, NoLongerValid, Validity
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.authentication.action_tokens import ActionToken
 from gateway.domain.clients import Client
@@ -22,6 +23,7 @@ from gateway.protocol.action_tokens.handler import (
     ActionTokenHandler,
     Confirmation,
     LinkVisit,
+    redirect_target,
     refused_link,
 )
 from gateway.protocol.authorization import PageError, PageMessage
@@ -41,11 +43,13 @@ class ActionTokenEndpoint:
         self,
         handlers: Iterable[ActionTokenHandler],
         directory: Directory,
+        validity: Validity,
         marks: OneTimeMarks,
         sign_ins: AuthenticationSessionStore,
     ) -> None:
         self._handlers = {handler.kind: handler for handler in handlers}
         self._directory = directory
+        self._validity = validity
         self._marks = marks
         self._sign_ins = sign_ins
 
@@ -54,9 +58,6 @@ class ActionTokenEndpoint:
     ) -> Confirmation:
         """Return what the page of the link says. Nothing is changed or recorded."""
         visit, handler = await self._opened(request, key, browser)
-        realm_id = request.realm.realm.id
-        if await self._marks.remaining(realm_id, _mark(visit.token)) > _NOT_USED:
-            raise _used(visit)
         request.event.withdraw()
         return handler.confirmation(visit)
 
@@ -87,37 +88,31 @@ class ActionTokenEndpoint:
             raise refused_link(message, EventError.EXPIRED_CODE, reason="the link has expired")
         handler = self._handlers[token.kind]
         event.begin(handler.event)
-        user = await self._user(request, token)
-        client = await self._client(request, token)
+        user, client = await self._current(request, token)
         _require_no_other_user(request, browser, user, client.client)
         sign_in = await self._sign_in(request, token, browser)
         visit = LinkVisit(request, token, user, client, browser, sign_in)
-        handler.check(visit)
+        if await self._marks.remaining(request.realm.realm.id, _mark(token)) > _NOT_USED:
+            raise _used(visit)
+        redirect_target(visit)
+        await handler.check(visit)
         return visit, handler
 
-    async def _user(self, request: ProtocolRequest, token: ActionToken) -> User:
-        realm = request.realm.realm
-        found = await self._directory.user(realm.id, token.user_id)
-        if found is None:
-            message = PageMessage.linkNotValidMessage
-            raise refused_link(message, EventError.USER_NOT_FOUND, reason="the user was removed")
-        if not found.user.enabled:
-            message = PageMessage.accountDisabledMessage
-            raise refused_link(message, EventError.USER_DISABLED, reason="the user is disabled")
-        if token.issued_at.timestamp() < max(realm.not_before, found.user.not_before):
-            message = PageMessage.expiredActionTokenNoSessionMessage
-            raise refused_link(message, EventError.EXPIRED_CODE, reason="older than not-before")
-        return found.user
-
-    async def _client(self, request: ProtocolRequest, token: ActionToken) -> ClientEntry:
-        found = await self._directory.client(request.realm.realm.id, token.client_id)
-        if found is None:
-            message = PageMessage.clientNotFoundMessage
-            raise refused_link(message, EventError.CLIENT_NOT_FOUND, reason="no such client")
-        if not found.client.enabled:
-            message = PageMessage.clientDisabledMessage
-            raise refused_link(message, EventError.CLIENT_DISABLED, reason="a disabled client")
-        return found
+    async def _current(
+        self, request: ProtocolRequest, token: ActionToken
+    ) -> tuple[User, ClientEntry]:
+        """Return the user and the client of the link, as they are now."""
+        client = await self._directory.client(request.realm.realm.id, token.client_id)
+        issued = IssuedCredential(
+            issued_at=token.issued_at.timestamp(), client=client, user_id=token.user_id
+        )
+        try:
+            current = await self._validity.require(request.realm, issued, request.now)
+        except NoLongerValid as refusal:
+            raise _no_longer_valid(refusal, client) from refusal
+        if client is None:
+            raise _no_longer_valid(NoLongerValid(Cause.CLIENT_UNUSABLE), client)
+        return current.user.user, client
 
     async def _sign_in(
         self, request: ProtocolRequest, token: ActionToken, browser: Browser
@@ -128,6 +123,23 @@ class ActionTokenEndpoint:
         realm_id = request.realm.realm.id
         found = await self._sign_ins.find(realm_id, browser.session_id, token.sign_in)
         return None if found is None or found.user_id != token.user_id else found
+
+
+_REFUSALS: Final[Mapping[Cause, tuple[PageMessage, str]]] = {
+    Cause.USER_REMOVED: (PageMessage.linkNotValidMessage, EventError.USER_NOT_FOUND),
+    Cause.USER_DISABLED: (PageMessage.accountDisabledMessage, EventError.USER_DISABLED),
+    Cause.CLIENT_UNUSABLE: (PageMessage.clientDisabledMessage, EventError.CLIENT_DISABLED),
+}
+"""Page and error of the event; a link that is refused for another cause has expired."""
+
+
+def _no_longer_valid(refusal: NoLongerValid, client: ClientEntry | None) -> PageError:
+    message, error = _REFUSALS.get(
+        refusal.cause, (PageMessage.expiredActionTokenNoSessionMessage, EventError.EXPIRED_CODE)
+    )
+    if refusal.cause is Cause.CLIENT_UNUSABLE and client is None:
+        message, error = PageMessage.clientNotFoundMessage, EventError.CLIENT_NOT_FOUND
+    return refused_link(message, error, reason=str(refusal))
 
 
 def _token(request: ProtocolRequest, key: str | None) -> ActionToken:

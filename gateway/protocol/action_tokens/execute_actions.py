@@ -1,16 +1,20 @@
 """The link that lets a user perform required actions, which an administrator has sent.
 
-Keycloak: ExecuteActionsActionTokenHandler
+It ends when the user gets, changes or loses a credential: an old mail must not undo that. Keycloak
+accepts it until it expires. Keycloak: ExecuteActionsActionTokenHandler
 """
 
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.engine.proven_password import current_credentials_mark
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.storage import Database
 from gateway.protocol.action_tokens.handler import (
     Confirmation,
     LinkVisit,
+    credentials_changed,
     redirect_target,
     refused_link,
 )
@@ -31,13 +35,17 @@ class ExecuteActionsLink:
     kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
     event: ClassVar = EventType.EXECUTE_ACTIONS
 
-    def __init__(self, sign_in: BrowserSignIn, updates: AccountUpdates) -> None:
+    def __init__(self, sign_in: BrowserSignIn, updates: AccountUpdates, database: Database) -> None:
         self._sign_in = sign_in
         self._updates = updates
+        self._database = database
 
-    def check(self, visit: LinkVisit) -> None:
-        redirect_target(visit)
+    async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
+        async with self._database.read() as stores:
+            held = await current_credentials_mark(stores, visit.user)
+        if visit.token.credentials != held:
+            raise credentials_changed(visit)
         if not all(map(visit.request.realm.sign_in.offers, visit.token.actions)):
             raise refused_link(
                 PageMessage.invalidTokenRequiredActions,

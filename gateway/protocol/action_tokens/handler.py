@@ -62,7 +62,7 @@ class ActionTokenHandler(Protocol):
     event: ClassVar[EventType]
     """What is recorded where the link holds."""
 
-    def check(self, visit: LinkVisit) -> None:
+    async def check(self, visit: LinkVisit) -> None:
         """Raise PageError where the link has lost its effect; called for the page and the act."""
         ...
 
@@ -80,6 +80,16 @@ def refused_link(
 ) -> PageError:
     """Return the page of a link that has no effect."""
     return PageError(message, *arguments, event_error=error, reason=reason, client=client)
+
+
+def credentials_changed(visit: LinkVisit) -> PageError:
+    """Return the page of a link whose user has other credentials than when it was sent."""
+    return refused_link(
+        PageMessage.expiredActionTokenNoSessionMessage,
+        EventError.EXPIRED_CODE,
+        reason="the password or another credential was changed",
+        client=visit.client.client,
+    )
 
 
 def redirect_target(visit: LinkVisit) -> str:

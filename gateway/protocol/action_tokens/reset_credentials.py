@@ -12,7 +12,12 @@ from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.storage import Database
-from gateway.protocol.action_tokens.handler import Confirmation, LinkVisit, refused_link
+from gateway.protocol.action_tokens.handler import (
+    Confirmation,
+    LinkVisit,
+    credentials_changed,
+    refused_link,
+)
 from gateway.protocol.action_tokens.verified_addresses import mark_verified, require_same_address
 from gateway.protocol.authorization import PageMessage
 from gateway.protocol.browser_sign_in import (
@@ -37,19 +42,22 @@ class ResetCredentialsLink:
         self._updates = updates
         self._database = database
 
-    def check(self, visit: LinkVisit) -> None:
+    async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _NOT_VALID)
         if FlowUse.RESET_CREDENTIALS not in offered_flows(visit.request.realm):
             message, error = PageMessage.resetCredentialNotAllowedMessage, EventError.NOT_ALLOWED
             client = visit.client.client
             raise refused_link(message, error, reason="the realm has no reset", client=client)
+        async with self._database.read() as stores:
+            password = await current_password_mark(stores, visit.user)
+        if password != visit.token.password:
+            raise credentials_changed(visit)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:
         return Confirmation(_CONFIRM, visit.client.client, locale=visit.user.locale)
 
     async def act(self, visit: LinkVisit) -> Outcome:
         """Go on with the flow; the address was shown to be the user's."""
-        await self._require_same_password(visit)
         await mark_verified(self._updates, visit, _NOT_VALID)
         visit.record()
         request = visit.request
@@ -60,16 +68,3 @@ class ResetCredentialsLink:
             user=visit.user,
             waiting=visit.sign_in,
         )
-
-    async def _require_same_password(self, visit: LinkVisit) -> None:
-        """Raise PageError where the password was changed since the mail was sent."""
-        user = visit.user
-        async with self._database.read() as stores:
-            password = await current_password_mark(stores, user)
-        if password != visit.token.password:
-            raise refused_link(
-                PageMessage.expiredActionTokenNoSessionMessage,
-                EventError.EXPIRED_CODE,
-                reason="the password was changed",
-                client=visit.client.client,
-            )

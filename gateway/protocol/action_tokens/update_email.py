@@ -6,10 +6,12 @@ Keycloak: UpdateEmailActionTokenHandler
 from typing import ClassVar, Final
 
 from gateway.authentication.email_updates import EmailUpdates, LinkEnded, pending_email
+from gateway.authentication.engine.proven_password import current_password_mark
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.profile_updates import OwnProfile, ProfileRejected
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.storage import Database
 from gateway.protocol.action_tokens.handler import Confirmation, LinkVisit, refused_link
 from gateway.protocol.action_tokens.verified_addresses import disabled_meanwhile
 from gateway.protocol.authorization import PageError, PageMessage
@@ -27,13 +29,18 @@ class UpdateEmailLink:
     kind: ClassVar = ActionTokenKind.UPDATE_EMAIL
     event: ClassVar = EventType.UPDATE_EMAIL
 
-    def __init__(self, emails: EmailUpdates, sessions: Sessions) -> None:
+    def __init__(self, emails: EmailUpdates, sessions: Sessions, database: Database) -> None:
         self._emails = emails
         self._sessions = sessions
+        self._database = database
 
-    def check(self, visit: LinkVisit) -> None:
+    async def check(self, visit: LinkVisit) -> None:
         token, user = visit.token, visit.user
         if token.email != user.email or token.new_email != pending_email(user):
+            raise _cancelled(visit)
+        async with self._database.read() as stores:
+            password = await current_password_mark(stores, user)
+        if password != token.password:
             raise _cancelled(visit)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:

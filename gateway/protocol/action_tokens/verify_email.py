@@ -28,7 +28,7 @@ class VerifyEmailLink:
         self._sign_in = sign_in
         self._updates = updates
 
-    def check(self, visit: LinkVisit) -> None:
+    async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _STALE)
 
     def confirmation(self, visit: LinkVisit) -> Confirmation:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from gateway.authentication.validity import Validity
 from gateway.certificates import CertificateTrust
 from gateway.client_policies import VerifiedClientAssertion, VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate
@@ -12,7 +13,6 @@ from gateway.domain.ports.client_keys import RegisteredCertificates
 from gateway.domain.ports.client_signatures import ClientSignatures
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
 from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
-from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -23,7 +23,7 @@ class ProofServices:
     signatures: ClientSignatures
     certificates: RegisteredCertificates
     marks: OneTimeMarks
-    devices: Devices
+    validity: Validity
     trust: CertificateTrust
 
 

@@ -10,6 +10,7 @@ Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from gateway.authentication.validity import NoLongerValid
 from gateway.certificates import NotRegistered, evaluate_for_client, require_registered
 from gateway.client_policies import VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate, TrustLevel, reason_for_caller
@@ -57,10 +58,13 @@ class TlsClientAuth(ClientAuthenticationMethod):
         except NotRegistered as error:
             raise _refused(str(error)) from error
         device = client.devices.device_of(certificate)
-        if device is not None and await self._services.devices.is_locked(
-            realm.id, client, device, request.now
-        ):
-            raise _refused(f"the device {device.name} is locked")
+        if device is not None:
+            try:
+                await self._services.validity.require_unlocked(
+                    realm, client, device.name, request.now
+                )
+            except NoLongerValid as error:
+                raise _refused(f"the device {device.name} is locked") from error
         return _proof(certificate, is_registered=False)
 
     async def _require_held(self, client: Client, certificate: ClientCertificate) -> None:

@@ -27,7 +27,11 @@ class AuthorizationCodeGrant:
 
     def __init__(self, services: GrantServices) -> None:
         self._redemption = CodeRedemption(
-            services.authorization_codes, services.directory, services.sessions, services.consents
+            services.authorization_codes,
+            services.directory,
+            services.validity,
+            services.sessions,
+            services.consents,
         )
         self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 

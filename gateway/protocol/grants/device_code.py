@@ -7,8 +7,8 @@ Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
 from collections.abc import Mapping
 from typing import Final
 
+from gateway.authentication.validity import IssuedCredential, SessionName
 from gateway.client_policies import EventKind
-from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.sign_in.device_authorizations import (
@@ -26,12 +26,7 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import presents
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sessions import Participation
-from gateway.protocol.sign_in_results.redemption import (
-    PastSignIn,
-    SignInRedemption,
-    is_before_revocation,
-    require_active,
-)
+from gateway.protocol.sign_in_results.redemption import PastSignIn, SignInRedemption
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:device_code"
@@ -76,10 +71,7 @@ class DeviceCodeGrant:
 
     def __init__(self, services: GrantServices) -> None:
         self._devices = services.device_authorizations
-        self._sessions = services.sessions
-        self._redemption = SignInRedemption(
-            services.directory, services.sessions, services.consents
-        )
+        self._redemption = SignInRedemption(services.validity, services.sessions, services.consents)
         self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
 
     async def __call__(
@@ -87,7 +79,7 @@ class DeviceCodeGrant:
     ) -> TokenResponse:
         client, realm = caller.entry.client, request.realm.realm
         entry, asked, approval = await self._approved(request, caller)
-        found = await self._sign_in(request, client, approval)
+        found = await self._sign_in(request, caller.entry, approval)
         require_verifier(
             request.parameters.raw("code_verifier"),
             asked.code_challenge,
@@ -143,20 +135,25 @@ class DeviceCodeGrant:
         return entry, poll.authorization, poll.approval
 
     async def _sign_in(
-        self, request: ProtocolRequest, client: Client, approval: DeviceApproval
+        self, request: ProtocolRequest, client: ClientEntry, approval: DeviceApproval
     ) -> PastSignIn:
-        """Return the sign-in of the approval; its session must be active."""
+        """Return the sign-in of the approval; its session must be active.
+
+        The device is signed in now: a user who is locked out meanwhile is refused.
+        """
         request.event.session_id = approval.session_id
         request.event.details[Detail.CODE_ID] = approval.session_id
-        realm, now = request.realm.realm, request.now
-        session = await self._sessions.find(realm, approval.session_id, offline=False, now=now)
-        if session is None:
-            raise refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)
-        found = await self._redemption.find(request, session, client.id, approval.user_id)
-        require_active(request, client, found)
-        if is_before_revocation(request, client, found, approval.approved_at):
-            raise _refusal(DeviceStatus.UNKNOWN)
-        return found
+        issued = IssuedCredential(
+            issued_at=int(approval.approved_at.timestamp()),
+            client=client,
+            session=SessionName(approval.session_id),
+            user_id=approval.user_id,
+            begins_sign_in=True,
+        )
+        over = refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)
+        return await self._redemption.find(
+            request, issued, ended=over, revoked=_refusal(DeviceStatus.UNKNOWN)
+        )
 
 
 def _refusal(status: DeviceStatus) -> OAuthError:

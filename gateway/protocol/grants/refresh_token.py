@@ -67,7 +67,7 @@ class RefreshToken:
             presented=token.claims,
             scopes=token.scopes,
         )
-        active = await self._refresh_tokens.active(request, client, token)
+        active = await self._refresh_tokens.active(request, caller.entry, token)
         session = active.session
         kept = still_granted(request.realm, client, token.scopes)
         granted = _narrowed(request, client, kept)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
+from gateway.authentication.validity import is_usable_client
 from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
@@ -149,7 +150,7 @@ class TokenExchange:
         if asked is not None:
             request.event.details[Detail.REQUESTED_TOKEN_TYPE] = asked
         try:
-            subject = await self._access_tokens.active(request, token)
+            subject = await self._access_tokens.active(request, token, begins_sign_in=True)
         except InvalidToken as error:
             raise _invalid_token(str(error)) from error
         binding = binding_of(subject.claims)
@@ -191,7 +192,7 @@ class TokenExchange:
                 failure = EventFailure(EventError.CLIENT_NOT_FOUND, "audience not found")
                 raise OAuthError("invalid_client", "Audience not found", event=failure)
         for name, entry in found:
-            if entry is not None and not entry.client.enabled:
+            if not is_usable_client(entry):
                 request.event.details[Detail.AUDIENCE] = name
                 failure = EventFailure(EventError.CLIENT_DISABLED, "audience client disabled")
                 raise OAuthError("invalid_client", "Client disabled", event=failure)

@@ -88,8 +88,8 @@ class BrowserLogout:
         session_id = asked.hinted_session
         if session_id is None or asked.client is None or asked.hint is None:
             return None
-        realm = request.realm.realm
-        session = await self._sessions.find(realm, session_id, offline=False, now=request.now)
+        realm_id = request.realm.realm.id
+        session = await self._sessions.find_stored(realm_id, session_id, offline=False)
         if session is None:
             return None
         is_users = is_subject(asked.hint.get("sub"), asked.client, session.user_id)

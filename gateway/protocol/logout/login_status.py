@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from typing import Final
 
+from gateway.authentication.validity import is_usable_client
 from gateway.domain.clients import Client
 from gateway.domain.ports.directory import Directory
 from gateway.protocol.requests import ProtocolRequest
@@ -42,7 +43,7 @@ async def login_status(
     if client_id is None or origin is None:
         return LoginStatus.REFUSED
     entry = await directory.client(request.realm.realm.id, client_id)
-    if entry is None or not entry.client.enabled:
+    if entry is None or not is_usable_client(entry):
         return LoginStatus.REFUSED
     if origin not in own_origins and not _may_ask(entry.client, origin):
         return LoginStatus.REFUSED

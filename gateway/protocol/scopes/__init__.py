@@ -7,7 +7,6 @@ from gateway.protocol.scopes.claims_context import (
     scope_of,
 )
 from gateway.protocol.scopes.granted import (
-    OFFLINE_ACCESS,
     OPENID,
     GrantedScopes,
     grant_scopes,

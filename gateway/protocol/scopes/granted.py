@@ -10,6 +10,7 @@ from itertools import count
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from gateway.authentication.validity import OFFLINE_ACCESS
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import EventError
@@ -21,7 +22,6 @@ from gateway.protocol.claims.plans import ClaimPlan, prepare
 from gateway.protocol.errors import OAuthError, refused
 
 OPENID: Final = "openid"
-OFFLINE_ACCESS: Final = "offline_access"
 _PREPARED_MAPPER: Final = 512
 """Bytes of one prepared mapper, measured; its configuration belongs to the realm."""
 
@@ -126,7 +126,7 @@ class GrantedScopes:
         """Return what a user with these roles gets of them: scopes without roles are for all."""
         if not self.chosen.bound:
             return self
-        kept = [bound for bound in self.chosen.scopes if _is_permitted(bound.roles, roles)]
+        kept = [bound for bound in self.chosen.scopes if bound.is_permitted_to(roles)]
         if len(kept) == len(self.chosen.scopes):
             return self
         return GrantedScopes(_chosen(kept), self.openid)
@@ -173,15 +173,6 @@ def _chosen(scopes: Sequence[RoleBoundScope]) -> ChosenScopes:
         " ".join(visible),
         prepare(mapper for bound in scopes for mapper in bound.scope.mappers),
         any(bound.roles != EffectiveRoles() for bound in scopes),
-    )
-
-
-def _is_permitted(bound: EffectiveRoles, held: EffectiveRoles) -> bool:
-    if bound == EffectiveRoles() or not set(bound.realm).isdisjoint(held.realm):
-        return True
-    clients = dict(held.clients)
-    return any(
-        not set(names).isdisjoint(clients.get(client, ())) for client, names in bound.clients
     )
 
 

@@ -7,6 +7,7 @@ Spec: RFC 6749 §4.1.3, §4.1.2, RFC 7636 §4.6; Keycloak: 1.4; attacks: C4, C5,
 
 from dataclasses import dataclass
 
+from gateway.authentication.validity import IssuedCredential, Validity
 from gateway.client_policies import VerifiedCodeVerifier
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
@@ -23,14 +24,9 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes
 from gateway.protocol.sender_constraint import presents, require_key_of_code
-from gateway.protocol.sessions import Joined, Participation, Sessions, if_lasting
+from gateway.protocol.sessions import Joined, Participation, Sessions
 from gateway.protocol.sign_in_results.consents import Consents
-from gateway.protocol.sign_in_results.redemption import (
-    PastSignIn,
-    SignInRedemption,
-    is_before_revocation,
-    require_active,
-)
+from gateway.protocol.sign_in_results.redemption import PastSignIn, SignInRedemption
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +55,14 @@ class CodeRedemption:
         self,
         codes: AuthorizationCodeStore,
         directory: Directory,
+        validity: Validity,
         sessions: Sessions,
         consents: Consents,
     ) -> None:
         self._codes = codes
+        self._directory = directory
         self._sessions = sessions
-        self._redemption = SignInRedemption(directory, sessions, consents)
+        self._redemption = SignInRedemption(validity, sessions, consents)
 
     async def redeem(
         self, request: ProtocolRequest, client: Client, *, only_online: bool = False
@@ -95,11 +93,18 @@ class CodeRedemption:
         redeemed = await self._codes.redeem(realm.id, name, LONGEST_REPLAY_WINDOW)
         if redeemed.redemption is Redemption.REPLAYED:
             await self._revoke(request, name)
-        session = if_lasting(realm, redeemed.session, request.now)
-        if redeemed.code is None or session is None:
+        code, session = redeemed.code, redeemed.session
+        if code is None or session is None:
             raise _invalid_code()
-        code = redeemed.code
-        found = await self._redemption.find(request, session, code.name.client, code.user_id)
+        issued = IssuedCredential(
+            issued_at=int(code.issued_at.timestamp()),
+            client=await self._directory.client_with_id(realm.id, code.name.client),
+            session=session,
+            user_id=code.user_id,
+        )
+        found = await self._redemption.find(
+            request, issued, ended=_invalid_code(), revoked=_invalid_code()
+        )
         return _Redeemed(code, found)
 
     async def _revoke(self, request: ProtocolRequest, name: CodeName) -> None:
@@ -147,7 +152,6 @@ def _require_request(
         raise _refused(text, EventError.INVALID_CLIENT)
     if not client.standard_flow_enabled:
         raise _refused("Client not allowed to exchange code", EventError.NOT_ALLOWED)
-    require_active(request, client, redeemed.sign_in)
     code_verifier = require_verifier(
         sent.raw("code_verifier"),
         code.code_challenge,
@@ -156,8 +160,6 @@ def _require_request(
     )
     require_key_of_code(code.proof_key, request.proof_key)
     if not presents(request.certificate, code.certificate):
-        raise _invalid_code()
-    if is_before_revocation(request, client, redeemed.sign_in, code.issued_at):
         raise _invalid_code()
     return code_verifier
 

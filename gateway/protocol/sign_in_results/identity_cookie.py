@@ -13,15 +13,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from gateway.authentication.validity import (
+    ClientPart,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+    Validity,
+)
 from gateway.domain import base64url
-from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import Directory, RealmEntry
+from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.sessions import UserSession, session_maximum_ends_at
 from gateway.domain.users import User
 from gateway.protocol.claims.mapped_claims import AUTH_TIME
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sessions import Sessions
 
 IDENTITY_TYPE: Final = "Serialized-ID"
 _LONGEST: Final = 4096
@@ -86,9 +91,8 @@ def session_hash(session_id: str) -> str:
 class IdentityVerification:
     """Finds the session of a browser by its cookie."""
 
-    def __init__(self, directory: Directory, sessions: Sessions) -> None:
-        self._directory = directory
-        self._sessions = sessions
+    def __init__(self, validity: Validity) -> None:
+        self._validity = validity
 
     async def find(self, request: ProtocolRequest, cookie: str) -> Identity | None:
         """Return the identity while its session lasts and its user may sign in.
@@ -113,31 +117,21 @@ class IdentityVerification:
         if expires_at <= request.now.timestamp():
             return None
         session_id, user_id, checker = map(str, named)
-        session = await self._session(request, session_id, user_id, issued_at)
-        user = None if session is None else await self._user(request, user_id, issued_at)
-        if session is None or user is None:
+        issued = IssuedCredential(
+            issued_at=issued_at,
+            client=None,
+            session=SessionName(session_id),
+            part=ClientPart.NO_CLIENT,
+            user_id=user_id,
+        )
+        try:
+            current = await self._validity.require(request.realm, issued, request.now)
+        except NoLongerValid:
             return None
-        return Identity(session, user, authenticated_at(session), checker)
-
-    async def _session(
-        self, request: ProtocolRequest, session_id: str, user_id: str, issued_at: int
-    ) -> UserSession | None:
-        realm = request.realm.realm
-        session = await self._sessions.find(realm, session_id, offline=False, now=request.now)
-        if session is None or session.user_id != user_id:
+        if current.session is None:
             return None
-        # A session with the same id would be another one: the cookie is not older than its own.
-        if issued_at < int((session.started_at - CLOCK_LEEWAY).timestamp()):
-            return None
-        return session
-
-    async def _user(self, request: ProtocolRequest, user_id: str, issued_at: int) -> User | None:
-        """Return the user, who may sign in and whose cookies of that time hold."""
-        realm = request.realm.realm
-        found = await self._directory.user(realm.id, user_id)
-        if found is None or not found.user.enabled:
-            return None
-        return None if issued_at < max(realm.not_before, found.user.not_before) else found.user
+        user, signed_in = current.user.user, authenticated_at(current.session)
+        return Identity(current.session, user, signed_in, checker)
 
 
 def authenticated_at(session: UserSession) -> datetime:

@@ -3,18 +3,20 @@
 Session, user and consent must still hold. Keycloak: 1.4 (rows 3, 7, 12), 1.8
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from typing import Final
 
+from gateway.authentication.validity import Cause, IssuedCredential, NoLongerValid, Validity
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
-from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.directory import UserEntry
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, still_granted
-from gateway.protocol.session_tokens import require_offline_role
-from gateway.protocol.sessions import Joined, Participation, Sessions, is_part_over
+from gateway.protocol.session_tokens import require_offline_access
+from gateway.protocol.sessions import Joined, Participation, Sessions
 from gateway.protocol.sign_in_results.consents import Consents
 
 
@@ -30,28 +32,38 @@ class PastSignIn:
 class SignInRedemption:
     """Finds past sign-ins, and what their tokens are issued for."""
 
-    def __init__(self, directory: Directory, sessions: Sessions, consents: Consents) -> None:
-        self._directory = directory
+    def __init__(self, validity: Validity, sessions: Sessions, consents: Consents) -> None:
+        self._validity = validity
         self._sessions = sessions
         self._consents = consents
 
     async def find(
-        self, request: ProtocolRequest, session: UserSession, client: str, user_id: str
+        self,
+        request: ProtocolRequest,
+        issued: IssuedCredential,
+        *,
+        ended: OAuthError,
+        revoked: OAuthError,
     ) -> PastSignIn:
-        """Return the sign-in to the client with this internal id.
+        """Return the sign-in of a code.
 
-        The user must still be in the session, and enabled. Raises OAuthError, StoreUnavailable.
+        Raises `ended` where its session is over, `revoked` where the code is older than a
+        notBefore, OAuthError for another cause, and StoreUnavailable.
         """
-        part = session.clients.get(client)
-        if part is None or session.user_id != user_id:
-            raise _refused("User session not found", EventError.USER_SESSION_NOT_FOUND)
-        user = await self._directory.user(request.realm.realm.id, user_id)
-        if user is None:
-            raise _refused("User not found", EventError.USER_NOT_FOUND)
-        request.event.user_id = user.user.id
-        if not user.user.enabled:
-            raise _refused("User disabled", EventError.USER_DISABLED)
-        return PastSignIn(session, part, user)
+        try:
+            current = await self._validity.require(request.realm, issued, request.now)
+        except NoLongerValid as refusal:
+            if refusal.cause in _CAUSES_OF_USERS:
+                request.event.user_id = refusal.user_id
+            if refusal.cause is Cause.NOT_BEFORE:
+                raise revoked from refusal
+            failure = _FAILURES.get(refusal.cause)
+            raise (ended if failure is None else _refused(*failure)) from refusal
+        request.event.user_id = current.user.user.id
+        session = current.session
+        if session is None or issued.client is None:
+            raise ended
+        return PastSignIn(session, session.clients[issued.client.client.id], current.user)
 
     async def scopes(
         self, request: ProtocolRequest, client: Client, user: UserEntry, scope: str
@@ -81,7 +93,7 @@ class SignInRedemption:
         OAuthError for an offline session that the user may not have, and StoreUnavailable.
         """
         if offline:
-            require_offline_role(found.user)
+            require_offline_access(request, client, found.user)
             realm = request.realm.realm
             return await self._sessions.join_offline(
                 realm, found.session, client, participation, request.now
@@ -96,19 +108,18 @@ class SignInRedemption:
         return Joined(replace(found.session, clients=clients), part)
 
 
-def require_active(request: ProtocolRequest, client: Client, found: PastSignIn) -> None:
-    """Raise OAuthError where the session has ended, or the client's part in it."""
-    if is_part_over(request.realm.realm, found.session, client, request.now):
-        raise _refused("Session not active", EventError.USER_SESSION_NOT_FOUND)
-
-
-def is_before_revocation(
-    request: ProtocolRequest, client: Client, found: PastSignIn, issued_at: datetime
-) -> bool:
-    """Tell whether a code is older than a notBefore: its tokens would be younger than that."""
-    realm, user = request.realm.realm, found.user.user
-    not_before = max(realm.not_before, client.not_before, user.not_before)
-    return int(issued_at.timestamp()) < not_before
+_NOT_IN_SESSION: Final = ("User session not found", EventError.USER_SESSION_NOT_FOUND)
+_NOT_ACTIVE: Final = ("Session not active", EventError.USER_SESSION_NOT_FOUND)
+_FAILURES: Final[Mapping[Cause, tuple[str, str]]] = {
+    Cause.OTHER_USER: _NOT_IN_SESSION,
+    Cause.CLIENT_NOT_IN_SESSION: _NOT_IN_SESSION,
+    Cause.CLIENT_SESSION_OVER: _NOT_ACTIVE,
+    Cause.USER_REMOVED: ("User not found", EventError.USER_NOT_FOUND),
+    Cause.USER_DISABLED: ("User disabled", EventError.USER_DISABLED),
+    Cause.USER_LOCKED_OUT: ("User disabled", EventError.USER_TEMPORARILY_DISABLED),
+}
+"""Description and error of the event; Keycloak says of a locked user what it says of a disabled."""
+_CAUSES_OF_USERS: Final = frozenset({Cause.USER_DISABLED, Cause.USER_LOCKED_OUT})
 
 
 def _refused(text: str, event_error: str) -> OAuthError:

@@ -8,17 +8,26 @@ Spec: RFC 8725 §3; RFC 7662 §4; Keycloak: 12.3, 12.4
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from gateway.authentication.validity import (
+    Cause,
+    ClientPart,
+    CurrentState,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+    Validity,
+)
+from gateway.domain.certificate_names import DEVICE_CLAIM
+from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
-from gateway.domain.ports.certificates import DeniedCertificates
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
-from gateway.domain.users import User
 from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
     ID_TOKEN_TYPE,
@@ -26,11 +35,9 @@ from gateway.protocol.claims.protocol_claims import (
     only_for,
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
-from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
-from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
 
 
@@ -55,58 +62,96 @@ class ActiveToken:
 
 
 class AccessTokens:
-    """Checks access tokens against keys, clients, sessions, users, devices and revocations."""
+    """Checks access tokens: the claims here, what they rest on by `Validity`."""
 
-    def __init__(
-        self,
-        directory: Directory,
-        database: Database,
-        sessions: Sessions,
-        denied: DeniedCertificates,
-        devices: Devices,
-    ) -> None:
+    def __init__(self, directory: Directory, database: Database, validity: Validity) -> None:
         self._directory = directory
         self._database = database
-        self._sessions = sessions
-        self._denied = denied
-        self._devices = devices
+        self._validity = validity
 
-    async def active(self, request: ProtocolRequest, token: str) -> ActiveToken:
-        """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable."""
-        return await self.check(request, self.verify(request, token))
+    async def active(
+        self, request: ProtocolRequest, token: str, *, begins_sign_in: bool = False
+    ) -> ActiveToken:
+        """Return the token's claims; raises InvalidToken with the reason, or StoreUnavailable.
 
-    async def check(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+        `begins_sign_in` is for a use that gives tokens which the user did not have.
+        """
+        claims = self.verify(request, token)
+        return await self.check(request, claims, begins_sign_in=begins_sign_in)
+
+    async def check(
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        *,
+        begins_sign_in: bool = False,
+    ) -> ActiveToken:
         """Return the token of verified claims; raises InvalidToken or StoreUnavailable."""
-        active = await self.resolve(request, claims)
+        active = await self.resolve(request, claims, begins_sign_in=begins_sign_in)
         if await self._database.lookups.is_revoked(request.realm.realm.id, str(claims["jti"])):
             raise InvalidToken("it was revoked")
         return active
 
-    async def resolve(self, request: ProtocolRequest, claims: Mapping[str, Any]) -> ActiveToken:
+    async def resolve(
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        *,
+        begins_sign_in: bool = False,
+    ) -> ActiveToken:
         """Return the token of verified claims that was not revoked by its id.
 
         Raises InvalidToken or StoreUnavailable.
         """
-        realm = request.realm.realm
         client_id = claims.get("azp")
         entry = (
-            await self._directory.client(realm.id, client_id)
+            await self._directory.client(request.realm.realm.id, client_id)
             if isinstance(client_id, str)
             else None
         )
-        if entry is None or not entry.client.enabled:
-            raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
-        context, session = await self._context(request, claims, entry)
-        user = await self._user(request, claims, entry, session, context)
-        not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
-        if _instant(claims, "iat") < not_before:
-            raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
+        context = _context(claims)
+        try:
+            current = await self._current(request, claims, entry, context, begins_sign_in)
+        except NoLongerValid as refusal:
+            if claims["typ"] in ACCESS_TOKEN_TYPES or context.session is SessionKind.TRANSIENT:
+                raise _no_longer_valid(request, refusal) from refusal
+            context = replace(context, session=SessionKind.OFFLINE)
+            try:
+                current = await self._current(request, claims, entry, context, begins_sign_in)
+            except NoLongerValid as of_offline:
+                raise _no_longer_valid(request, of_offline) from of_offline
+        if entry is None:
+            raise InvalidToken(Cause.CLIENT_UNUSABLE, EventError.CLIENT_DISABLED)
+        request.event.user_id = current.user.user.id
+        _require_subject(claims, entry.client, context, current)
+        limited = _limited(current.user, claims)
+        return ActiveToken(claims, context, entry, limited, current.session, current.user)
+
+    async def _current(
+        self,
+        request: ProtocolRequest,
+        claims: Mapping[str, Any],
+        entry: ClientEntry | None,
+        context: TokenContext,
+        begins_sign_in: bool,  # noqa: FBT001 - passed on
+    ) -> CurrentState:
+        exchanged = context.grant == EXCHANGED
+        session = _session_name(claims, context)
+        device = claims.get(DEVICE_CLAIM)
         # A resource server may ask that does not see the certificate itself.
-        for named in filter(None, (bound_to(claims), claims.get(ISSUED_SERIAL))):
-            if await self._denied.denies(realm, named, request.now):
-                raise InvalidToken("the certificate that it is bound to is on a deny list")
-        await self._devices.require_unlocked_token(realm.id, entry.client, claims, request.now)
-        return ActiveToken(claims, context, entry, _limited(user, claims), session, user)
+        bound = filter(None, (bound_to(claims), claims.get(ISSUED_SERIAL)))
+        issued = IssuedCredential(
+            issued_at=_instant(claims, "iat"),
+            client=entry,
+            session=session,
+            part=ClientPart.NOT_NEEDED if exchanged else ClientPart.PRESENT,
+            user_id=str(claims.get("sub")) if exchanged and session is None else None,
+            audiences=only_for(claims) or frozenset(),
+            certificates=tuple(map(str, bound)),
+            device=device if isinstance(device, str) else None,
+            begins_sign_in=begins_sign_in,
+        )
+        return await self._validity.require(request.realm, issued, request.now)
 
     def verify(
         self, request: ProtocolRequest, token: str, *, or_id_token: bool = False
@@ -131,91 +176,63 @@ class AccessTokens:
             raise InvalidToken("issued in the future")
         return claims
 
-    async def _context(
-        self, request: ProtocolRequest, claims: Mapping[str, Any], entry: ClientEntry
-    ) -> tuple[TokenContext, UserSession | None]:
-        """Return how the token was issued, and its stored session; None for a transient one."""
-        if claims["typ"] in ACCESS_TOKEN_TYPES:
-            context = parse_token_id(claims["jti"])
-            return context, await self._session(request, claims, context, entry)
-        # An ID token does not contain the kind of its session.
-        online = SessionKind.ONLINE if "sid" in claims else SessionKind.TRANSIENT
-        context = TokenContext(online, lightweight=False, grant="")
-        try:
-            return context, await self._session(request, claims, context, entry)
-        except InvalidToken:
-            context = TokenContext(SessionKind.OFFLINE, lightweight=False, grant="")
-            return context, await self._session(request, claims, context, entry)
 
-    async def _session(
-        self,
-        request: ProtocolRequest,
-        claims: Mapping[str, Any],
-        context: TokenContext,
-        entry: ClientEntry,
-    ) -> UserSession | None:
-        """Return the stored session; None for a token of a transient one."""
-        session_id = claims.get("sid")
-        if context.session is SessionKind.TRANSIENT and "sid" not in claims:
-            return None
-        if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
-            raise InvalidToken(
-                "its jti and its sid do not agree", EventError.USER_SESSION_NOT_FOUND
-            )
-        session = await self._sessions.find(
-            request.realm.realm,
-            session_id,
-            offline=context.session is SessionKind.OFFLINE,
-            now=request.now,
-        )
-        # Of an exchanged token, only the client of the first one takes part in the session.
-        takes_part = session is not None and entry.client.id in session.clients
-        if session is None or not (takes_part or context.grant == EXCHANGED):
-            raise InvalidToken("its session is over", EventError.USER_SESSION_NOT_FOUND)
-        begun = session.started_at
-        if takes_part:
-            begun = max(begun, session.clients[entry.client.id].started_at)
-        if _instant(claims, "iat") < int((begun - CLOCK_LEEWAY).timestamp()):
-            raise InvalidToken("issued before its session began", EventError.USER_SESSION_NOT_FOUND)
-        return session
+def _context(claims: Mapping[str, Any]) -> TokenContext:
+    """Return how the token was issued; an ID token does not contain the kind of its session."""
+    if claims["typ"] in ACCESS_TOKEN_TYPES:
+        return parse_token_id(claims["jti"])
+    kind = SessionKind.ONLINE if "sid" in claims else SessionKind.TRANSIENT
+    return TokenContext(kind, lightweight=False, grant="")
 
-    async def _user(
-        self,
-        request: ProtocolRequest,
-        claims: Mapping[str, Any],
-        entry: ClientEntry,
-        session: UserSession | None,
-        context: TokenContext,
-    ) -> UserEntry:
-        if session is None and context.grant == EXCHANGED:
-            return await self._account_of_other(request, claims)
-        if session is None:
-            account = _service_account(entry, claims)
-            request.event.user_id = account.id
-            return UserEntry(account, entry.roles)
-        request.event.user_id = session.user_id
-        user = await self._directory.user(request.realm.realm.id, session.user_id)
-        if user is None or not user.user.enabled:
-            raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-        subject = claims.get("sub", session.user_id)
-        if not is_subject(subject, entry.client, session.user_id):
+
+def _session_name(claims: Mapping[str, Any], context: TokenContext) -> SessionName | None:
+    """Return the session that the token names; None for a transient one."""
+    session_id = claims.get("sid")
+    if context.session is SessionKind.TRANSIENT and "sid" not in claims:
+        return None
+    if context.session is SessionKind.TRANSIENT or not isinstance(session_id, str):
+        raise InvalidToken("its jti and its sid do not agree", EventError.USER_SESSION_NOT_FOUND)
+    return SessionName(session_id, offline=context.session is SessionKind.OFFLINE)
+
+
+def _require_subject(
+    claims: Mapping[str, Any], client: Client, context: TokenContext, current: CurrentState
+) -> None:
+    """Raise InvalidToken where `sub` names another user than the session, or than the account."""
+    user = current.user.user
+    if current.session is not None:
+        if not is_subject(claims.get("sub", user.id), client, user.id):
             raise InvalidToken("its session is another user's")
-        return user
+        return
+    named = claims.get("sub") == user.id if context.grant == EXCHANGED else None
+    if named is None:
+        named = is_subject(claims.get("sub"), client, user.id)
+    if not named or user.service_account_client is None:
+        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
 
-    async def _account_of_other(
-        self, request: ProtocolRequest, claims: Mapping[str, Any]
-    ) -> UserEntry:
-        """Return the service account of another client, whose token was exchanged."""
-        realm_id = request.realm.realm.id
-        user = await self._directory.user(realm_id, str(claims.get("sub")))
-        owner = None if user is None else user.user.service_account_client
-        entry = None if owner is None else await self._directory.client_with_id(realm_id, owner)
-        if user is None or entry is None or not (user.user.enabled and entry.client.enabled):
-            raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-        if _instant(claims, "iat") < entry.client.not_before:
-            raise InvalidToken("issued before the notBefore of the client of its user")
-        request.event.user_id = user.user.id
-        return UserEntry(_service_account(entry, claims), entry.roles)
+
+_EVENT_ERRORS: Final[Mapping[Cause, str]] = {
+    Cause.CLIENT_UNUSABLE: EventError.CLIENT_DISABLED,
+    Cause.AUDIENCE_UNUSABLE: EventError.CLIENT_DISABLED,
+    Cause.REALM_DISABLED: EventError.USER_SESSION_NOT_FOUND,
+    Cause.SESSION_OVER: EventError.USER_SESSION_NOT_FOUND,
+    Cause.CLIENT_NOT_IN_SESSION: EventError.USER_SESSION_NOT_FOUND,
+    Cause.BEFORE_SESSION: EventError.USER_SESSION_NOT_FOUND,
+    Cause.BEFORE_CLIENT_SESSION: EventError.USER_SESSION_NOT_FOUND,
+    Cause.OFFLINE_ACCESS_WITHDRAWN: EventError.SESSION_EXPIRED,
+    Cause.USER_REMOVED: EventError.USER_DISABLED,
+    Cause.USER_DISABLED: EventError.USER_DISABLED,
+    Cause.USER_LOCKED_OUT: EventError.USER_TEMPORARILY_DISABLED,
+    Cause.DEVICE_LOCKED: EventError.USER_TEMPORARILY_DISABLED,
+}
+"""The errors of events; another cause is INVALID_TOKEN."""
+
+
+def _no_longer_valid(request: ProtocolRequest, refusal: NoLongerValid) -> InvalidToken:
+    if refusal.user_id is not None:
+        request.event.user_id = refusal.user_id
+    event_error = _EVENT_ERRORS.get(refusal.cause, EventError.INVALID_TOKEN)
+    return InvalidToken(str(refusal), event_error)
 
 
 def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
@@ -239,15 +256,6 @@ def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
         return user
     kept = tuple((client, names) for client, names in user.roles.clients if client in wanted)
     return replace(user, roles=EffectiveRoles(user.roles.realm, kept))
-
-
-def _service_account(entry: ClientEntry, claims: Mapping[str, Any]) -> User:
-    user = entry.service_account
-    if not entry.client.service_accounts_enabled or user is None or not user.enabled:
-        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-    if not is_subject(claims.get("sub"), entry.client, user.id):
-        raise InvalidToken("its user is gone or disabled", EventError.USER_DISABLED)
-    return user
 
 
 def _instant(claims: Mapping[str, Any], name: str) -> float:

@@ -7,21 +7,28 @@ family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
+from gateway.authentication.validity import (
+    Cause,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+    Validity,
+)
+from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
-from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
 from gateway.protocol.claims.protocol_claims import only_for
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
-from gateway.protocol.scopes import OFFLINE_ACCESS
-from gateway.protocol.sessions import Sessions, is_part_over
+from gateway.protocol.sender_constraint.certificate_binding import bound_to
+from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 
@@ -106,24 +113,34 @@ def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
 
 
 class RefreshTokens:
-    """Checks refresh tokens against sessions and users.
+    """Checks refresh tokens: the claims here, what they rest on by `Validity`."""
 
-    A temporary lock-out ends no session (Keycloak 26.7): guessing a password must not end the
-    sessions of its owner. A permanent one disables the user.
-    """
-
-    def __init__(self, directory: Directory, database: Database, sessions: Sessions) -> None:
-        self._directory = directory
+    def __init__(self, database: Database, sessions: Sessions, validity: Validity) -> None:
         self._database = database
         self._sessions = sessions
+        self._validity = validity
 
     async def active(
-        self, request: ProtocolRequest, client: Client, token: PresentedToken
+        self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> ActiveRefreshToken:
         """Return the token's session and user; raises OAuthError or StoreUnavailable."""
-        _require_issued_since(token, request.realm.realm.not_before, client.not_before)
-        session = await self.session(request, client, token)
-        user = await self._user(request, session, token)
+        device = token.claims.get(DEVICE_CLAIM)
+        issued = IssuedCredential(
+            issued_at=_issued_at(token),
+            client=client,
+            session=SessionName(str(token.claims.get("sid")), offline=token.offline),
+            audiences=token.audiences or frozenset(),
+            certificates=tuple(filter(None, (bound_to(token.claims),))),
+            device=device if isinstance(device, str) else None,
+        )
+        try:
+            current = await self._validity.require(request.realm, issued, request.now)
+        except NoLongerValid as refusal:
+            raise _no_longer_valid(refusal, token) from refusal
+        session, user = current.session, current.user
+        subject = token.claims.get("sub")
+        if session is None or not is_subject(subject, client.client, user.user.id):
+            raise session_is_over(token)
         return ActiveRefreshToken(token, session, user)
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
@@ -172,40 +189,44 @@ class RefreshTokens:
         )
         return rotation, token.family
 
-    async def session(
+    async def session_to_leave(
         self, request: ProtocolRequest, client: Client, token: PresentedToken
     ) -> UserSession:
-        """Return the session that the token keeps alive; raises OAuthError or StoreUnavailable."""
-        realm = request.realm.realm
-        session_id = str(token.claims.get("sid"))
-        session = await self._sessions.find(
-            realm, session_id, offline=token.offline, now=request.now
+        """Return the session that a client leaves, though its user may be disabled now.
+
+        Raises OAuthError or StoreUnavailable.
+        """
+        session = await self._sessions.find_stored(
+            request.realm.realm.id, str(token.claims.get("sid")), offline=token.offline
         )
         if session is None or not is_subject(token.claims.get("sub"), client, session.user_id):
             raise session_is_over(token)
         if client.id not in session.clients:
             raise _refused("Session doesn't have required client")
-        if is_part_over(realm, session, client, request.now):
-            raise _refused("Client session not active")
-        _require_younger(session, client, token)
         return session
 
-    async def _user(
-        self,
-        request: ProtocolRequest,
-        session: UserSession,
-        token: PresentedToken,
-    ) -> UserEntry:
-        realm = request.realm.realm
-        entry = await self._directory.user(realm.id, session.user_id)
-        if entry is None:
-            raise _refused("Unknown user")
-        if not entry.user.enabled:
-            raise _refused("User disabled")
-        _require_issued_since(token, entry.user.not_before)
-        if token.offline and OFFLINE_ACCESS not in entry.roles.realm:
-            raise _refused("Offline session invalid because offline access not granted anymore")
-        return entry
+
+_TEXTS: Final[Mapping[Cause, str]] = {
+    Cause.CLIENT_NOT_IN_SESSION: "Session doesn't have required client",
+    Cause.CLIENT_SESSION_OVER: "Client session not active",
+    Cause.BEFORE_SESSION: "Refresh token issued before the user session started",
+    Cause.BEFORE_CLIENT_SESSION: "refresh token issued before the client session started",
+    Cause.USER_REMOVED: "Unknown user",
+    Cause.USER_DISABLED: "User disabled",
+    Cause.NOT_BEFORE: "Stale token",
+    Cause.OFFLINE_ACCESS_WITHDRAWN: (
+        "Offline session invalid because offline access not granted anymore"
+    ),
+    Cause.AUDIENCE_UNUSABLE: "Audience client not found or disabled",
+    Cause.CERTIFICATE_DENIED: "Certificate of the token not accepted anymore",
+    Cause.DEVICE_LOCKED: "Device locked",
+}
+"""Descriptions of refusals, Keycloak's where it has the refusal; another cause ends the session."""
+
+
+def _no_longer_valid(refusal: NoLongerValid, token: PresentedToken) -> OAuthError:
+    text = _TEXTS.get(refusal.cause)
+    return session_is_over(token) if text is None else _refused(text)
 
 
 def session_is_over(token: PresentedToken) -> OAuthError:
@@ -218,21 +239,6 @@ def _issued_at(token: PresentedToken) -> int:
     if not isinstance(issued_at, int):
         raise _refused("Invalid refresh token")
     return issued_at
-
-
-def _require_issued_since(token: PresentedToken, *not_before: int) -> None:
-    if _issued_at(token) < max(not_before):
-        raise _refused("Stale token")
-
-
-def _require_younger(session: UserSession, client: Client, token: PresentedToken) -> None:
-    issued_at = _issued_at(token)
-    # Another gateway may have begun the session, by a clock that is ahead of the issuer's.
-    issued_at += int(CLOCK_LEEWAY.total_seconds())
-    if issued_at < int(session.started_at.timestamp()):
-        raise _refused("Refresh token issued before the user session started")
-    if issued_at < int(session.clients[client.id].started_at.timestamp()):
-        raise _refused("refresh token issued before the client session started")
 
 
 def _refused(description: str, reason: str | None = None) -> OAuthError:

@@ -2,7 +2,9 @@
 
 from gateway.representations.users.credentials import (
     CREDENTIAL_FIELDS,
+    FORMER_PASSWORD,
     PASSWORD,
+    PASSWORD_TYPES,
     NewPassword,
     listed_credential,
     parse_credentials,

@@ -42,6 +42,8 @@ from gateway.representations.shapes import (
 from gateway.representations.spelling import Names
 
 PASSWORD = "password"  # noqa: S105 - the type of a credential
+FORMER_PASSWORD = "password-history"  # noqa: S105 - the type of a credential
+PASSWORD_TYPES = frozenset({PASSWORD, FORMER_PASSWORD})
 _CURRENT: Final[Mapping[str, Shape]] = {
     **dict.fromkeys(("id", "type", "userLabel"), Text()),
     **dict.fromkeys(("createdDate", "priority"), Count(most=MAX_MILLISECONDS)),
@@ -61,7 +63,7 @@ _OPTIONAL: Final[Mapping[str, Shape]] = {
     "createdDate": Milliseconds(),
     "id": Text(1, 255),
 }
-_HASHED = frozenset({PASSWORD, "password-history"})
+_HASHED = PASSWORD_TYPES
 _LONGEST_DATA = 100_000
 _LONGEST_LABEL = 255
 

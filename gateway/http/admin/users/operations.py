@@ -328,7 +328,7 @@ def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
         ),
         rows.post(
             "/logout",
-            "End the online sessions of a user and reject its earlier tokens",
+            "End the sessions of a user and reject its earlier tokens",
             lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
             status=204,
             harmless="ending sessions gives no access: the user signs in again",

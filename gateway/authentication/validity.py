@@ -1,0 +1,320 @@
+"""Whether what was permitted once may still be used: the one rule for every credential.
+
+Each use of a token, a code, a cookie, a session of a site or a certificate asks here, and turns
+the cause of a refusal into the error of its protocol. A temporary lock-out refuses what begins
+something; it ends nothing, so a stranger who guesses passwords signs no user out.
+Keycloak: 1.7, 3, 4.2
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, StrEnum, auto
+from typing import Final
+
+from gateway.domain.clients import Client
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.ports.certificates import DeniedCertificates
+from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.sign_in.device_locks import DeviceLocks
+from gateway.domain.ports.storage import Database
+from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.sessions import UserSession, has_lasting_part, if_lasting
+from gateway.domain.users import User
+
+OFFLINE_ACCESS: Final = "offline_access"
+"""The client scope of offline sessions, and the realm role that its users need."""
+
+
+class Cause(StrEnum):
+    """Why a credential may not be used any more; the value is for logs and operators."""
+
+    REALM_DISABLED = "its realm is disabled"
+    CLIENT_UNUSABLE = "its client is gone or disabled"
+    SESSION_OVER = "its session is over"
+    OTHER_USER = "its session is another user's"
+    USER_REMOVED = "its user was removed"
+    USER_DISABLED = "its user is disabled"
+    USER_LOCKED_OUT = "its user is locked out"
+    BEFORE_SESSION = "issued before its session began"
+    CLIENT_NOT_IN_SESSION = "its client takes no part in its session"
+    CLIENT_SESSION_OVER = "its session is over for its client"
+    BEFORE_CLIENT_SESSION = "issued before its client joined its session"
+    NOT_BEFORE = "issued before the realm's, the client's or the user's notBefore"
+    OFFLINE_ACCESS_WITHDRAWN = "offline access is not granted any more"
+    AUDIENCE_UNUSABLE = "a client that it is limited to is gone or disabled"
+    CERTIFICATE_DENIED = "the certificate that it is bound to is on a deny list"
+    DEVICE_LOCKED = "its device is locked"
+
+
+class NoLongerValid(Exception):
+    """The credential was valid once and is not any more.
+
+    `user_id` is the user of its session, where that was found.
+    """
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause.value)
+        self.cause = cause
+        self.user_id: str | None = None
+
+
+class ClientPart(Enum):
+    """What the client of a credential needs in the session."""
+
+    NO_CLIENT = auto()
+    """The credential belongs to no client: the cookie of a browser."""
+    NOT_NEEDED = auto()
+    """The client of an exchanged token has not joined."""
+    PRESENT = auto()
+    LASTING = auto()
+    """The part has neither idled too long nor grown too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionName:
+    """The id of a stored session, of the offline sessions or of the online ones."""
+
+    id: str
+    offline: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedCredential:
+    """What a genuine credential depends on; the caller has verified the credential itself.
+
+    `client` is None where it was removed, `session` where there is none: for links, and tokens of
+    service accounts. `user_id` is the user that the credential names: needed without a session,
+    unless the user is the client's own service account.
+    """
+
+    issued_at: float
+    """Seconds since 1970."""
+    client: ClientEntry | None
+    session: SessionName | UserSession | None = None
+    part: ClientPart = ClientPart.LASTING
+    user_id: str | None = None
+    audiences: frozenset[str] = frozenset()
+    """The clients that it is limited to, by public name."""
+    certificates: tuple[str, ...] = ()
+    """Names of the certificates that it is bound to, as deny lists have them."""
+    device: str | None = None
+    begins_sign_in: bool = False
+    """The use gives tokens that the user did not have: of a device, or by an exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentState:
+    """The user of a valid credential and the stored session, as they are now."""
+
+    user: UserEntry
+    session: UserSession | None = field(repr=False)
+
+
+class Validity:
+    """Answers for all credentials. Methods raise StoreUnavailable, never a silent answer."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        online: OnlineSessionStore,
+        database: Database,
+        *,
+        failures: LoginFailureStore,
+        denied: DeniedCertificates,
+        device_locks: DeviceLocks,
+    ) -> None:
+        self._directory = directory
+        self._online = online
+        self._database = database
+        self._failures = failures
+        self._denied = denied
+        self._device_locks = device_locks
+
+    async def require(
+        self, realm: RealmEntry, issued: IssuedCredential, now: datetime
+    ) -> CurrentState:
+        """Return the session and the user of a valid credential; raises NoLongerValid."""
+        require_enabled_realm(realm.realm)
+        if issued.part is not ClientPart.NO_CLIENT:
+            require_usable_client(issued.client)
+        session = await self._session(realm.realm, issued, now)
+        try:
+            user = await self._user(realm.realm, issued, session)
+            if session is not None:
+                _require_part(realm.realm, issued, session, now)
+            _require_issued_since(issued, realm.realm, user.user)
+            if session is not None and session.offline:
+                _require_offline_access(realm, issued.client, user.roles)
+            await self._require_surroundings(realm.realm, issued, now)
+            if issued.begins_sign_in:
+                await self._require_not_locked_out(realm.realm, user.user, now)
+        except NoLongerValid as refusal:
+            refusal.user_id = issued.user_id if session is None else session.user_id
+            raise
+        return CurrentState(user, session)
+
+    async def _require_surroundings(
+        self, realm: Realm, issued: IssuedCredential, now: datetime
+    ) -> None:
+        """Check the audiences, the certificates and the device of the credential."""
+        for name in issued.audiences:
+            audience = await self._directory.client(realm.id, name)
+            require_usable_client(audience, Cause.AUDIENCE_UNUSABLE)
+        for certificate in issued.certificates:
+            if await self._denied.denies(realm, certificate, now):
+                raise NoLongerValid(Cause.CERTIFICATE_DENIED)
+        if issued.device is not None and issued.client is not None:
+            await self.require_unlocked(realm, issued.client.client, issued.device, now)
+
+    async def require_unlocked(
+        self, realm: Realm, client: Client, device: str, now: datetime
+    ) -> None:
+        """Raise NoLongerValid where the device of the client is locked."""
+        if await self._device_locks.is_locked(realm.id, client.id, device, now):
+            raise NoLongerValid(Cause.DEVICE_LOCKED)
+
+    async def _require_not_locked_out(self, realm: Realm, user: User, now: datetime) -> None:
+        """Raise NoLongerValid where failed sign-ins have locked the user out.
+
+        A service account has no password to be guessed, so it is never locked out.
+        """
+        if not realm.brute_force.protected or user.service_account_client is not None:
+            return
+        if (await self._failures.record(realm.id, user.id)).is_locked(now):
+            raise NoLongerValid(Cause.USER_LOCKED_OUT)
+
+    async def _session(
+        self, realm: Realm, issued: IssuedCredential, now: datetime
+    ) -> UserSession | None:
+        if issued.session is None:
+            return None
+        session = issued.session
+        found = session if isinstance(session, UserSession) else await self._stored(realm, session)
+        lasting = if_lasting(realm, found, now)
+        if lasting is None:
+            raise NoLongerValid(Cause.SESSION_OVER)
+        if issued.user_id not in {None, lasting.user_id}:
+            raise NoLongerValid(Cause.OTHER_USER)
+        return lasting
+
+    async def _stored(self, realm: Realm, name: SessionName) -> UserSession | None:
+        """Return what a store holds; looking at an offline session keeps no writer waiting."""
+        if not name.offline:
+            return await self._online.find(realm.id, name.id)
+        async with self._database.read() as stores:
+            return await stores.offline_sessions.find(realm.id, name.id)
+
+    async def _user(
+        self, realm: Realm, issued: IssuedCredential, session: UserSession | None
+    ) -> UserEntry:
+        user_id = issued.user_id if session is None else session.user_id
+        if user_id is None:
+            return _service_account(issued, issued.client)
+        user = require_usable_user(await self._directory.user(realm.id, user_id))
+        owner = user.user.service_account_client
+        if owner is None:
+            return user
+        entry = await self._directory.client_with_id(realm.id, owner)
+        account = _service_account(issued, entry)
+        return user if session is not None else account
+
+
+def require_enabled_realm(realm: Realm) -> None:
+    """Raise NoLongerValid where the realm is disabled."""
+    if not realm.enabled:
+        raise NoLongerValid(Cause.REALM_DISABLED)
+
+
+def is_usable_client(client: ClientEntry | None) -> bool:
+    """Tell whether the client exists and is enabled."""
+    return client is not None and client.client.enabled
+
+
+def require_usable_client(client: ClientEntry | None, cause: Cause = Cause.CLIENT_UNUSABLE) -> None:
+    """Raise NoLongerValid for a removed or disabled client."""
+    if not is_usable_client(client):
+        raise NoLongerValid(cause)
+
+
+def usable_service_account(client: ClientEntry) -> User | None:
+    """Return the service account of a client that may have one, while that is enabled."""
+    account = client.service_account
+    if account is None or not account.enabled or not client.client.service_accounts_enabled:
+        return None
+    return account
+
+
+def require_usable_user(user: UserEntry | None) -> UserEntry:
+    """Return the user; raises NoLongerValid for a removed or disabled one."""
+    if user is None:
+        raise NoLongerValid(Cause.USER_REMOVED)
+    if not user.user.enabled:
+        raise NoLongerValid(Cause.USER_DISABLED)
+    return user
+
+
+def _service_account(issued: IssuedCredential, owner: ClientEntry | None) -> UserEntry:
+    """Return the service account of a client that may have one; raises NoLongerValid."""
+    if owner is None or owner.service_account is None:
+        raise NoLongerValid(Cause.USER_REMOVED)
+    if not (owner.client.enabled and owner.client.service_accounts_enabled):
+        raise NoLongerValid(Cause.USER_DISABLED)
+    if issued.issued_at < owner.client.not_before:
+        raise NoLongerValid(Cause.NOT_BEFORE)
+    return require_usable_user(UserEntry(owner.service_account, owner.roles))
+
+
+def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) -> None:
+    """Raise NoLongerValid for what was issued before a notBefore, or a link of an earlier user.
+
+    A user who was removed and imported again may have the same id, and has none of the sessions.
+    """
+    of_client = 0 if issued.client is None else issued.client.client.not_before
+    if issued.issued_at < max(realm.not_before, of_client, user.not_before):
+        raise NoLongerValid(Cause.NOT_BEFORE)
+    made_at = int((user.created_at - CLOCK_LEEWAY).timestamp())
+    if issued.session is None and issued.user_id is not None and issued.issued_at < made_at:
+        raise NoLongerValid(Cause.USER_REMOVED)
+
+
+def is_offline_access_granted(realm: RealmEntry, client: Client, roles: EffectiveRoles) -> bool:
+    """Tell whether users with these roles may have offline sessions with the client."""
+    assigned = {*client.default_client_scopes, *client.optional_client_scopes}
+    if OFFLINE_ACCESS not in assigned or OFFLINE_ACCESS not in roles.realm:
+        return False
+    return any(
+        bound.scope.name == OFFLINE_ACCESS and bound.is_permitted_to(roles)
+        for bound in realm.client_scopes
+    )
+
+
+def _require_offline_access(
+    realm: RealmEntry, client: ClientEntry | None, roles: EffectiveRoles
+) -> None:
+    if client is not None and not is_offline_access_granted(realm, client.client, roles):
+        raise NoLongerValid(Cause.OFFLINE_ACCESS_WITHDRAWN)
+
+
+def _require_part(
+    realm: Realm, issued: IssuedCredential, session: UserSession, now: datetime
+) -> None:
+    """Raise NoLongerValid unless the client takes part in the session as it must.
+
+    Another gateway may have begun the session, by a clock that is ahead of the issuer's.
+    """
+    latest = issued.issued_at + int(CLOCK_LEEWAY.total_seconds())
+    if latest < int(session.started_at.timestamp()):
+        raise NoLongerValid(Cause.BEFORE_SESSION)
+    client = None if issued.client is None else issued.client.client
+    part = None if client is None else session.clients.get(client.id)
+    if client is None or part is None:
+        if issued.part in {ClientPart.PRESENT, ClientPart.LASTING}:
+            raise NoLongerValid(Cause.CLIENT_NOT_IN_SESSION)
+        return
+    if issued.part is ClientPart.LASTING and not has_lasting_part(realm, session, client, now):
+        raise NoLongerValid(Cause.CLIENT_SESSION_OVER)
+    if latest < int(part.started_at.timestamp()):
+        raise NoLongerValid(Cause.BEFORE_CLIENT_SESSION)

@@ -1,0 +1,154 @@
+"""Every use of something that was permitted before asks the one rule: `authentication/validity.py`.
+
+A module that compares the state of realms, clients, users, sessions, devices or certificates by
+itself is a rule of its own, which the next change of the rule would miss.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_RULE: Final = "gateway/authentication/validity.py"
+_OWNERS: Final = frozenset({"realm", "client", "user", "account", "owner"})
+_STATE: Final = frozenset({"enabled", "not_before", "service_accounts_enabled"})
+_LOOKUPS: Final = frozenset(
+    {"is_locked", "denies", "find_stored", "if_lasting", "has_lasting_part"}
+)
+_STORES: Final = frozenset({"online", "offline_sessions"})
+_PACKAGES: Final = (
+    *("accounts", "admin", "authentication", "certificates", "client_policies"),
+    *("forward_auth", "http", "protocol"),
+)
+_ASKERS: Final[Mapping[str, str]] = {
+    "gateway/accounts/access.py": "account API and console",
+    "gateway/forward_auth/browser/sign_in.py": "the client of a site",
+    "gateway/forward_auth/credentials/client_certificate.py": "sites by certificate",
+    "gateway/forward_auth/credentials/session_cookie.py": "sites by session",
+    "gateway/forward_auth/live_accounts.py": "the realm of a site",
+    "gateway/forward_auth/user_explanation.py": "explanations of decisions",
+    "gateway/protocol/account_console/clients.py": "the client of the account console",
+    "gateway/protocol/action_tokens/endpoint.py": "links of mails",
+    "gateway/protocol/client_authentication/method.py": "passes the rule on",
+    "gateway/protocol/client_authentication/tls_client_auth.py": "locked devices",
+    "gateway/protocol/grant_services.py": "passes the rule on",
+    "gateway/protocol/grants/device_code.py": "approved devices",
+    "gateway/protocol/grants/token_exchange.py": "audiences of an exchange",
+    "gateway/protocol/logout/login_status.py": "frames of clients",
+    "gateway/protocol/scopes/granted.py": "the name of the scope of offline access",
+    "gateway/protocol/session_tokens.py": "new offline sessions",
+    "gateway/protocol/sign_in_results/code_redemption.py": "codes",
+    "gateway/protocol/sign_in_results/identity_cookie.py": "single sign-on",
+    "gateway/protocol/sign_in_results/redemption.py": "codes and approved devices",
+    "gateway/protocol/tokens/access_token_checks.py": "access tokens",
+    "gateway/protocol/tokens/refresh_token_checks.py": "refresh tokens",
+}
+"""Module -> the use that asks the rule."""
+_OTHERS: Final[Mapping[str, str]] = {
+    "gateway/accounts/sessions.py": "lists and ends sessions",
+    "gateway/admin/clients/listing.py": "lists clients",
+    "gateway/admin/clients/preparation.py": "writes clients",
+    "gateway/admin/realms/administrators.py": "counts administrators",
+    "gateway/admin/registration/registrars.py": "registration tokens, which are no sign-in",
+    "gateway/admin/sessions/administration.py": "ends sessions",
+    "gateway/admin/users/action_mails.py": "sends links, which are checked when opened",
+    "gateway/admin/users/lockouts.py": "lists lock-outs",
+    "gateway/authentication/account_updates.py": "row lock of a change",
+    "gateway/authentication/authenticators/certificate_form.py": "a new sign-in",
+    "gateway/authentication/authenticators/cookie.py": "a user whom the cookie's check returned",
+    "gateway/authentication/authenticators/reset_choose_user.py": "a new sign-in",
+    "gateway/authentication/engine/engine.py": "a new sign-in",
+    "gateway/authentication/engine/guarded_checks.py": "a new sign-in",
+    "gateway/authentication/new_accounts/confirmations.py": "a mail to the owner of an address",
+    "gateway/authentication/permanent_lockout.py": "writes permanent lock-outs",
+    "gateway/certificates/registered_names.py": "whose certificate it is",
+    "gateway/forward_auth/browser/sign_out.py": "ends sessions",
+    "gateway/http/account/console.py": "a session that the cookie's check returned",
+    "gateway/http/admin/authentication.py": "the realm that issued, before the token is read",
+    "gateway/protocol/authorization/checks/client.py": "a new request",
+    "gateway/protocol/certificate_explanation/explainer.py": "explains to operators",
+    "gateway/protocol/certificate_explanation/refusal.py": "explains to operators",
+    "gateway/protocol/claims/user_claims.py": "a claim",
+    "gateway/protocol/client_authentication/__init__.py": "authenticates the client",
+    "gateway/protocol/discovery.py": "metadata",
+    "gateway/protocol/grants/client_credentials.py": "a new token of the account itself",
+    "gateway/protocol/logout/browser_logout.py": "ends sessions",
+    "gateway/protocol/logout/front_channel.py": "frames of clients that log out",
+    "gateway/protocol/realm_checks.py": "in front of every endpoint",
+    "gateway/protocol/sessions.py": "stores sessions",
+    "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",
+    "gateway/protocol/tokens/refresh_token_checks.py": "a client that leaves its session",
+    "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",
+}
+"""Module -> why it reads the state without using what was permitted before."""
+
+
+def _modules() -> Iterator[str]:
+    for package in _PACKAGES:
+        for file in sorted((_ROOT / "gateway" / package).rglob("*.py")):
+            yield str(file.relative_to(_ROOT))
+
+
+def _last_name(node: ast.expr) -> str:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return str(name).strip("_")
+
+
+def _reads_state(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in _STATE and _last_name(node.value) in _OWNERS
+    if not isinstance(node, ast.Call):
+        return False
+    name = _last_name(node.func)
+    of_store = isinstance(node.func, ast.Attribute) and _last_name(node.func.value) in _STORES
+    return name in _LOOKUPS or (name == "find" and of_store)
+
+
+def _imports_rule(code: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom) and node.module == "gateway.authentication.validity"
+        for node in ast.walk(code)
+    )
+
+
+def test_no_use_judges_by_itself_what_may_still_be_used() -> None:
+    found = {
+        module
+        for module in _modules()
+        if module != _RULE and any(map(_reads_state, ast.walk(_parsed(module))))
+    }
+    assert found == _OTHERS.keys()
+
+
+def test_every_module_that_asks_the_rule_is_known() -> None:
+    found = {module for module in _modules() if _imports_rule(_parsed(module))}
+    assert found == _ASKERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("gateway/forward_auth/credentials/session_cookie.py", "validity.require"),
+        ("gateway/forward_auth/credentials/client_certificate.py", "validity.require_unlocked"),
+        ("gateway/protocol/action_tokens/endpoint.py", "validity.require"),
+        ("gateway/protocol/client_authentication/tls_client_auth.py", "validity.require_unlocked"),
+        ("gateway/protocol/grants/device_code.py", "redemption.find"),
+        ("gateway/protocol/sign_in_results/code_redemption.py", "redemption.find"),
+        ("gateway/protocol/sign_in_results/identity_cookie.py", "validity.require"),
+        ("gateway/protocol/sign_in_results/redemption.py", "validity.require"),
+        ("gateway/protocol/tokens/access_token_checks.py", "validity.require"),
+        ("gateway/protocol/tokens/refresh_token_checks.py", "validity.require"),
+    ],
+)
+def test_a_use_calls_the_rule(module: str, call: str) -> None:
+    calls = {
+        ast.unparse(node.func) for node in ast.walk(_parsed(module)) if isinstance(node, ast.Call)
+    }
+    assert any(each.endswith(call) for each in calls)
+
+
+def _parsed(module: str) -> ast.Module:
+    return ast.parse((_ROOT / module).read_text(encoding="utf-8"))

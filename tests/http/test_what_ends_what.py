@@ -1,0 +1,329 @@
+"""What was permitted once and is no more: each change beside each use, as a table.
+
+Every cell is executed. `+` is allowed, `-` refused: Keycloak's answer, or the stricter one.
+`docs/sessions-and-lock-outs.md` has the same table. Keycloak: 1.7, 3, 4.2
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cryptography import x509
+
+from gateway.crypto.x509.pki_directory import ISSUING, read_authority
+from tests.support.administered_realm import administered_realm, person
+from tests.support.administration import PASSWORD, Administration
+from tests.support.certificates import CertificateKeeper
+from tests.support.gateway_process import until
+from tests.support.permitted_uses import (
+    DEVICE,
+    USER,
+    USES,
+    Permitted,
+    permit,
+    permitting_realm,
+    permitting_site,
+    thumbprint,
+)
+from tests.support.sign_in_browser import SignInBrowser
+from tests.support.wire import claims_of
+
+USES_OF_TABLE: Final = {
+    "PW": "password grant",
+    "SSO": "single sign-on",
+    "CODE": "code",
+    "REFR": "refresh",
+    "OFFL": "offline refresh",
+    "DEV": "device grant",
+    "XCH": "token exchange",
+    "XREF": "exchanged refresh",
+    "INFO": "userinfo",
+    "INTR": "introspection",
+    "ADM": "admin API",
+    "ACC": "account API",
+    "CONS": "account console",
+    "S-SES": "site by session",
+    "S-BEA": "site by bearer",
+    "S-CER": "site by certificate",
+    "S-CCL": "site by certificate, client named",
+    "CC": "client credentials",
+    "TOSA": "token of a service account",
+}
+_PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
+TABLE: Final = """
+change                                         | PW SSO CODE REFR OFFL DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-CER S-CCL CC TOSA
+nothing                                        | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+user locked out for a time                     | -  +   +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +  +
+user locked out for good                       | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user disabled                                  | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user removed, another created with the name    | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+password set by an administrator               | -  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+password changed, other sessions signed out    | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+required action added                          | -  -   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+roles taken from the user                      | +  +   +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +  +
+user left the group                            | +  +   +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
+role offline_access taken from the user        | +  +   +    +    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+consent withdrawn                              | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+session ended by an administrator              | +  -   -    -    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+session ended by the user                      | +  -   -    -    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+all sessions ended by the user                 | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user signed out by an administrator            | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+all sessions of the realm ended                | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
+notBefore of the realm                         | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
+notBefore of the client                        | +  +   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+client disabled                                | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+client removed                                 | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+flows and grants of all clients switched off   | -  -   -    +    +    -   -   +    +    +    +   +   +    +     +     +     +     -  -
+client scope taken from the client             | +  -   +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
+offline_access taken from the client           | +  +   +    +    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+client of the audience disabled                | +  +   +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +  +
+rememberMe switched off                        | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+realm disabled                                 | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -  -
+signing key disabled                           | +  +   +    +    +    +   -   +    -    -    -   -   +    +     -     +     +     +  -
+certificate denied                             | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+device locked                                  | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+client of the certificate disabled             | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+service account disabled                       | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     -  -
+"""  # noqa: E501 - a table
+
+
+def _client(before: Permitted, client_id: str) -> str:
+    (found,) = before.realm.get(f"clients?clientId={client_id}")
+    return f"clients/{found['id']}"
+
+
+def _user(before: Permitted, username: str = USER) -> str:
+    found = before.realm.get(f"users?username={username}&exact=true")
+    return f"users/{found[0]['id']}"
+
+
+def _update(before: Permitted, path: str, **fields: Any) -> None:
+    before.realm.change("PUT", path, fields)
+
+
+def _lock_out(before: Permitted) -> None:
+    form = {"grant_type": "password", "client_id": "direct", "username": USER}
+    for _ in range(2):
+        assert before.post("token", form | {"password": "wrong"}).is_client_error
+
+
+def _lock_for_good(before: Permitted) -> None:
+    _update(before, "", permanentLockout=True)
+    _lock_out(before)
+
+
+def _create_again(before: Permitted) -> None:
+    before.realm.change("DELETE", _user(before))
+    before.realm.change("POST", "users", person(USER, email=f"{USER}@example.test"))
+
+
+def _set_password(before: Permitted) -> None:
+    body = {"type": "password", "value": "Another password 2"}
+    before.realm.change("PUT", f"{_user(before)}/reset-password", body)
+
+
+def _change_password(before: Permitted) -> None:
+    """Change it in another browser, where other sessions are signed out by default."""
+    other = SignInBrowser(before.browser.http, before.realm.name)
+    page = other.submit(
+        other.open(scope="openid", kc_action="UPDATE_PASSWORD"), username=USER, password=PASSWORD
+    )
+    if "password-new" not in page.form.names:
+        page = other.submit(page)
+    new = "Another password 2"
+    fields = {"password-new": new, "password-confirm": new, "logout-sessions": "on"}
+    other.submit(page, **fields)
+
+
+def _require_action(before: Permitted) -> None:
+    _update(before, _user(before), requiredActions=["UPDATE_PASSWORD"])
+
+
+def _take_roles(before: Permitted) -> None:
+    path = f"{_user(before)}/role-mappings"
+    found = before.realm.get(path)
+    worker = [role for role in found["realmMappings"] if role["name"] == "worker"]
+    before.realm.change("DELETE", f"{path}/realm", worker)
+    of_client = found["clientMappings"]["realm-management"]
+    before.realm.change("DELETE", f"{path}/clients/{of_client['id']}", of_client["mappings"])
+
+
+def _leave_group(before: Permitted) -> None:
+    (group,) = before.realm.get("groups?search=team")
+    before.realm.change("DELETE", f"{_user(before)}/groups/{group['id']}")
+
+
+def _take_offline_role(before: Permitted) -> None:
+    role = before.realm.get("roles/offline_access")
+    default = f"roles/default-roles-{before.realm.name}"
+    before.realm.change("DELETE", f"{default}/composites", [role])
+
+
+def _withdraw_consent(before: Permitted) -> None:
+    before.realm.change("DELETE", f"{_user(before)}/consents/app")
+
+
+def _session(before: Permitted) -> str:
+    return str(claims_of(before.tokens["access"])["sid"])
+
+
+def _by_account(before: Permitted, path: str) -> None:
+    http = before.realm.administration.http
+    url = f"/realms/{before.realm.name}/account/{path}"
+    headers = {"Authorization": f"Bearer {before.tokens['access']}"}
+    assert http.delete(url, headers=headers).is_success
+
+
+def _end_all_of_realm(before: Permitted) -> None:
+    """Do it in a later second than that of the tokens: notBefore counts whole seconds."""
+    issued_at = int(claims_of(before.tokens["machine"])["iat"])
+    until(lambda: time.time() >= issued_at + 1, "the clock stands still")
+    before.realm.change("POST", "logout-all")
+
+
+def _next_second() -> int:
+    return int(datetime.now(UTC).timestamp()) + 1
+
+
+def _switch_off(before: Permitted) -> None:
+    flags = {
+        "oauth2.device.authorization.grant.enabled": "false",
+        "standard.token.exchange.enabled": "false",
+    }
+    for name in ("app", "direct", "api", "machine"):
+        client = before.realm.get(_client(before, name))
+        settings = {
+            "standardFlowEnabled": False,
+            "directAccessGrantsEnabled": False,
+            "serviceAccountsEnabled": False,
+            "attributes": {**client["attributes"], **flags},
+        }
+        _update(before, _client(before, name), **settings)
+
+
+def _take_scope(before: Permitted, name: str) -> None:
+    path = f"{_client(before, 'app')}/optional-client-scopes"
+    (scope,) = [each for each in before.realm.get(path) if each["name"] == name]
+    before.realm.change("DELETE", f"{path}/{scope['id']}")
+
+
+def _disable_key(before: Permitted) -> None:
+    """Add a key of the same algorithm, and disable the one that has signed."""
+    kind = {"providerType": "org.keycloak.keys.KeyProvider", "providerId": "ecdsa-generated"}
+    config = {"priority": ["500"], "ecdsaEllipticCurveKey": ["P-256"]}
+    used = before.realm.get("keys")["active"]["ES256"]
+    (old,) = [key for key in before.realm.get("keys")["keys"] if key["kid"] == used]
+    before.realm.change("POST", "components", {"name": "next", **kind, "config": config})
+    component = before.realm.get(f"components/{old['providerId']}")
+    component["config"] |= {"enabled": ["false"], "active": ["false"]}
+    before.realm.change("PUT", f"components/{old['providerId']}", component)
+
+
+def _lock_device(before: Permitted) -> None:
+    path = f"{_client(before, 'machine')}/device-locks"
+    before.realm.change("POST", path, {"device": DEVICE, "seconds": 60})
+
+
+CHANGES: Final[Mapping[str, Callable[[Permitted], object]]] = {
+    "nothing": lambda _before: None,
+    "user locked out for a time": _lock_out,
+    "user locked out for good": _lock_for_good,
+    "user disabled": lambda before: _update(before, _user(before), enabled=False),
+    "user removed, another created with the name": _create_again,
+    "password set by an administrator": _set_password,
+    "password changed, other sessions signed out": _change_password,
+    "required action added": _require_action,
+    "roles taken from the user": _take_roles,
+    "user left the group": _leave_group,
+    "role offline_access taken from the user": _take_offline_role,
+    "consent withdrawn": _withdraw_consent,
+    "session ended by an administrator": lambda before: before.realm.change(
+        "DELETE", f"sessions/{_session(before)}"
+    ),
+    "session ended by the user": lambda before: _by_account(before, f"sessions/{_session(before)}"),
+    "all sessions ended by the user": lambda before: _by_account(before, "sessions?current=true"),
+    "user signed out by an administrator": lambda before: before.realm.change(
+        "POST", f"{_user(before)}/logout"
+    ),
+    "all sessions of the realm ended": _end_all_of_realm,
+    "notBefore of the realm": lambda before: _update(before, "", notBefore=_next_second()),
+    "notBefore of the client": lambda before: _update(
+        before, _client(before, "app"), notBefore=_next_second()
+    ),
+    "client disabled": lambda before: _update(before, _client(before, "app"), enabled=False),
+    "client removed": lambda before: before.realm.change("DELETE", _client(before, "app")),
+    "flows and grants of all clients switched off": _switch_off,
+    "client scope taken from the client": lambda before: _take_scope(before, "phone"),
+    "offline_access taken from the client": lambda before: _take_scope(before, "offline_access"),
+    "client of the audience disabled": lambda before: _update(
+        before, _client(before, "target"), enabled=False
+    ),
+    "rememberMe switched off": lambda before: _update(before, "", rememberMe=False),
+    "realm disabled": lambda before: _update(before, "", enabled=False),
+    "signing key disabled": _disable_key,
+    "certificate denied": lambda before: before.realm.change(
+        "POST", "certificates/denied", {"thumbprint": thumbprint(before.certificate)}
+    ),
+    "device locked": _lock_device,
+    "client of the certificate disabled": lambda before: _update(
+        before, _client(before, "machine"), enabled=False
+    ),
+    "service account disabled": lambda before: _update(
+        before, _user(before, "service-account-machine"), enabled=False
+    ),
+}
+
+
+def _rows() -> dict[str, dict[str, bool]]:
+    """Return the table: change -> use -> allowed."""
+    head, *lines = TABLE.strip().splitlines()
+    uses = [USES_OF_TABLE[name] for name in head.partition("|")[2].split()]
+    rows = {}
+    for line in lines:
+        change, _, cells = line.partition("|")
+        allowed = [{"+": True, "-": False}[cell] for cell in cells.split()]
+        rows[change.strip()] = dict(zip(uses, allowed, strict=True))
+    return rows
+
+
+def test_the_documentation_has_the_table() -> None:
+    assert TABLE.strip() in _PAGE.read_text(encoding="utf-8")
+
+
+def test_every_change_stands_beside_every_use() -> None:
+    rows = _rows()
+    assert rows.keys() == CHANGES.keys()
+    assert all(row.keys() == USES.keys() for row in rows.values())
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Path:
+    """Issue the certificate of the machine."""
+    folder = tmp_path_factory.mktemp("machine")
+    keeper = CertificateKeeper(folder, read_authority(pki, ISSUING), datetime.now(UTC))
+    names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(DEVICE)])
+    keeper.add("machine", extensions=[(names, False)])
+    return keeper.animals["machine"].certificate
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_ends_what_the_table_says(
+    administration: Administration, certificate: Path, change: str
+) -> None:
+    name = f"ends-{list(CHANGES).index(change)}"
+    site = f"{name}.example.test"
+    settings = permitting_realm(name, site)
+    if change == "consent withdrawn":
+        settings["clients"][0]["consentRequired"] = True
+    with ExitStack() as stack:
+        realm = stack.enter_context(administered_realm(administration, name, {}, **settings))
+        realm.change("POST", "guard/sites", permitting_site(site))
+        before = permit(realm, site, certificate)
+        CHANGES[change](before)
+        found = {use: before.allowed(use) for use in USES}
+    expected = _rows()[change]
+    assert {use: found[use] for use in USES if found[use] != expected[use]} == {}
