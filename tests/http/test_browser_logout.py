@@ -5,6 +5,7 @@ OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks: C2, C3, C2
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -12,17 +13,25 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
+from gateway.domain.keys.key import SignatureAlgorithm
 from tests.support.administered_realm import administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import REDIRECT_URI, Finished, sign_in
+from tests.support.realm_keys import realm_keys
 from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.sign_in_browser import Page
-from tests.support.wire import PUBLIC_URL
+from tests.support.wire import PUBLIC_URL, claims_of
 
 AFTER: Final = "https://app.example.test/after"
 _HOME: Final = "https://app.example.test/home"
 _LOGOUT: Final = "/realms/leaving/protocol/openid-connect/logout"
 _FRONT: Final = "https://front.example.test/logout?kind=1"
+_PAIRWISE: Final = {
+    "name": "pairwise",
+    "protocol": "openid-connect",
+    "protocolMapper": "oidc-sha256-pairwise-sub-mapper",
+    "config": {"pairwiseSubAlgorithmSalt": "salt"},
+}
 
 
 def _client(client_id: str, attributes: dict[str, str], **fields: Any) -> dict[str, Any]:
@@ -46,6 +55,8 @@ def leaving(administration: Administration) -> Iterator[Recorded]:
             _client("redirects", {}),
             _client("nowhere", {"post.logout.redirect.uris": "-"}, baseUrl=_HOME),
             _client("unsafe", {}, redirectUris=["*"]),
+            _client("pairwise", after, protocolMappers=[_PAIRWISE]),
+            _client("gone", after),
             _client("stops", {**after, "logout.confirmation.enabled": "true"}),
             _client(
                 *("front", {**after, "frontchannel.logout.url": _FRONT}),
@@ -208,6 +219,59 @@ def test_a_hint_of_another_session_is_confirmed_first(leaving: Recorded) -> None
     assert _lasts(leaving, other)
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("client_id", ["svc", "other"])
+def test_an_id_token_of_a_service_account_ends_no_session_of_a_user(
+    leaving: Recorded, client_id: str, method: str
+) -> None:
+    """attacks: C23. It has no `sid`, and each client with a service account can get one."""
+    done = _sign_in(leaving)
+    form = {"grant_type": "client_credentials", "client_id": client_id, "scope": "openid"}
+    hint = leaving.post("token", form).json()["id_token"]
+    assert "sid" not in claims_of(hint)
+    path, code = _confirmation(_ask(leaving, done, method=method, id_token_hint=hint))
+    assert _lasts(leaving, done)
+    form = {"session_code": code, "confirmLogout": "on"}
+    assert _ask(leaving, done, method="POST", path=path, **form).status_code == 200
+    assert not _lasts(leaving, done)
+
+
+def test_a_hint_ends_the_session_of_its_user_and_no_other_one(leaving: Recorded) -> None:
+    """Each `sub` with each `sid`, of each client. attacks: C23."""
+    (gone,) = leaving.realm.get("clients?clientId=gone")
+    leaving.realm.change("PUT", f"clients/{gone['id']}", {"clientId": "gone", "enabled": False})
+    administration = leaving.realm.administration
+    keys = realm_keys(administration.gateway.state_dir, leaving.realm.get("")["id"])
+    jane = _sign_in(leaving, username="jane")
+    pairwise = claims_of(_sign_in(leaving, "pairwise").parameters["id_token"])["sub"]
+    done = _sign_in(leaving)
+    user_id = done.session.user_id
+    assert pairwise != user_id
+    subjects = (user_id, pairwise, jane.session.user_id, leaving.user_id("service-account-svc"))
+    sids: tuple[object, ...] = ("", "own", "of jane", 7, [], None)
+    ended = 0
+    for client_id in ("app", "pairwise", "gone", "unknown"):
+        for subject in (*subjects, None, 7, [user_id]):
+            for named in sids:
+                if not _lasts(leaving, done):
+                    done = _sign_in(leaving)
+                sid = {"own": done.session.id, "of jane": jane.session.id}.get(str(named), named)
+                claims = claims_of(done.parameters["id_token"])
+                claims |= {"azp": client_id, "aud": client_id, "sub": subject, "sid": sid}
+                kept = {name: value for name, value in claims.items() if value != ""}
+                hint = keys.sign(kept, SignatureAlgorithm.ES256, datetime.now(UTC))
+                is_users = subject in ([user_id] if client_id == "app" else [user_id, pairwise])
+                is_ended = client_id in {"app", "pairwise"} and is_users and named in ("", "own")
+                answer = _ask(leaving, done, id_token_hint=hint)
+                case = client_id, subject, named
+                assert _lasts(leaving, done) is not is_ended, case
+                assert ("Do you want to log out?" in answer.text) is not is_ended, case
+                ended += is_ended
+    assert ended == 6
+    assert _lasts(leaving, jane)
+    leaving.events()
+
+
 def test_nobody_is_asked_where_nobody_is_signed_in(leaving: Recorded) -> None:
     answer = _ask(leaving, client_id="app", post_logout_redirect_uri=AFTER)
     assert (answer.status_code, answer.headers["location"]) == (302, AFTER)
@@ -261,6 +325,9 @@ def test_a_hint_that_is_no_id_token_of_the_client_is_refused(leaving: Recorded) 
     tokens = leaving.post("token", {**form, "client_id": "app"}).json()
     leaving.events()
     head, body, signature = hint.split(".")
+    state, other = leaving.realm.administration.gateway.state_dir, f"{PUBLIC_URL}/realms/acme"
+    keys, claims = realm_keys(state, leaving.realm.get("")["id"]), claims_of(hint)
+    algorithm, now = SignatureAlgorithm.ES256, datetime.now(UTC)
     forged = f"{head}.{body}.{'A' * len(signature)}"
     for asked in (
         {"id_token_hint": forged},
@@ -268,6 +335,10 @@ def test_a_hint_that_is_no_id_token_of_the_client_is_refused(leaving: Recorded) 
         {"id_token_hint": tokens["access_token"]},
         {"id_token_hint": tokens["refresh_token"]},
         {"id_token_hint": hint, "client_id": "other"},
+        {"id_token_hint": keys.sign(claims | {"iss": other}, algorithm, now)},
+        {"id_token_hint": keys.sign(claims | {"typ": "Bearer"}, algorithm, now)},
+        {"id_token_hint": keys.sign(claims | {"typ": None}, algorithm, now)},
+        {"id_token_hint": keys.sign(claims | {"azp": None}, algorithm, now)},
     ):
         answer = _ask(leaving, done, post_logout_redirect_uri=AFTER, **asked)
         _refused(leaving, answer, "Invalid parameter: id_token_hint", "invalid_token")

@@ -92,8 +92,7 @@ class BrowserLogout:
         session = await self._sessions.find_stored(realm_id, session_id, offline=False)
         if session is None:
             return None
-        is_users = is_subject(asked.hint.get("sub"), asked.client, session.user_id)
-        return session if is_users else None
+        return session if _may_end(asked, session) else None
 
     async def _end(
         self, request: ProtocolRequest, asked: LogoutRequest, session: UserSession
@@ -108,7 +107,13 @@ class BrowserLogout:
 
 
 def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
-    """Tell whether the request proves to come from a client of this session."""
-    if asked.hint is None or asked.is_doubtful:
+    """Tell whether the hint is an ID token of the user of this session, and of no other session.
+
+    A token without `sid`, such as that of a service account, names a user alone. One of a disabled
+    client proves nothing.
+    """
+    if asked.hint is None or asked.client is None or not asked.client.enabled:
         return False
-    return asked.hinted_session in {None, session.id}
+    if not is_subject(asked.hint.get("sub"), asked.client, session.user_id):
+        return False
+    return "sid" not in asked.hint or asked.hinted_session == session.id

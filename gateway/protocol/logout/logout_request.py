@@ -42,14 +42,13 @@ class LogoutRequest:
     """A request that passed the checks.
 
     `redirect_uri` is one of the client's, empty without one. `hint` are the claims of the ID token
-    of `client` that came with it; `is_doubtful` where the named client does not exist.
+    of `client` that came with it; None where that client does not exist.
     """
 
     client: Client | None = None
     redirect_uri: str = ""
     state: str = field(default="", repr=False)
     hint: Mapping[str, Any] | None = field(default=None, repr=False)
-    is_doubtful: bool = False
 
     @property
     def target(self) -> str:
@@ -107,7 +106,6 @@ async def check_logout_request(
         redirect_uri=redirect_uri or "",
         state=state if state is not None and len(state) <= _LONGEST_STATE else "",
         hint=hint if client is not None else None,
-        is_doubtful=client_id is not None and client is None,
     )
 
 
