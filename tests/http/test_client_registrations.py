@@ -17,6 +17,7 @@ ADMINISTRATORS = {
     "viewer": ["view-clients"],
     "maker": ["create-client"],
     "manager": ["manage-clients"],
+    "chief": ["realm-admin"],
     "greater": ["manage-clients", "manage-users"],
     "nobody": [],
 }
@@ -475,7 +476,11 @@ def test_no_client_chooses_by_which_flow_its_users_sign_in(service: Registration
     assert service.realm.get("clients?clientId=choosing") == []
     own = registered(service, "choosing")["registrationAccessToken"]
     assert service.refused("PUT", "default/choosing", document, token=own) == refusal
-    service.given("PUT", "default/choosing", document, token=service.bearer("manager"))
+    by_one_right = service.refused(
+        "PUT", "default/choosing", document, token=service.bearer("manager")
+    )
+    assert (by_one_right[0], by_one_right[1]["error"]) == (403, "insufficient_scope")
+    service.given("PUT", "default/choosing", document, token=service.bearer("chief"))
     kept = service.given("PUT", "default/choosing", {**document, "name": "x"}, token=own)
     assert (
         kept["authenticationFlowBindingOverrides"] == chosen["authenticationFlowBindingOverrides"]

@@ -390,13 +390,18 @@ def test_a_client_has_no_other_flow_without_every_right(realm: AdministeredRealm
         return realm.administration.http.request(method, url, json=document, headers=headers)
 
     imported = {"clients": [{"clientId": "imported", **override}]}
+    registered = (
+        register("PUT", f"{registration}/shop", {**client, **override}),
+        register("POST", registration, {"clientId": "other", **override}),
+    )
+    for answer in registered:
+        assert "also needs" in answer.json()["error_description"], answer.text
     for answer in (
         realm.ask("PUT", path, {**client, **override}, by="clients-only"),
         realm.ask("POST", "clients", {"clientId": "other", **override}, by="clients-only"),
         realm.ask("POST", "partialImport", imported, by="imports"),
         realm.ask("POST", "partialImport", imported, by="almost"),
-        register("PUT", f"{registration}/shop", {**client, **override}),
-        register("POST", registration, {"clientId": "other", **override}),
+        *registered,
     ):
         assert answer.status_code == FORBIDDEN, (answer.request.url, answer.text)
     realm.change("PUT", path, override, by="everything")

@@ -119,9 +119,10 @@ class ClientRegistration:
         described: Mapping[str, Any],
     ) -> Client:
         try:
-            return await self.clients.add_client(
-                change, whole, policies=_policy_caller(registrar), sent=described
-            )
+            with registrar.rights_required():
+                return await self.clients.add_client(
+                    change, whole, policies=_policy_caller(registrar), sent=described
+                )
         except AlreadyExists as error:
             raise RegistrationRefused(INVALID_METADATA, "Client Identifier in use") from error
 
@@ -171,7 +172,10 @@ class ClientRegistration:
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
                 by_itself = registrar.is_client
-                after = await self.clients.store(change, before, after, caller, by_itself=by_itself)
+                with registrar.rights_required():
+                    after = await self.clients.store(
+                        change, before, after, caller, by_itself=by_itself
+                    )
                 token = None
                 if by_itself:
                     anonymous, origins = registrar.anonymous, registrar.origins

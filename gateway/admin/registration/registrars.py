@@ -6,6 +6,8 @@ without a token registers clients as far as the policies for anonymous callers p
 new realm trust no host. Keycloak: client registration service
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -14,6 +16,7 @@ from gateway.admin.access import (
     Acting,
     AdminRefusal,
     AdminRole,
+    MissingRights,
 )
 from gateway.admin.registration.tokens import TokenKind
 from gateway.domain.clients import Client
@@ -25,6 +28,7 @@ _VIEW: Final = (AdminRole.VIEW_CLIENTS, *_MANAGE)
 _CREATE: Final = (AdminRole.CREATE_CLIENT, *_MANAGE)
 _POLICY: Final = "client_registration_policy"
 NOT_VIEWED: Final = "Not authorized to view client. Not valid token or client credentials provided."
+_FLOWS_OF_ADMINISTRATORS: Final = "The flows of a client are chosen by administrators"
 _NOT_CHANGED: Final = "Not authorized to update client. Maybe missing token or bad token type."
 
 
@@ -120,12 +124,16 @@ class Registrar:
         """
         had = {} if before is None else before.flow_overrides
         if not self._is_bearer and after.flow_overrides != had:
-            raise RegistrationRefused(
-                "insufficient_scope",
-                "The flows of a client are chosen by administrators",
-                HTTPStatus.FORBIDDEN,
-                event=EventError.NOT_ALLOWED,
-            )
+            raise _flows_refused(_FLOWS_OF_ADMINISTRATORS)
+
+    @contextmanager
+    def rights_required(self) -> Iterator[None]:
+        """Turn MissingRights into RegistrationRefused; only a bearer could have the rights."""
+        try:
+            yield
+        except MissingRights as refusal:
+            text = str(refusal) if self._is_bearer else _FLOWS_OF_ADMINISTRATORS
+            raise _flows_refused(text) from refusal
 
     @property
     def _is_bearer(self) -> bool:
@@ -134,6 +142,12 @@ class Registrar:
     def _require(self, *roles: AdminRole) -> None:
         if not self.acting.rights.has(*roles):
             raise forbidden()
+
+
+def _flows_refused(text: str) -> RegistrationRefused:
+    return RegistrationRefused(
+        "insufficient_scope", text, HTTPStatus.FORBIDDEN, event=EventError.NOT_ALLOWED
+    )
 
 
 def not_authorized(text: str, *, reason: str | None = None) -> RegistrationRefused:
