@@ -36,7 +36,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
 async def _found(database: SqlDatabase, name: str, address: str | None = None) -> str | None:
     key = name_key(name)
     found = await database.lookups.account("demo-id", name, address, key=key)
-    return found and found.user.username
+    return None if found is None else found.user.username
 
 
 async def _execute(database: SqlDatabase, statement: str) -> None:
