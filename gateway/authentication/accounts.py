@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.errors import RealmgateError
-from gateway.domain.name_keys import name_key
+from gateway.domain.name_keys import is_displayed, name_key
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User, UserQuery, sought_name
@@ -65,9 +65,12 @@ class Accounts:
         """Return the account with a user name or e-mail address that a person has entered.
 
         A look-alike finds it as well, where no user has the name itself: `STRASSE` finds `straße`.
+        A text with characters that are not displayed is no name that a person has entered.
         """
         name = sought_name(username)
-        return await self._named(realm, username, key=name_key(name))
+        return await self._named(
+            realm, username, key=name_key(name) if is_displayed(name) else None
+        )
 
     async def exactly_named(self, realm: Realm, username: str) -> Account:
         """Return the account with a name that others assert, such as that of a certificate.

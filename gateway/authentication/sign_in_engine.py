@@ -1,6 +1,7 @@
 """The engine with every authenticator and condition that acts."""
 
 from collections.abc import Sequence
+from secrets import token_bytes
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
@@ -29,6 +30,7 @@ from gateway.authentication.web_authn import (
     PASSKEYS,
     SECURITY_KEYS,
     KeyCheck,
+    KeyDecoys,
     KeyRegistration,
     RelyingParty,
 )
@@ -93,8 +95,9 @@ def sign_in_engine(
     web_authn: WebAuthn,
     public_url: str,
     clock: Clock,
+    decoys: KeyDecoys | None = None,
 ) -> SignInEngine:
-    """Return the engine. `sessions` are the online ones."""
+    """Return the engine. `sessions` are the online ones; without `decoys` it makes its own."""
     accounts = Accounts(database)
     passwords = PasswordCheck(hasher, database)
     updates = AccountUpdates(database, invalidation, clock)
@@ -105,7 +108,7 @@ def sign_in_engine(
             passwords,
             codes,
             RecoveryCodeCheck(updates),
-            KeyCheck(web_authn, accounts, database, party),
+            KeyCheck(web_authn, accounts, database, party, decoys or KeyDecoys(token_bytes(32))),
             directory=directory,
             sessions=sessions,
             registrations=Registrations(database, limiter),

@@ -6,6 +6,7 @@ from gateway.authentication.one_time_password import OneTimePasswordCheck
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
 from gateway.authentication.validity import Validity
+from gateway.authentication.web_authn import DECOYS, KeyDecoys
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
@@ -59,6 +60,7 @@ def grant_services(
             web_authn=services.web_authn,
             public_url=public_url,
             clock=services.clock,
+            decoys=KeyDecoys(services.secrets.derive_key(DECOYS)),
         ),
         refresh_tokens=RefreshTokens(database, sessions, current),
         authorization_codes=services.authorization_codes,

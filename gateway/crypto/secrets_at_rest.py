@@ -8,6 +8,7 @@ Spec: NIST SP 800-38D §8.2.2 (random 96-bit nonces, under 2^32 values for each 
 """
 
 import hashlib
+import hmac
 import re
 import secrets
 
@@ -33,6 +34,7 @@ class AesGcmSecrets:
     def __init__(self, keys: tuple[bytes, ...]) -> None:
         self._ciphers = {key_id(key): AESGCM(key) for key in keys}
         self._sealing_id = key_id(keys[0])
+        self._oldest = keys[-1]
 
     def seal(self, plaintext: str, context: str) -> str:
         nonce = secrets.token_bytes(_NONCE_BYTES)
@@ -40,6 +42,9 @@ class AesGcmSecrets:
             nonce, plaintext.encode("utf-8", "surrogatepass"), context.encode()
         )
         return f"{_VERSION}.{self._sealing_id}.{base64url.encode(nonce + encrypted)}"
+
+    def derive_key(self, purpose: str) -> bytes:
+        return hmac.digest(self._oldest, f"derived:{purpose}".encode(), "sha256")
 
     def unseal(self, sealed: str, context: str) -> str:
         match = _SEALED.fullmatch(sealed)

@@ -49,7 +49,12 @@ def name_key(name: str) -> str:
 
 def is_plainly_written(name: str) -> bool:
     """Tell whether a name is in the form NFKC, without characters that are not displayed."""
-    return unicodedata.is_normalized("NFKC", name) and _IGNORABLE.search(name) is None
+    return unicodedata.is_normalized("NFKC", name) and is_displayed(name)
+
+
+def is_displayed(name: str) -> bool:
+    """Tell whether every character of a name is displayed."""
+    return name.isprintable() and _IGNORABLE.search(name) is None
 
 
 def _folded(text: str) -> str:

@@ -1,4 +1,7 @@
-"""Warnings in the log about administrators: there is none, or a password expires."""
+"""Warnings in the log about accounts.
+
+There is no administrator, the password of one expires, or the names of two users look alike.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -9,6 +12,7 @@ from typing import Final
 import structlog
 
 from gateway.admin.realms import Administrator, list_administrators
+from gateway.admin.users import REMEDY, store_missing_keys
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.one_time_passwords import OneTimeMarks
@@ -51,6 +55,17 @@ async def warn_at_start(database: Database, marks: OneTimeMarks, clock: Clock) -
         await marks.claim(MASTER, _MARK, _REPEATED_AFTER)
 
 
+async def report_look_alikes(database: Database) -> None:
+    """Store missing keys of user names, and warn of names that look alike."""
+    for pair in await store_missing_keys(database):
+        structlog.get_logger().warning(
+            "user names look alike",
+            realm_id=pair.realm_id,
+            users=[pair.first, pair.second],
+            remedy=REMEDY,
+        )
+
+
 async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> None:
     """Repeat the warning of passwords once a day, in one of the workers of all gateways.
 
@@ -60,6 +75,7 @@ async def warn_daily(database: Database, marks: OneTimeMarks, clock: Clock) -> N
         async with database.read() as stores:
             found = await list_administrators(stores)
         _warn_of_passwords(found, clock)
+        await report_look_alikes(database)
 
 
 def expiring_passwords(

@@ -21,7 +21,7 @@ from gateway.mail import load_mail_themes
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
-from gateway.supervisor.administrator_warnings import warn_at_start
+from gateway.supervisor.administrator_warnings import report_look_alikes, warn_at_start
 
 _CONFLICTS = 3
 """Each step of `_create_missing` can lose once to a gateway that starts at the same time."""
@@ -56,6 +56,7 @@ async def _prepare(settings: Settings) -> None:
                 log.info("created by another gateway", reason=str(conflict))
         else:
             await _create_missing(settings, services)
+        await report_look_alikes(services.database)
         await warn_at_start(services.database, services.one_time_marks, services.clock)
 
 

@@ -17,6 +17,7 @@ from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 from sqlalchemy import Connection, text
 
+from gateway.admin.users import LookAlike, store_missing_keys
 from gateway.cli.migrate import migrate as command
 from gateway.domain.clients import certificate_terms
 from gateway.domain.errors import InvalidInput, StoreUnavailable
@@ -271,6 +272,60 @@ async def test_users_of_the_first_schema_can_be_searched(
     assert realm_before is not None
     assert realm_before.smtp.token_secret == Secret("unsealed")
     assert "unsealed" not in str(render_realm(realm_before))
+    await database.dispose()
+
+
+_LOOK_ALIKES = """
+INSERT INTO users (realm_id, id, username, email, enabled, created_at, email_verified, document)
+VALUES ('demo-id', 'younger', 'strasse', 'X@demo.test', true, 2, false, '{}'),
+    ('demo-id', 'older', 'straße', 'x@xn--bcher-kva.example', true, 1, false, '{}'),
+    ('other-id', 'other', 'strasse', NULL, true, 2, false, '{}')
+"""
+_REGISTERED_KEYS = """
+INSERT INTO credentials (realm_id, id, user_id, type, created_at, credential_data, secret_data,
+    priority)
+VALUES
+    ('demo-id', '1', 'younger', 'webauthn', 2, '{"credentialId": "AAEC+/8="}', 'x', 1),
+    ('demo-id', '2', 'older', 'webauthn', 1, '{"credentialId": "AAEC-_8"}', 'x', 1),
+    ('demo-id', '3', 'older', 'webauthn-passwordless', 3, '{"credentialId": "AAEC-_8"}', 'x', 1),
+    ('demo-id', '4', 'older', 'webauthn', 3, 'unreadable', 'x', 1),
+    ('demo-id', '5', 'older', 'password', 3, '{"credentialId": "AAEC-_8"}', 'x', 1)
+"""
+
+
+async def test_users_that_look_alike_stop_no_migration(
+    empty_database: Secret, secrets_at_rest: SecretsAtRest
+) -> None:
+    """The older one has the key. Both are found by their names."""
+    await migrate(empty_database)
+    await _drop_everything(empty_database)
+    await _upgrade(empty_database, "0018")
+    for name in ("demo", "other"):
+        await _change(empty_database, _OLD_REALM.replace("NAME", name))
+    await _change(empty_database, _LOOK_ALIKES)
+    await _change(empty_database, _REGISTERED_KEYS)
+    assert await migrate(empty_database)
+    keys = {
+        "users": "SELECT id, username_key, email_key FROM users",
+        "credentials": "SELECT id, key_id IS NOT NULL FROM credentials",
+    }
+    engines = create_engines(parse_database_url(empty_database))
+    async with engines.reader.connect() as connection:
+        found = {
+            table: {row[0]: tuple(row[1:]) for row in await connection.execute(text(statement))}
+            for table, statement in keys.items()
+        }
+    await engines.dispose()
+    assert found["users"] == {
+        "older": ("strasse", "x@bücher.example"),
+        "younger": (None, "x@demo.test"),
+        "other": ("strasse", None),
+    }
+    assert {name for name, (has_key,) in found["credentials"].items() if has_key} == {"2", "3"}
+    database = SqlDatabase(empty_database, secrets_at_rest)
+    assert await store_missing_keys(database) == (
+        LookAlike("demo-id", "username", "straße", "strasse"),
+    )
     await database.dispose()
 
 

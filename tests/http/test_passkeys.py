@@ -570,7 +570,7 @@ def test_a_known_user_presents_a_passkey_or_goes_another_way(keys: SignInRealm) 
     browser = keys.browser()
     page = browser.submit(browser.open("named"), username="without")
     assert page.id == "login-password"
-    assert "tryAnotherWay" not in page.html
+    assert "tryAnotherWay" in page.html, "or the page would reveal who has a passkey"
     page = browser.submit(browser.open("named"), username="chooser")
     assert page.id == "login-password"
     ways = browser.post(page.form.action, {"tryAnotherWay": "on"})
@@ -634,7 +634,7 @@ def test_pages_for_a_name_or_a_password_take_passkeys_where_they_are_enabled(
 
         browser = keys.browser()
         page = browser.submit(browser.open("strict"), username="anybody")
-        assert "webauth" not in page.html, "as a user without a passkey"
+        assert len(allowed(page)) in {1, 2}, "as a user with passkeys"
 
 
 def test_wrong_signatures_lock_the_account(keys: SignInRealm) -> None:

@@ -22,6 +22,12 @@ from gateway.admin.users.listing import (
     summarize_user,
 )
 from gateway.admin.users.lockouts import Lockout, Lockouts
+from gateway.admin.users.look_alikes import (
+    REMEDY,
+    LookAlike,
+    list_look_alikes,
+    store_missing_keys,
+)
 from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profiles import (
     ProfileComponents,

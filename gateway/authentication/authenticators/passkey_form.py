@@ -14,7 +14,10 @@ from gateway.domain.flows import PASSKEY_FORM
 
 
 class PasskeyForm:
-    """Asks for a passkey: one of the user's, or any where no step has named a user."""
+    """Asks for a passkey: one of the user's, or any where no step has named a user.
+
+    A user who is only named is asked whether there are passkeys or not: the page reveals nothing.
+    """
 
     id: ClassVar = PASSKEY_FORM
     needs_user: ClassVar[bool] = False
@@ -35,7 +38,7 @@ class PasskeyForm:
             return Outcome.SUCCEEDED
         if sign_in.account is not None:
             sign_in.account = await self._accounts.with_credentials(sign_in.account)
-            if not self.is_configured(sign_in.account):
+            if not sign_in.is_only_named and not self.is_configured(sign_in.account):
                 return Outcome.NOT_SET_UP
         return key_page(self._checks, PASSKEYS, sign_in)
 

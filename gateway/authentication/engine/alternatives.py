@@ -6,11 +6,21 @@ Keycloak: AuthenticationSelectionResolver
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gateway.authentication.accounts import Account
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.domain.authentication import ExecutionStatus
-from gateway.domain.flows import KIND_OF, FlowStep, Place, Requirement, SignInFlow
+from gateway.domain.flows import (
+    KIND_OF,
+    PASSKEY_FORM,
+    PASSWORD_FORM,
+    SECURITY_KEY_FORM,
+    FlowStep,
+    Place,
+    Requirement,
+    SignInFlow,
+)
 
+_KEY_FORMS: Final = frozenset({SECURITY_KEY_FORM, PASSKEY_FORM})
+_ASKED_OF_NAMED: Final = _KEY_FORMS | {PASSWORD_FORM}
 _DONE: Final = frozenset(
     {ExecutionStatus.SUCCESS, ExecutionStatus.ATTEMPTED, ExecutionStatus.SETUP_REQUIRED}
 )
@@ -21,8 +31,25 @@ def is_done(sign_in: SignIn, step: FlowStep) -> bool:
     return sign_in.status(step) in _DONE
 
 
-def in_order(steps: Sequence[FlowStep], account: Account | None) -> tuple[FlowStep, ...]:
-    """Return alternatives: those of the user's credentials first, in the user's order."""
+def is_asked_in_any_case(sign_in: SignIn, step: FlowStep) -> bool:
+    """Tell whether a step asks users without its credential too, so that it reveals none.
+
+    In a flow that asks for keys it is so for passwords and keys, while the user is only named.
+    """
+    return step.authenticator in _ASKED_OF_NAMED and _conceals_credentials(sign_in)
+
+
+def _conceals_credentials(sign_in: SignIn) -> bool:
+    steps = sign_in.flow.every_step()
+    return sign_in.is_only_named and any(step.authenticator in _KEY_FORMS for step in steps)
+
+
+def in_order(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[FlowStep, ...]:
+    """Return alternatives: those of the user's credentials first, in the user's order.
+
+    In the order of the flow where the user's own would reveal keys of a user who is only named.
+    """
+    account = None if _conceals_credentials(sign_in) else sign_in.account
     held = [] if account is None else [one.type for one in account.credentials or ()]
 
     def rank(step: FlowStep) -> int:
@@ -36,20 +63,22 @@ def other_ways(sign_in: SignIn, path: Sequence[FlowStep]) -> tuple[FlowStep, ...
     """Return the executions that the user may take instead of the last one of `path`.
 
     They are the first executions of the alternatives that are left, each with a form for a
-    credential that the user has set up, or one that asks who the user is.
+    credential that the user has set up or that is asked for in any case, or one that asks who the
+    user is.
     """
-    account = sign_in.account
     return tuple(
         leaf
         for leaf in _alternatives(sign_in.flow, path)
-        if leaf.id != path[-1].id and not is_done(sign_in, leaf) and _is_way_of(leaf, account)
+        if leaf.id != path[-1].id and not is_done(sign_in, leaf) and _is_way_of(leaf, sign_in)
     )
 
 
-def _is_way_of(leaf: FlowStep, account: Account | None) -> bool:
-    kind = KIND_OF.get(leaf.authenticator)
+def _is_way_of(leaf: FlowStep, sign_in: SignIn) -> bool:
+    account, kind = sign_in.account, KIND_OF.get(leaf.authenticator)
     if account is None:
         return kind is not None and kind.names_user
+    if is_asked_in_any_case(sign_in, leaf):
+        return True
     return _form_of(leaf) in {one.type for one in account.credentials or ()}
 
 

@@ -13,7 +13,12 @@ from enum import Enum, auto
 from typing import Final
 
 from gateway.authentication.accounts import Accounts
-from gateway.authentication.engine.alternatives import in_order, is_done, other_ways
+from gateway.authentication.engine.alternatives import (
+    in_order,
+    is_asked_in_any_case,
+    is_done,
+    other_ways,
+)
 from gateway.authentication.engine.guarded_checks import GuardedChecks
 from gateway.authentication.engine.sign_in import (
     Authenticator,
@@ -171,7 +176,7 @@ class _Run:
             return Progress.SUCCEEDED
         if sign_in.account is not None and len(steps) > 1:
             await self._runner.load_credentials(sign_in)
-        for step in in_order(steps, sign_in.account):
+        for step in in_order(steps, sign_in):
             try:
                 progress = await self._step(step)
             except (AccountNotSetUp, NotIdentified):
@@ -204,7 +209,8 @@ class _Run:
                 raise NotIdentified
             await self._runner.load_credentials(sign_in)
             required = step.requirement is Requirement.REQUIRED
-            if authenticator.asks_everyone and required:
+            is_asked = is_asked_in_any_case(sign_in, step)
+            if is_asked or (authenticator.asks_everyone and required):
                 pass
             elif not authenticator.is_configured(sign_in.account):
                 return self._set_up_later(step)

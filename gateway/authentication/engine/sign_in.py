@@ -170,6 +170,17 @@ class SignIn:
         self.note(UNKNOWN_USER, None)
 
     @property
+    def is_only_named(self) -> bool:
+        """Whether the user was named, and nothing has proven who signs in.
+
+        A page must not reveal then which credentials the user has, nor that there is such a user.
+        """
+        if self.account is None or self.used or self.has_joined:
+            return False
+        session = self.context.browser_session
+        return session is None or session.user.id != self.account.guarded_as
+
+    @property
     def has_joined(self) -> bool:
         """Whether the session of the browser was enough."""
         return JOINED in self.notes

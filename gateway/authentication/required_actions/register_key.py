@@ -21,6 +21,7 @@ from gateway.authentication.web_authn import KeyRegistration
 from gateway.authentication.web_authn.registrations import NewKey
 from gateway.domain import base64url
 from gateway.domain.authentication import Challenge, FormName, MessageKey
+from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.web_authn import WebAuthnRejected
 
@@ -64,7 +65,13 @@ class RegisterKey:
                 *(sign_in, account, MessageKey.KEY_NOT_REGISTERED),
                 *(EventError.INVALID_REGISTRATION, str(rejected)),
             )
-        await self._store(sign_in, made)
+        try:
+            await self._store(sign_in, made)
+        except AlreadyExists as taken:
+            return self._refused(
+                *(sign_in, account, MessageKey.KEY_NOT_REGISTERED),
+                *(EventError.INVALID_REGISTRATION, str(taken)),
+            )
         kind = self._registration.keys.type
         return Performed(credential_changes(_KINDS, kind, form, _details(made)))
 
@@ -72,6 +79,10 @@ class RegisterKey:
         return await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
 
     async def _store(self, sign_in: SignIn, made: NewKey) -> None:
+        """Store the key; raises AlreadyExists for one that another user has registered.
+
+        Spec: WebAuthn Level 3 §7.1
+        """
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
             await update.add_credential(made.credential)
             await update.replace(update.user, performed=self.alias)

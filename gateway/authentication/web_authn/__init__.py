@@ -6,6 +6,8 @@ from gateway.authentication.web_authn.assertions import (
     KeyCheck,
     KeyCredentials,
 )
+from gateway.authentication.web_authn.decoys import PURPOSE as DECOYS
+from gateway.authentication.web_authn.decoys import KeyDecoys
 from gateway.authentication.web_authn.passkeys import Passkeys
 from gateway.authentication.web_authn.registrations import KeyRegistration
 from gateway.authentication.web_authn.relying_party import RelyingParty

@@ -11,6 +11,7 @@ from gateway.authentication.accounts import Account, Accounts, unknown_account
 from gateway.authentication.engine.proven_password import note_key
 from gateway.authentication.engine.sign_in import Form, Result, SecretCheck, SignIn
 from gateway.authentication.errors import InvalidUserCredentials
+from gateway.authentication.web_authn.decoys import KeyDecoys
 from gateway.authentication.web_authn.relying_party import (
     RelyingParty,
     new_challenge,
@@ -71,29 +72,46 @@ class KeyCheck:
     """Asks for keys, and verifies what is presented."""
 
     def __init__(
-        self, web_authn: WebAuthn, accounts: Accounts, database: Database, party: RelyingParty
+        self,
+        web_authn: WebAuthn,
+        accounts: Accounts,
+        database: Database,
+        party: RelyingParty,
+        decoys: KeyDecoys,
     ) -> None:
         self._web_authn = web_authn
         self._accounts = accounts
         self._database = database
         self._party = party
+        self._decoys = decoys
 
     def request(self, sign_in: SignIn, keys: KeyCredentials) -> AssertionRequest:
-        """Return what the page asks for: a key of the user, or any where none is known."""
+        """Return what the page asks for: a key of the user, or any where none is known.
+
+        A user who is only named gets decoys in place of missing keys, and no labels.
+        """
         policy = keys.policy(sign_in.realm)
-        held = keys.of(sign_in.account)
         return AssertionRequest(
             challenge=new_challenge(sign_in),
             rp_id=self._party.id(policy),
             timeout=int(policy.create_timeout.total_seconds()),
             user_verification=option(policy.user_verification),
-            keys=tuple(
-                KeyChoice(base64url.encode(key.id), key.credential.label or "", key.transports)
-                for key in held
-            ),
-            lists_keys=keys is SECURITY_KEYS,
+            keys=self._choices(sign_in, keys),
+            lists_keys=keys is SECURITY_KEYS and not sign_in.is_only_named,
             mediation=sign_in.realm.web_authn_passwordless.mediation or _MEDIATION,
         )
+
+    def _choices(self, sign_in: SignIn, keys: KeyCredentials) -> tuple[KeyChoice, ...]:
+        held = tuple(
+            KeyChoice(base64url.encode(key.id), key.credential.label or "", key.transports)
+            for key in keys.of(sign_in.account)
+        )
+        if not sign_in.is_only_named:
+            return held
+        name = sign_in.attempted_username or ""
+        # Derived for users with keys too: the time is the same.
+        decoys = self._decoys.keys(sign_in.realm.id, keys.type, name)
+        return tuple(replace(key, label="") for key in held) or decoys
 
     async def submit(
         self, sign_in: SignIn, keys: KeyCredentials, form: Form, again: Again

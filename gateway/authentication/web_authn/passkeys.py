@@ -22,10 +22,13 @@ class Passkeys:
     def offer(self, sign_in: SignIn) -> AssertionRequest | None:
         """Return the passkey request of a page with another form.
 
-        None where passkeys are off, or the user who is known has none.
+        None where passkeys are off, or the user who has proven something has none. For a user who
+        is only named the page reveals nothing: it has decoys.
         """
-        known = sign_in.account is not None
-        if not _are_enabled(sign_in) or (known and not PASSKEYS.of(sign_in.account)):
+        if not _are_enabled(sign_in):
+            return None
+        is_proven = sign_in.account is not None and not sign_in.is_only_named
+        if is_proven and not PASSKEYS.of(sign_in.account):
             return None
         return self._checks.request(sign_in, PASSKEYS)
 

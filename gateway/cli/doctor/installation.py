@@ -44,6 +44,8 @@ class WarningFound(Exception):
         self.findings = findings
 
 
+_MOST_PAIRS: Final = 20
+"""Pairs of users that a finding names."""
 _TIME_TO_ANSWER = timedelta(seconds=3)
 """For a program that is asked for its version."""
 Check = Callable[["Settings"], str]
@@ -167,6 +169,31 @@ def _of_password(password: "ExpiringPassword") -> str:
     )
 
 
+def _look_alikes(settings: "Settings") -> str:
+    from gateway.admin.users import REMEDY, LookAlike, list_look_alikes
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
+    from gateway.storage.sql.revision import needs_migration
+
+    async def ask() -> "tuple[LookAlike, ...]":
+        if await needs_migration(settings.database_url):
+            return ()
+        async with open_services(settings) as services, services.database.read() as stores:
+            return await list_look_alikes(stores)
+
+    default = settings.state_dir / "realmgate.db"
+    if str(default) in settings.database_url.reveal() and not default.exists():
+        return "There are no users yet."
+    if not encryption_keys_exist(settings):
+        raise ProblemFound("The database cannot be read without its encryption key.")
+    found = asyncio.run(ask())
+    if found:
+        pairs = (f"{one.first!r} and {one.second!r} ({one.field})" for one in found[:_MOST_PAIRS])
+        number = counted(len(found), "pair")
+        raise ProblemFound(f"{number} of users look alike: {', '.join(pairs)}: {REMEDY}.")
+    return "No user has a name or an address like another user's."
+
+
 def _rules_file(settings: "Settings") -> str:
     from gateway.bootstrap.services import rules_file
 
@@ -252,6 +279,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis-version", partial(_program, "redis-server", "--version")),
     ("redis", _redis),
     ("database", _database),
+    ("look-alikes", _look_alikes),
     ("rules-file", _rules_file),
     ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),

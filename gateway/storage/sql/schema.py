@@ -150,7 +150,7 @@ credentials = Table(
     Column("key_id", Name, comment="digest of the id of a security key or passkey"),
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
-    Index("uq_credentials_realm_id_key_id", "realm_id", "key_id", unique=True),
+    Index("uq_credentials_realm_id_key_id", "realm_id", "key_id", "type", unique=True),
 )
 
 roles = Table(

@@ -5,14 +5,16 @@ silent rollback, while SQLite would commit the remainder. So the transaction kee
 and raises it again when it ends, even where the caller swallowed it.
 """
 
+import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import (
+    JSON,
     Column,
     ColumnElement,
     CursorResult,
@@ -20,9 +22,13 @@ from sqlalchemy import (
     Executable,
     Insert,
     Table,
+    Text,
     and_,
     bindparam,
+    cast,
     delete,
+    func,
+    literal,
     select,
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError, StatementError
@@ -252,6 +258,18 @@ def portions(values: Sequence[str]) -> Iterator[Sequence[str]]:
     """Yield the values in portions that fit into a statement."""
     for start in range(0, len(values), _MOST_VALUES):
         yield values[start : start + _MOST_VALUES]
+
+
+async def lock_texts(transaction: Transaction, texts: Collection[str]) -> None:
+    """Lock texts until the transaction ends, in their order. SQLite has one writer at a time."""
+    if transaction.dialect == "sqlite":
+        return
+    # Sorted: two transactions that lock the same texts would wait for each other otherwise.
+    for portion in portions(sorted(set(texts))):
+        given = cast(literal(json.dumps(portion), Text), JSON)
+        text = func.json_array_elements_text(given).column_valued("text")
+        locked = func.pg_advisory_xact_lock(func.hashtextextended(text, 0))
+        await transaction.execute(select(locked))
 
 
 async def links_by_owner(

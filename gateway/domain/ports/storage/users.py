@@ -35,6 +35,15 @@ class UserRepository(Protocol):
     async def with_keys(self, realm_id: str, keys: Collection[str]) -> tuple[User, ...]:
         """Return the users whose name or address has one of the keys."""
 
+    async def without_key(self, maximum: int) -> tuple[User, ...]:
+        """Return users of all realms whose names have no stored key.
+
+        An earlier version stored them, or another user's name had the key already.
+        """
+
+    async def with_repeated_addresses(self, realm_id: str, maximum: int) -> tuple[User, ...]:
+        """Return users whose address has the key of another user's address, by that key."""
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         """Return the first user, by username, with that (lower-cased) e-mail address."""
 

@@ -20,6 +20,7 @@ from gateway.storage.sql.schema import (
     mails,
     metadata,
     roles,
+    users,
     webhook_deliveries,
 )
 
@@ -56,5 +57,13 @@ _index_of_values(*(mails.c[name] for name in ("realm_id", "kind", "attempts", "d
 _index_of_values(*(webhook_deliveries.c[name] for name in ("realm_id", "attempts", "due_at")))
 for _over in (mails.c.sent_at, mails.c.failed_at, webhook_deliveries.c.failed_at):
     _index_of_values(_over)
+
+_without_key = users.c.username_key.is_(None)
+Index(
+    "ix_users_without_key",
+    *(users.c[name] for name in ("realm_id", "id")),
+    sqlite_where=_without_key,
+    postgresql_where=_without_key,
+)
 
 target_metadata = metadata

@@ -10,7 +10,8 @@ from gateway.domain.ports.storage.users import WholeUser
 from gateway.domain.users import Credential
 from gateway.storage.sql.schema import group_members, user_roles, users
 from gateway.storage.sql.transaction import Transaction, links_by_owner
-from gateway.storage.sql.users.repository import credentials_of, read_user
+from gateway.storage.sql.users.credentials import credentials_of
+from gateway.storage.sql.users.repository import read_user
 
 
 class SqlUserBatches:

@@ -5,22 +5,18 @@ the previous version of the gateway reads them; a table indexes attributes.
 Keycloak: UserRepresentation, CredentialRepresentation.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import (
-    JSON,
     Column,
     ColumnElement,
     Select,
     Table,
-    Text,
     and_,
     bindparam,
     case,
-    cast,
     delete,
     exists,
     func,
@@ -36,17 +32,22 @@ from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.name_keys import name_key
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
-from gateway.domain.web_authn import key_digest
 from gateway.storage.sql.column_types import Name, Names, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import credentials, user_attributes, users
-from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row, lock_texts, portions
 from gateway.storage.sql.users.attribute_index import index_terms
+from gateway.storage.sql.users.credentials import (
+    KEY_TAKEN,
+    credential_row,
+    credentials_of,
+    read_credential,
+    require_own_keys,
+)
 from gateway.storage.sql.users.pages import UserPages
 
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
-_KEY_TAKEN = "The key is registered already."
 _OWNER = frozenset({"realm_id", "id", "user_id"})
 _KEPT = _OWNER | {"key_id"}
 """What a use of a credential does not change."""
@@ -150,6 +151,19 @@ class SqlUsers:
                 found |= {one.id: one for one in await self._transaction.read(having, read_user)}
         return tuple(found.values())
 
+    async def without_key(self, maximum: int) -> tuple[User, ...]:
+        without = select(users).where(users.c.username_key.is_(None))
+        ordered = without.order_by(users.c.realm_id, users.c.id).limit(maximum)
+        return await self._transaction.read(ordered, read_user)
+
+    async def with_repeated_addresses(self, realm_id: str, maximum: int) -> tuple[User, ...]:
+        of_realm = (users.c.realm_id == realm_id, users.c.email_key.is_not(None))
+        keys = select(users.c.email_key).where(*of_realm).group_by(users.c.email_key)
+        repeated = keys.having(func.count() > literal_column("1"))
+        having = select(users).where(*of_realm, users.c.email_key.in_(repeated))
+        ordered = having.order_by(users.c.email_key, users.c.id).limit(maximum)
+        return await self._transaction.read(ordered, read_user)
+
     async def find_by_email(self, realm_id: str, email: str) -> User | None:
         return await self._find(realm_id, users.c.email, email)
 
@@ -189,10 +203,13 @@ class SqlUsers:
         await self._transaction.insert_later(user_attributes, _terms(user))
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
+        realm_id = added[0].realm_id
+        await require_own_keys(self._transaction, realm_id, held)
+        held_rows = [credential_row(realm_id, item, self._secrets) for item in held]
         rows: tuple[tuple[Table, list[dict[str, Any]], str], ...] = (
             (users, [_values(user) for user in added], _TAKEN),
             (user_attributes, [term for user in added for term in _terms(user)], ""),
-            (credentials, [self._row(added[0].realm_id, item) for item in held], _ID_TAKEN),
+            (credentials, held_rows, _ID_TAKEN),
         )
         for table, values, taken in rows:
             await self._transaction.insert_later(table, values, taken=taken)
@@ -212,16 +229,7 @@ class SqlUsers:
         return await self._transaction.remove(users, realm_id, user_id)
 
     async def lock_names(self, realm_id: str, names: Collection[str]) -> None:
-        if self._transaction.dialect == "sqlite":
-            return  # only one transaction at a time may write
-        # Sorted: two transactions that lock the same names would wait for each other otherwise.
-        ordered = tuple(f"{realm_id}/{name}" for name in sorted(set(names)))
-        for portion in portions(ordered):
-            named = func.json_array_elements_text(cast(literal(json.dumps(portion), Text), JSON))
-            locked = func.pg_advisory_xact_lock(
-                func.hashtextextended(named.column_valued("name"), 0)
-            )
-            await self._transaction.execute(select(locked))
+        await lock_texts(self._transaction, [f"{realm_id}/{name}" for name in names])
 
     async def credentials(self, realm_id: str, user_id: str) -> tuple[Credential, ...]:
         return await credentials_of(self._transaction, self._secrets, realm_id, [user_id])
@@ -240,7 +248,8 @@ class SqlUsers:
         return frozenset(row.user_id for row in rows)
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
-        row = self._row(realm_id, credential)
+        await require_own_keys(self._transaction, realm_id, [credential])
+        row = credential_row(realm_id, credential, self._secrets)
         values = {name: value for name, value in row.items() if name not in _OWNER}
         statement = insert_into(credentials, self._transaction.dialect).values(row)
         await self._transaction.change(
@@ -250,7 +259,7 @@ class SqlUsers:
                 # The id of another user's credential must not overwrite that user's password.
                 where=credentials.c.user_id == credential.user_id,
             ),
-            taken=_KEY_TAKEN,
+            taken=KEY_TAKEN,
         )
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
@@ -279,39 +288,11 @@ class SqlUsers:
         )
         if found != before:
             return False
-        row = self._row(realm_id, after)
+        row = credential_row(realm_id, after, self._secrets)
         values = {name: value for name, value in row.items() if name not in _KEPT}
         one = update(credentials).where(is_row(credentials, realm_id, after.id))
         await self._transaction.change(one.values(values))
         return True
-
-    def _row(self, realm_id: str, credential: Credential) -> dict[str, Any]:
-        return {
-            "realm_id": realm_id,
-            "id": credential.id,
-            "user_id": credential.user_id,
-            "type": credential.type,
-            "created_at": credential.created_at,
-            "credential_data": credential.credential_data,
-            "secret_data": self._secrets.seal(
-                credential.secret_data, credential_context(realm_id, credential.id)
-            ),
-            "priority": credential.priority,
-            "user_label": credential.label,
-            "key_id": key_digest(credential.type, credential.credential_data),
-        }
-
-
-async def credentials_of(
-    transaction: Transaction, secrets: SecretsAtRest, realm_id: str, user_ids: Sequence[str]
-) -> tuple[Credential, ...]:
-    """Return the credentials of the users, those of one by priority."""
-    rows = await transaction.execute(
-        select(credentials)
-        .where(credentials.c.realm_id == realm_id, credentials.c.user_id.in_(user_ids))
-        .order_by(credentials.c.priority, credentials.c.created_at, credentials.c.id)
-    )
-    return tuple(read_credential(row, secrets) for row in rows)
 
 
 async def linked_users(
@@ -329,25 +310,6 @@ async def linked_users(
     linked = select(users).join(links, of_user).where(users.c.realm_id == realm_id)
     ordered = linked.order_by(users.c.username).offset(first).limit(maximum)
     return await transaction.read(ordered, read_user)
-
-
-def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
-    """Return the credential of a row of all columns, opened."""
-    return Credential(
-        id=row.id,
-        user_id=row.user_id,
-        type=row.type,
-        created_at=row.created_at,
-        credential_data=row.credential_data,
-        secret_data=secrets.unseal(row.secret_data, credential_context(row.realm_id, row.id)),
-        priority=row.priority,
-        label=row.user_label,
-    )
-
-
-def credential_context(realm_id: str, credential_id: str) -> str:
-    """Return the context that a credential's secret is sealed with."""
-    return f"credential:{realm_id}:{credential_id}"
 
 
 def _terms(user: User) -> list[dict[str, str]]:

@@ -24,7 +24,8 @@ _USERS = sa.table(
 )
 _CREDENTIALS = sa.table(
     "credentials",
-    *map(sa.column, ("realm_id", "id", "type", "created_at", "credential_data", "key_id")),
+    *map(sa.column, ("realm_id", "id", "user_id", "type", "created_at")),
+    *map(sa.column, ("credential_data", "key_id")),
 )
 
 
@@ -38,11 +39,20 @@ def upgrade() -> None:
     connection = op.get_bind()
     _fill_names(connection)
     _fill_keys(connection)
-    for table, column in (("users", "username_key"), ("credentials", "key_id")):
-        _clear_repeated(connection, table, column)
-        columns = ["realm_id", column]
-        op.create_index(f"uq_{table}_realm_id_{column}", table, columns, unique=True)
+    _clear_keys(connection, _USERS, _USERS.c.username_key, _USERS.c.id)
+    _clear_keys(connection, _CREDENTIALS, _CREDENTIALS.c.key_id, _CREDENTIALS.c.user_id)
+    for table, *columns in (("users", "username_key"), ("credentials", "key_id", "type")):
+        name = f"uq_{table}_realm_id_{columns[0]}"
+        op.create_index(name, table, ["realm_id", *columns], unique=True)
     op.create_index("ix_users_realm_id_email_key", "users", ["realm_id", "email_key"])
+    without_key = sa.text("username_key IS NULL")
+    op.create_index(
+        "ix_users_without_key",
+        "users",
+        ["realm_id", "id"],
+        sqlite_where=without_key,
+        postgresql_where=without_key,
+    )
 
 
 def _fill_names(connection: sa.Connection) -> None:
@@ -73,26 +83,29 @@ def _fill_keys(connection: sa.Connection) -> None:
         connection.execute(filled, keys)
 
 
-def _clear_repeated(connection: sa.Connection, table: str, column: str) -> None:
-    """Leave a key that several rows have to the oldest of them."""
-    columns = ("realm_id", "id", "created_at", column)
-    this, other = (
-        sa.table(table, *map(sa.column, columns)).alias(name) for name in ("this", "other")
-    )
-    plain = sa.table(table, *map(sa.column, columns))
-    is_older = sa.tuple_(other.c.created_at, other.c.id) < sa.tuple_(this.c.created_at, this.c.id)
-    repeated = (
-        sa.select(this.c.realm_id, this.c.id)
-        .join(
-            other, sa.and_(other.c.realm_id == this.c.realm_id, other.c[column] == this.c[column])
-        )
-        .where(is_older)
-        .distinct()
-    )
-    found = connection.execute(repeated).all()
-    if found:
-        cleared = _update(plain).values({column: None})
-        connection.execute(cleared, [{"of": row.realm_id, "row": row.id} for row in found])
+def _clear_keys(
+    connection: sa.Connection,
+    table: sa.TableClause,
+    key: sa.ColumnClause[Any],
+    owner: sa.ColumnClause[Any],
+) -> None:
+    """Leave a key that several owners have to that of the oldest row."""
+    keys = sa.select(table.c.realm_id, key).where(key.is_not(None))
+    repeated = keys.group_by(table.c.realm_id, key).having(sa.func.count() > 1)
+    kind = table.c.type if "type" in table.c else owner
+    columns = (table.c.realm_id, table.c.id, key, owner.label("owner"), kind.label("kind"))
+    rows = sa.select(*columns).where(sa.tuple_(table.c.realm_id, key).in_(repeated))
+    owners: dict[tuple[str, str], str] = {}
+    kept: set[tuple[str, str, str]] = set()
+    cleared = []
+    for row in connection.execute(rows.order_by(table.c.created_at, table.c.id)).all():
+        place = row.realm_id, getattr(row, key.name)
+        if owners.setdefault(place, row.owner) != row.owner or (*place, row.kind) in kept:
+            cleared.append({"of": row.realm_id, "row": row.id})
+        else:
+            kept.add((*place, row.kind))
+    if cleared:
+        connection.execute(_update(table).values({key.name: None}), cleared)
 
 
 def _update(table: sa.TableClause) -> sa.Update:
