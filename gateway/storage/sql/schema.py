@@ -147,6 +147,15 @@ credentials = Table(
     Index(None, "realm_id", "user_id"),
 )
 
+password_costs = Table(
+    "password_costs",
+    metadata,
+    _realm_id(),
+    Column("algorithm", Name, primary_key=True),
+    Column("parameters", Name, primary_key=True, comment="JSON: those that cost time"),
+    Column("iterations", Integer, primary_key=True, comment="rounded up to two digits"),
+)
+
 roles = Table(
     "roles",
     metadata,

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.storage.sql.column_types import Name, Names, is_name
@@ -32,6 +33,7 @@ from gateway.storage.sql.schema import credentials, user_attributes, users
 from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 from gateway.storage.sql.users.attribute_index import index_terms
 from gateway.storage.sql.users.pages import UserPages
+from gateway.storage.sql.users.password_costs import list_costs, note_costs, recount_costs
 
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
@@ -167,6 +169,8 @@ class SqlUsers:
         )
         for table, values, taken in rows:
             await self._transaction.insert_later(table, values, taken=taken)
+        if added:
+            await note_costs(self._transaction, added[0].realm_id, held)
 
     async def replace(self, user: User) -> None:
         one = update(users).where(is_row(users, user.realm_id, user.id))
@@ -217,6 +221,7 @@ class SqlUsers:
                 where=credentials.c.user_id == credential.user_id,
             )
         )
+        await note_costs(self._transaction, realm_id, [credential])
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
         of_user = credentials.c.user_id == credential.user_id
@@ -246,6 +251,12 @@ class SqlUsers:
             return False
         await self.set_credential(realm_id, after)
         return True
+
+    async def password_costs(self, realm_id: str) -> tuple[HashCost, ...]:
+        return await list_costs(self._transaction, realm_id)
+
+    async def recount_password_costs(self, realm_id: str) -> None:
+        await recount_costs(self._transaction, realm_id)
 
     def _row(self, realm_id: str, credential: Credential) -> dict[str, Any]:
         return {
