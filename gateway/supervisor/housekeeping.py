@@ -16,6 +16,8 @@ from gateway.domain.ports.storage import Database
 from gateway.supervisor.administrator_warnings import warn_daily
 
 INTERVAL: Final = timedelta(minutes=10)
+_RECOUNT: Final = "recount of password costs"
+_RECOUNTED_AFTER: Final = timedelta(days=1)
 
 
 async def run_housekeeping(
@@ -30,9 +32,20 @@ async def run_housekeeping(
         try:
             await _delete_expired(database, online_sessions, clock)
             await warn_daily(database, marks, clock)
+            await _recount_daily(database, marks)
         except StoreUnavailable as failure:
             structlog.get_logger().warning("housekeeping left for later", store=failure.store)
         await asyncio.sleep(interval.total_seconds())
+
+
+async def _recount_daily(database: Database, marks: OneTimeMarks) -> None:
+    """Forget costs of password hashes that are gone, once a day in one of all workers."""
+    async with database.read() as stores:
+        realms = await stores.realms.list()
+    for realm in realms:
+        if await marks.claim(realm.id, _RECOUNT, _RECOUNTED_AFTER):
+            async with database.write() as stores:
+                await stores.users.recount_password_costs(realm.id)
 
 
 async def _delete_expired(

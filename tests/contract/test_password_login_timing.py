@@ -7,13 +7,16 @@ does not disturb, and the kinds come in another order in every round.
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from statistics import median
 
 import pytest
 
 from gateway.authentication.errors import InvalidUserCredentials
+from gateway.crypto.passwords.hasher import hash_password
+from gateway.crypto.passwords.schemes import Argon2, Pbkdf2
+from gateway.crypto.passwords.stored import StoredPassword
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (
@@ -30,7 +33,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stepwise_sign_ins import Browser, required, rules
 from tests.support.storage import StoredDatabase
-from tests.support.stored_values import NOW, store_realms, user
+from tests.support.stored_values import NOW, credential, store_realms, user
 
 ROUNDS = 100
 ITERATIONS = 8_000
@@ -52,7 +55,11 @@ TRIED = {
     "permanent, right": ("permanent", PASSWORD),
     "disabled, wrong": ("disabled", WRONG),
     "weaker hash": ("weak", WRONG),
+    "stronger hash": ("strong", WRONG),
+    "hash of another scheme": ("legacy", WRONG),
+    "hash of Argon2": ("argon", WRONG),
 }
+STRENGTHS = {"weak": ITERATIONS // 4, "strong": 2 * ITERATIONS}
 
 
 @pytest.fixture
@@ -61,13 +68,11 @@ async def gateway(
 ) -> AsyncIterator[Gateway]:
     database = SqlDatabase(sqlite_database.url, secrets_at_rest)  # type: ignore[arg-type] # the fixture's
     await store_realms(database, "demo")
-    for name in ("wrong", "locked", "disabled", "permanent", "weak"):
-        await store_user(
-            database,
-            name,
-            iterations=ITERATIONS // 4 if name == "weak" else ITERATIONS,
-            enabled=name != "disabled",
-        )
+    for name in ("wrong", "locked", "disabled", "permanent", "weak", "strong"):
+        iterations = STRENGTHS.get(name, ITERATIONS)
+        await store_user(database, name, iterations=iterations, enabled=name != "disabled")
+    await _store_hash(database, "legacy", "pbkdf2-sha512", ITERATIONS // 2)
+    await _store_hash(database, "argon", "argon2", 1)
     async with database.write() as stores:
         await stores.users.add(user("none"))
     opened = Gateway(database, redis_server, SetClock(NOW))
@@ -75,6 +80,15 @@ async def gateway(
     yield opened
     await opened.close()
     await database.dispose()
+
+
+async def _store_hash(database: SqlDatabase, name: str, algorithm: str, iterations: int) -> None:
+    stored = user(name)
+    made, secret = hash_password(PASSWORD, algorithm, iterations)
+    async with database.write() as stores:
+        await stores.users.add(stored)
+        held = credential(stored.id, credential_data=made, secret_data=secret)
+        await stores.users.set_credential(stored.realm_id, held)
 
 
 async def _fail(gateway: Gateway, name: str, realm: Realm) -> None:
@@ -102,6 +116,63 @@ async def test_refusals_cost_the_same_whatever_the_reason(gateway: Gateway) -> N
     assert max(medians.values()) < _ALIKE * min(medians.values()), medians
     # The way to the threads and back costs as well, and waits where they are busy.
     assert gateway.hasher.checks == 1 + ROUNDS * len(TRIED)
+
+
+async def test_refusals_compute_the_same_hashes_whatever_is_stored(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted in iterations of each kind of hash, which no busy machine disturbs. attacks: D11."""
+    computed: list[Counter[str]] = []
+
+    def counted(name: str, own: Callable[..., bool]) -> Callable[..., bool]:
+        def matches(self: object, password: str, stored: StoredPassword) -> bool:
+            computed[-1][f"{name} {stored.algorithm}"] += stored.iterations
+            return own(self, password, stored)
+
+        return matches
+
+    for scheme in (Pbkdf2, Argon2):
+        monkeypatch.setattr(scheme, "matches", counted(scheme.__name__, scheme.matches))
+    work = {}
+    realm = guarded_realm(OPEN, ITERATIONS)
+    for kind, (name, password) in TRIED.items():
+        if kind == "permanent, right":
+            continue
+        computed.append(Counter())
+        with pytest.raises(InvalidUserCredentials):
+            await gateway.sign_in(realm, name, password)
+        work[kind] = computed[-1]
+    expected = {
+        "Pbkdf2 pbkdf2-sha256": 2 * ITERATIONS,
+        "Pbkdf2 pbkdf2-sha512": ITERATIONS // 2,
+        "Argon2 argon2": 1,
+    }
+    assert {kind: dict(sums) for kind, sums in work.items()} == dict.fromkeys(work, expected)
+
+
+async def test_costs_of_hashes_that_are_gone_are_forgotten(gateway: Gateway) -> None:
+    database = gateway.database
+
+    async def costs() -> set[tuple[str, int]]:
+        async with database.read() as stores:
+            found = await stores.users.password_costs("demo-id")
+        return {(cost.kind[0], cost.iterations) for cost in found}
+
+    made, secret = hash_password(PASSWORD, "pbkdf2", 1)
+    made = made.replace(":1,", ":27501,")
+    held = credential("imported-uuid", credential_data=made, secret_data=secret)
+    async with database.write() as stores:
+        await stores.users.add_all([user("imported")], [replace(held, id="held-2")])
+    before = await costs()
+    assert ("pbkdf2", 28_000) in before, "rounded up: few costs, however many iterations there are"
+    assert before > {("pbkdf2-sha512", ITERATIONS // 2), ("pbkdf2-sha256", 2 * ITERATIONS)}
+    async with database.write() as stores:
+        await stores.users.remove("demo-id", "legacy-uuid")
+        await stores.users.recount_password_costs("other-id")
+    assert await costs() == before
+    async with database.write() as stores:
+        await stores.users.recount_password_costs("demo-id")
+    assert await costs() == before - {("pbkdf2-sha512", ITERATIONS // 2)}
 
 
 async def test_a_page_of_the_password_alone_costs_the_same(gateway: Gateway) -> None:

@@ -30,6 +30,7 @@ from gateway.domain.flows import (
 from gateway.domain.flows import (
     PASSWORD as PASSWORD_STEP,
 )
+from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
@@ -153,12 +154,18 @@ class CountingHasher(PooledPasswordHasher):
         realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
+        costs: Sequence[HashCost] = (),
     ) -> bool:
         """Count and check."""
         self.looks += stored is not None
         self.checks += 1
         return await super().check(
-            password, stored, realm_id=realm_id, algorithm=algorithm, iterations=iterations
+            password,
+            stored,
+            realm_id=realm_id,
+            algorithm=algorithm,
+            iterations=iterations,
+            costs=costs,
         )
 
 
@@ -172,6 +179,7 @@ class Gateway:
         clock: SetClock,
         hasher: CountingHasher | None = None,
     ) -> None:
+        self.database = database
         self.lookups = database.lookups
         self.client = create_client(server.url)
         self.failures = RedisLoginFailures(self.client, scripts_at(clock))

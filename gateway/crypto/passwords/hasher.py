@@ -11,6 +11,7 @@ import re
 import sys
 import threading
 import unicodedata
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -25,7 +26,10 @@ from gateway.domain.limits.password_hashing import (
     HASH_SCHEMES,
     MAX_PASSWORD_LENGTH,
     MAX_WAITING_HASHES,
+    HashCost,
+    HashKind,
     HashScheme,
+    hash_kind,
 )
 from gateway.domain.secrets import Secret
 
@@ -99,14 +103,16 @@ def check_password(
     stored: tuple[str, str] | None,
     algorithm: str | None = None,
     iterations: int | None = None,
+    costs: Sequence[HashCost] = (),
 ) -> bool:
-    """Verify, and where that fails do the rest of the work that a new hash takes; blocks for it.
+    """Verify, and where that fails do the rest of the work of a failure; blocks for it.
 
-    Nothing stored is a failure, and so is a stored hash that must not be or cannot be computed:
-    it is logged. A stored hash that is dearer than a new one takes longer.
+    That work is the same whatever is stored: of each kind of hash among `costs`, which are those in
+    use in the realm, and of new hashes the largest number of iterations. Nothing stored is a
+    failure, and so is a stored hash that must not be or cannot be computed: it is logged. A hash
+    beyond all `costs` takes longer.
     """
-    scheme = _scheme(algorithm)
-    rounds = min(iterations or scheme.iterations, scheme.most_iterations)
+    rest = _work_of_failure(algorithm, iterations, costs)
     if stored is not None:
         try:
             if verify_password(password, *stored):
@@ -115,12 +121,26 @@ def check_password(
         except SecretUnreadable as error:
             structlog.get_logger().warning("stored password is unusable", reason=str(error))
         else:
-            rounds -= spent.iterations if spent.algorithm == scheme.name else 0
-    if rounds > 0:
-        value, parameters = bytes(scheme.key_bytes), scheme.parameters
-        rest = StoredPassword(scheme.name, rounds, _NO_SALT, value, parameters)
-        verify_password(password, rest.credential_data(), rest.secret_data())
+            kind = hash_kind(spent.algorithm, spent.parameters)
+            rest[kind] = rest.get(kind, 0) - spent.iterations
+    for (name, parameters), rounds in rest.items():
+        if rounds > 0:
+            value = bytes(HASH_SCHEME_OF[name].key_bytes)
+            left = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
+            verify_password(password, left.credential_data(), left.secret_data())
     return False
+
+
+def _work_of_failure(
+    algorithm: str | None, iterations: int | None, costs: Sequence[HashCost]
+) -> dict[HashKind, int]:
+    """Return the iterations of each kind of hash."""
+    scheme = _scheme(algorithm)
+    rounds = min(iterations or scheme.iterations, scheme.most_iterations)
+    work = {cost.kind: cost.iterations for cost in costs}
+    kind = hash_kind(scheme.name, scheme.parameters)
+    work[kind] = max(rounds, work.get(kind, 0))
+    return work
 
 
 class PooledPasswordHasher:
@@ -159,8 +179,9 @@ class PooledPasswordHasher:
         realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
+        costs: Sequence[HashCost] = (),
     ) -> bool:
-        work = partial(check_password, password, stored, algorithm, iterations)
+        work = partial(check_password, password, stored, algorithm, iterations, costs)
         return await self._threads.run_for_caller(realm_id, work)
 
     def needs_rehash(

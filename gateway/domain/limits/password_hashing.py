@@ -7,7 +7,8 @@ two spellings of a password takes about one. Keycloak's defaults take a tenth to
 Spec: RFC 8018 §5.2, RFC 9106 §3.1. Keycloak: password hashing providers and their defaults
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,6 +25,8 @@ MAX_ARGON2_LANES: Final = 8
 MAX_ARGON2_HASH_BYTES: Final = 128
 MAX_HASH_BYTES: Final = 512
 MAX_SALT_BYTES: Final = 512
+MOST_HASH_KINDS: Final = 4
+"""Kinds of hashes in use whose work every failed check of a realm does: two seconds at most."""
 MAX_WAITING_HASHES: Final = 16
 """Of one network in a realm, in one worker process: 0.8 s at 0.1 s a hash and two threads."""
 
@@ -117,6 +120,65 @@ def stored_hash_parameters(made: Mapping[str, Any], secret: Mapping[str, Any]) -
         salt_bytes=_decoded_bytes(secret["salt"]),
         parameters={name: str(values[0]) for name, values in given.items() if values},
     )
+
+
+HashKind = tuple[str, tuple[tuple[str, str], ...]]
+"""The name of a scheme and, for Argon2, the parameters that its time depends on beside passes."""
+_ARGON2_KIND: Final = ("memory", "parallelism", "type", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class HashCost:
+    """Work of one check: iterations of one kind of hash."""
+
+    kind: HashKind
+    iterations: int
+
+    @property
+    def share(self) -> float:
+        """The part of the largest work that its scheme allows."""
+        name, parameters = self.kind
+        if parameters:
+            return self.iterations * int(dict(parameters)["memory"]) / MAX_ARGON2_WORK_KIB
+        return self.iterations / HASH_SCHEME_OF[name].most_iterations
+
+
+def hash_kind(algorithm: str, parameters: Mapping[str, str]) -> HashKind:
+    """Return the kind of a hash; raises KeyError for an unknown one."""
+    scheme = HASH_SCHEME_OF[algorithm]
+    if scheme.digest is not None:
+        return scheme.name, ()
+    return scheme.name, tuple((name, parameters[name]) for name in _ARGON2_KIND)
+
+
+def hash_cost_of(credential_data: str) -> HashCost | None:
+    """Return the cost of a stored password, its iterations rounded up to two digits.
+
+    None for a hash that is never computed. Rounding bounds how many costs a realm has.
+    """
+    try:
+        made = json.loads(credential_data)
+        given = made.get("additionalParameters") or {}
+        parameters = {name: str(values[0]) for name, values in given.items() if values}
+        name, iterations = str(made["algorithm"]), int(made["hashIterations"])
+        hashed = HashParameters(name, iterations, hash_bytes=1, parameters=parameters)
+        if hash_refusal(hashed) is not None:
+            return None
+        step = 10 ** max(0, len(str(iterations)) - 2)
+        return HashCost(hash_kind(name, parameters), -(-iterations // step) * step)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        return None
+
+
+def dearest_costs(costs: Iterable[HashCost]) -> tuple[HashCost, ...]:
+    """Return the largest cost of each kind, of the MOST_HASH_KINDS dearest kinds."""
+    largest: dict[HashKind, HashCost] = {}
+    for cost in costs:
+        known = largest.get(cost.kind)
+        if known is None or known.iterations < cost.iterations:
+            largest[cost.kind] = cost
+    ordered = sorted(largest.values(), key=lambda cost: (-cost.share, cost.kind))
+    return tuple(ordered[:MOST_HASH_KINDS])
 
 
 def _decoded_bytes(text: str) -> int:

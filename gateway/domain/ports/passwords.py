@@ -4,8 +4,10 @@ Methods that hash raise Overloaded where too many hashes of the realm wait alrea
 share the threads by `realm_id`.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.secrets import Secret
 
 
@@ -39,11 +41,12 @@ class PasswordHasher(PasswordMaker, Protocol):
         realm_id: str,
         algorithm: str | None,
         iterations: int | None = None,
+        costs: Sequence[HashCost] = (),
     ) -> bool:
         """Return whether the stored credential was made from `password`.
 
-        A failing check costs as much as a new hash, also where nothing is stored, so that timing
-        reveals nothing.
+        A failing check costs as much as a new hash and as the dearest of `costs`, also where
+        nothing is stored, so that timing reveals nothing.
         """
 
     def needs_rehash(

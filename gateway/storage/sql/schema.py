@@ -153,6 +153,15 @@ credentials = Table(
     Index("uq_credentials_realm_id_key_id", "realm_id", "key_id", "type", unique=True),
 )
 
+password_costs = Table(
+    "password_costs",
+    metadata,
+    _realm_id(),
+    Column("algorithm", Name, primary_key=True),
+    Column("parameters", Name, primary_key=True, comment="JSON: those that cost time"),
+    Column("iterations", Integer, primary_key=True, comment="rounded up to two digits"),
+)
+
 roles = Table(
     "roles",
     metadata,

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import unicodedata
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,15 @@ from gateway.crypto.passwords.hasher import (
     needs_rehash,
     verify_password,
 )
+from gateway.crypto.passwords.stored import StoredPassword
 from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
-from gateway.domain.limits.password_hashing import HASH_SCHEME_OF, HashScheme
+from gateway.domain.limits.password_hashing import (
+    HASH_SCHEME_OF,
+    MOST_HASH_KINDS,
+    HashScheme,
+    dearest_costs,
+    hash_cost_of,
+)
 from gateway.domain.secrets import Secret
 
 SALT = bytes(range(16))
@@ -314,6 +323,70 @@ def test_a_check_that_fails_takes_the_rounds_of_a_new_hash(
     monkeypatch.setattr(password_schemes, "PBKDF2HMAC", counting)
     assert not check_password(Secret("y"), made, "pbkdf2-sha256", 90_000)
     assert rounds == cost
+
+
+_KINDS = (("pbkdf2", 70), ("pbkdf2-sha256", 40), ("pbkdf2-sha512", 30), ("argon2", 2))
+_ARGON2 = with_parameters(memory="64")
+
+
+@given(
+    costs=st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(1, 60)), max_size=6),
+    stored=st.none() | st.integers(0, 5),
+    policy=st.sampled_from(_KINDS[:3]),
+)
+def test_a_failed_check_does_the_same_work_whatever_is_stored(
+    costs: list[tuple[tuple[str, int], int]], stored: int | None, policy: tuple[str, int]
+) -> None:
+    """Counted by kind of hash: the largest of each kind in use, and that of new hashes."""
+    in_use = [_stored_with(name, count) for (name, _), count in costs]
+    known = dearest_costs(cost for made, _ in in_use if (cost := hash_cost_of(made)) is not None)
+    chosen = None if stored is None or stored >= len(in_use) else in_use[stored]
+    done: Counter[str] = Counter()
+    with pytest.MonkeyPatch.context() as patched:
+        for scheme in (password_schemes.Pbkdf2, password_schemes.Argon2):
+            patched.setattr(scheme, "matches", _counting(done))
+        assert not check_password(Secret("y"), chosen, *policy, known)
+    expected = Counter({cost.kind[0]: cost.iterations for cost in known})
+    expected[policy[0]] = max(policy[1], expected[policy[0]])
+    assert done == expected
+
+
+def _stored_with(name: str, iterations: int) -> tuple[str, str]:
+    return keycloak(name, iterations, bytes(32), _ARGON2 if name == "argon2" else {})
+
+
+def _counting(done: Counter[str]) -> Callable[..., bool]:
+    def matches(_: object, password: str, stored: StoredPassword) -> bool:
+        del password
+        done[stored.algorithm] += stored.iterations
+        return False
+
+    return matches
+
+
+@pytest.mark.parametrize(
+    ("iterations", "rounded"), [(1, 1), (99, 99), (101, 110), (27_500, 28_000), (600_000, 600_000)]
+)
+def test_costs_are_rounded_up_to_two_digits(iterations: int, rounded: int) -> None:
+    cost = hash_cost_of(_stored_with("pbkdf2-sha-256", iterations)[0])
+    assert cost is not None
+    assert (cost.kind, cost.iterations) == (("pbkdf2-sha256", ()), rounded)
+
+
+@pytest.mark.parametrize(
+    "made", ["", "[]", "null", '{"algorithm": "bcrypt", "hashIterations": 1}', '{"algorithm": 1}']
+)
+def test_what_is_never_computed_has_no_cost(made: str) -> None:
+    assert hash_cost_of(made) is None
+    assert hash_cost_of(_stored_with("pbkdf2-sha256", 3_000_001)[0]) is None
+
+
+def test_the_dearest_kinds_are_bounded() -> None:
+    sizes = [with_parameters(memory=str(64 * number)) for number in range(1, 9)]
+    made = [keycloak("argon2", 5, bytes(32), parameters)[0] for parameters in sizes]
+    found = dearest_costs(cost for each in made if (cost := hash_cost_of(each)) is not None)
+    assert len(found) == MOST_HASH_KINDS
+    assert {int(dict(cost.kind[1])["memory"]) for cost in found} == {320, 384, 448, 512}
 
 
 def test_a_password_that_is_right_is_so_whatever_a_new_hash_would_take() -> None:

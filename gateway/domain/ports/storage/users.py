@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.users import Credential, User, UserQuery
 
 
@@ -116,6 +117,12 @@ class UserRepository(Protocol):
         self, realm_id: str, before: Credential, after: Credential
     ) -> bool:
         """Overwrite the credential unless it has changed; return whether it was overwritten."""
+
+    async def password_costs(self, realm_id: str) -> tuple[HashCost, ...]:
+        """Return the costs that stored passwords of the realm have, and maybe former ones."""
+
+    async def recount_password_costs(self, realm_id: str) -> None:
+        """Forget costs that no stored password has any more; looks at every password."""
 
 
 @dataclass(frozen=True, slots=True)

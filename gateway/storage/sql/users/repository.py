@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 
 from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.name_keys import name_key
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.users import Credential, User, UserQuery
@@ -45,6 +46,7 @@ from gateway.storage.sql.users.credentials import (
     require_own_keys,
 )
 from gateway.storage.sql.users.pages import UserPages
+from gateway.storage.sql.users.password_costs import list_costs, note_costs, recount_costs
 
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
@@ -213,6 +215,8 @@ class SqlUsers:
         )
         for table, values, taken in rows:
             await self._transaction.insert_later(table, values, taken=taken)
+        if added:
+            await note_costs(self._transaction, added[0].realm_id, held)
 
     async def replace(self, user: User) -> None:
         one = update(users).where(is_row(users, user.realm_id, user.id))
@@ -261,6 +265,7 @@ class SqlUsers:
             ),
             taken=KEY_TAKEN,
         )
+        await note_costs(self._transaction, realm_id, [credential])
 
     async def update_label_and_priority(self, realm_id: str, credential: Credential) -> None:
         of_user = credentials.c.user_id == credential.user_id
@@ -292,7 +297,14 @@ class SqlUsers:
         values = {name: value for name, value in row.items() if name not in _KEPT}
         one = update(credentials).where(is_row(credentials, realm_id, after.id))
         await self._transaction.change(one.values(values))
+        await note_costs(self._transaction, realm_id, [after])
         return True
+
+    async def password_costs(self, realm_id: str) -> tuple[HashCost, ...]:
+        return await list_costs(self._transaction, realm_id)
+
+    async def recount_password_costs(self, realm_id: str) -> None:
+        await recount_costs(self._transaction, realm_id)
 
 
 async def linked_users(

@@ -13,7 +13,7 @@ from alembic import op
 from gateway.domain.name_keys import name_key
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY, key_digest
 
-revision = "0025"
+revision = "0019"
 down_revision = "0018"
 
 _BATCH = 1000
