@@ -50,9 +50,11 @@ async def show(operator: RealmOperator, path: str) -> None:
 @set_option(only=_OWN)
 async def create(operator: RealmOperator, path: str, fields: dict[str, Any]) -> None:
     """Create the group at /PATH. Its parent group must exist."""
-    above, _, name = path.rpartition("/")
-    parent = (await _found(operator, above))["id"] if above else None
-    document = {**fields, "name": name}
+    from gateway.domain.groups import parse_group_path, render_group_path
+
+    above, name = parse_group_path(path)[:-1], parse_group_path(path)[-1:]
+    parent = (await _found(operator, render_group_path(above)))["id"] if above else None
+    document = {**fields, "name": "".join(name)}
     made = await operator.groups.administration.put(operator.acting, parent, document)
     click.echo(f"group {path}: created, id {(made or {}).get('id', '')}")
 

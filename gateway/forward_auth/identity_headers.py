@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from gateway.domain.forward_auth import Identity
+from gateway.domain.name_paths import render_names
 
 REMOTE_USER: Final = "Remote-User"
 REMOTE_EMAIL: Final = "Remote-Email"
@@ -45,15 +46,16 @@ def identity_headers(identity: Identity) -> tuple[tuple[str, str], ...]:
     """Return the headers that have a value.
 
     `Remote-Email` is sent for verified addresses alone. `Remote-Roles` has realm roles by name
-    and client roles as `client/role`. A certificate without a client has no `Remote-User`: its
-    common name may be a user's.
+    and client roles as `client/role`; a slash in the name of a role or a group is `~/`. A
+    certificate without a client has no `Remote-User`: its common name may be a user's.
     """
     email = identity.email if identity.email_verified else None
+    realm_roles = (render_names((role,)) for role in sorted(identity.realm_roles))
     values = (
         (REMOTE_USER, _text(identity.username)),
         (REMOTE_EMAIL, _text(email)),
         (REMOTE_GROUPS, _list(identity.groups)),
-        (REMOTE_ROLES, _list((*sorted(identity.realm_roles), *sorted(identity.client_roles)))),
+        (REMOTE_ROLES, _list((*realm_roles, *sorted(identity.client_roles)))),
         (REALM, _text(identity.realm)),
         (SUBJECT, _text(identity.subject)),
         (CLIENT, _text(identity.client_id)),

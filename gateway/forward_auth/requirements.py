@@ -17,6 +17,7 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
+from gateway.domain.groups import is_at_or_below
 from gateway.domain.limits.caches import SizedCache
 
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
@@ -140,9 +141,7 @@ def _has_client_role(names: tuple[str, ...], identity: Identity) -> bool:
 
 def _has_group(paths: tuple[str, ...], identity: Identity) -> bool:
     """Tell whether the caller is in one of the groups or below it."""
-    return any(
-        group == path or group.startswith(f"{path}/") for path in paths for group in identity.groups
-    )
+    return any(is_at_or_below(group, path) for path in paths for group in identity.groups)
 
 
 def _has_certificate(names: tuple[str, ...], identity: Identity) -> bool:

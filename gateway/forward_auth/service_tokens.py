@@ -11,6 +11,7 @@ from typing import Any, Final
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import Identity
 from gateway.domain.limits.caches import SizedCache
+from gateway.domain.name_paths import parse_client_role
 from gateway.domain.ports.directory import Directory
 from gateway.protocol.errors import OAuthError
 
@@ -75,9 +76,9 @@ class ServiceTokens:
 
 
 def _client_roles(identity: Identity) -> dict[str, Any]:
-    """Return the roles by client: a clientId may contain slashes, the name of a role does not."""
+    """Return the roles by client."""
     access: dict[str, Any] = {}
     for role in sorted(identity.client_roles):
-        client, _, name = role.rpartition("/")
+        client, name = parse_client_role(role)
         access.setdefault(client, {"roles": []})["roles"].append(name)
     return access

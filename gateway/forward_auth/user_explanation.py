@@ -20,6 +20,7 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
+from gateway.domain.name_paths import render_client_role
 from gateway.domain.ports.directory import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.forward_auth.credentials.rights import Rights, current_rights
@@ -98,7 +99,9 @@ class UserExplanations:
         client = site.client and await self._accounts.directory.client(realm.realm.id, site.client)
         if client:
             return current_rights(realm, client, user, client.client.default_client_scopes)
-        clients = (f"{owner}/{role}" for owner, roles in user.roles.clients for role in roles)
+        clients = (
+            render_client_role(owner, role) for owner, roles in user.roles.clients for role in roles
+        )
         return Rights(frozenset(user.roles.realm), frozenset(clients), frozenset())
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway.domain.errors import FieldError, RepeatedName
-from gateway.domain.groups import Group
+from gateway.domain.groups import Group, canonical_group_path, parse_group_path
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.field_table import parse_fields, parse_given, without_none
 from gateway.representations.names import PrintableName, UrlName
@@ -94,7 +94,7 @@ def group_answer(
         "id": group.id,
         "name": group.name,
         "description": group.description,
-        "path": group.path,
+        "path": group.plain_path,
         "parentId": group.parent,
         "subGroupCount": details.children,
         "subGroups": list(below),
@@ -114,7 +114,7 @@ def render_groups(
     """Return the tree of groups that are sorted by path; `roles` are named by group id."""
     written: dict[str, dict[str, Any]] = {}
     top: list[dict[str, Any]] = []
-    for group in sorted(groups, key=lambda group: (group.path.count("/"), group.path)):
+    for group in sorted(groups, key=lambda group: parse_group_path(group.path)):
         written[group.id] = group_answer(group, GroupDetails()) | {
             "attributes": TextLists().write(group.attributes),
             "realmRoles": roles[group.id]["realm"],
@@ -146,7 +146,7 @@ def parse_groups(value: Any, path: str) -> tuple[GroupInput, ...]:
 
 
 def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
-    """Return a list of paths of groups, such as `/staff/berlin`."""
+    """Return a list of canonical paths of groups, such as `/staff/berlin`."""
     texts = TextList(Text(least=2, most=_LONGEST_PATH)).read(value, path)
     errors = [
         FieldError(f"{path}[{index}]", describe(text), "the path of a group, begun by /")
@@ -154,7 +154,7 @@ def parse_group_paths(value: Any, path: str) -> tuple[str, ...]:
         if not text.startswith("/")
     ]
     raise_all(errors)
-    return texts
+    return tuple(map(canonical_group_path, texts))
 
 
 def _identity(value: Any) -> str | None:

@@ -112,9 +112,12 @@ async def test_a_group_is_found_by_its_id_within_its_realm(tree: SqlDatabase) ->
 async def test_a_path_leads_to_its_group_even_where_names_have_slashes(tree: SqlDatabase) -> None:
     slashed = (
         group("a", id="a"),
-        group("a/b", id="ab"),
-        group("c", id="abc", parent="ab", path="/a/b/c"),
+        group("a/b", id="ab", path="/a~/b"),
+        group("c", id="abc", parent="ab", path="/a~/b/c"),
         group("b", id="a-b", parent="a", path="/a/b"),
+        group("x/y", id="xy", path="/x~/y"),
+        group("a~", id="a~", path="/a~~"),
+        group("b", id="a~-b", parent="a~", path="/a~~/b"),
     )
     async with tree.write() as stores:
         for one in slashed:
@@ -123,7 +126,12 @@ async def test_a_path_leads_to_its_group_even_where_names_have_slashes(tree: Sql
         find = stores.group_catalogue.find_by_path
         assert await find("demo-id", "/staff/berlin/night") == _TREE[2]
         assert await find("demo-id", "guests/") == _TREE[4]
+        for one in slashed:
+            assert await find("demo-id", one.path) == one
+        # A path without escapes leads to the group that it names, or else to one with slashes.
+        assert await find("demo-id", "/a/b") == slashed[3]
         assert await find("demo-id", "/a/b/c") == slashed[2]
+        assert await find("demo-id", "x/y") == slashed[4]
         for wrong in ("", "/", "berlin", "/staff/night", "/Staff", "/a/b/c/d", "\0", "x/" * 900):
             assert await find("demo-id", wrong) is None
         assert await find("other-id", "/staff/berlin") is None

@@ -155,10 +155,6 @@ async def test_groups_that_are_there_become_the_files_and_lose_nothing_it_leaves
                 "groups[1].subGroups[0].clientRoles.page": '"x"',
             },
         ),
-        (
-            {"groups": [{"name": "a", "subGroups": [{"name": "b"}]}, {"name": "a/b"}]},
-            {"groups[1].name": '"a/b"'},
-        ),
         ({"defaultGroups": ["/abroad", "/none"]}, {"defaultGroups[1]": '"/none"'}),
         ({"defaultGroups": "/abroad"}, {"defaultGroups": '"/abroad"'}),
         ({"defaultGroups": ["abroad"]}, {"defaultGroups[0]": '"abroad"'}),
@@ -177,6 +173,38 @@ async def test_every_wrong_field_is_named_and_nothing_is_changed(
     found = await imports.refused({"realm": "acme"} | wrong)
     assert found == {f"0.json: {path}": given for path, given in refused.items()}
     assert await export_realm(imports.database, "acme", include_secrets=True) == before
+
+
+async def test_groups_with_slashes_in_their_names_are_no_subgroups(imports: Imports) -> None:
+    """The export is put back unchanged. A file of Keycloak, which escapes nothing, is read too."""
+    tree = [
+        {"name": "a", "subGroups": [{"name": "b"}, {"name": "b/c"}]},
+        {"name": "a/b", "subGroups": [{"name": "c"}]},
+        {"name": "a~", "subGroups": [{"name": "b"}]},
+        {"name": "x/y"},
+    ]
+    members = {
+        "below": "/a/b",
+        "slashed": "/a~/b",
+        "below-slashed": "/a~/b/c",
+        "slashed-below": "/a/b~/c",
+        "below-escape": "/a~~/b",
+        "of-keycloak": "/x/y",
+    }
+    users = [{"username": name, "groups": [path]} for name, path in members.items()]
+    defaults = ["/a~/b", "/a/b"]
+    await imports.run(staff(groups=tree, users=users, defaultGroups=defaults))
+    expected = {name: [path] for name, path in members.items()} | {"of-keycloak": ["/x~/y"]}
+    before = await exported(imports)
+    found = await groups_of(imports)
+    assert {name: found[name] for name in members} == expected
+    assert sorted(before["defaultGroups"]) == sorted(defaults)
+    await imports.run(before)
+    assert await exported(imports) == before
+    ambiguous = {"users": [{"username": "z", "groups": ["/a/b/c"]}]}
+    assert await imports.refused({"realm": "acme"} | ambiguous) == {
+        "0.json: users[0].groups[0]": '"/a/b/c"'
+    }
 
 
 async def test_a_tree_that_is_too_deep_is_refused(imports: Imports) -> None:

@@ -16,7 +16,9 @@ from tests.support.protected_sites import (
     WIKI_HOSTS,
     Protected,
 )
-from tests.support.wire import claims_of
+from tests.support.wire import app, claims_of, user
+
+GROUPS = "oidc-group-membership-mapper"
 
 
 def _reason(protected: Protected, path: str, **how: str) -> tuple[int, str]:
@@ -152,6 +154,43 @@ def test_a_site_keeps_authorization_from_its_service(protected: Protected) -> No
         assert protected.ask(path, token=token, host=host).status_code == 200
         assert protected.service.last.all("Authorization") == passed
         assert protected.service.last.all("X-Realmgate-Authorization") == []
+
+
+def test_names_with_slashes_give_no_rights_of_others(protected: Protected) -> None:
+    """A group, a realm role and a client role, each named like another one with more rights."""
+    ask = protected.administration.ask
+    full = {"full.path": "true", "claim.name": "groups", "access.token.claim": "true"}
+    mapper = {"name": "g", "protocol": "openid-connect", "protocolMapper": GROUPS, "config": full}
+    documents = {
+        "staff/groups": {"name": "teams/red"},
+        "staff/roles": {"name": "portal/reader"},
+        "staff/clients": app("of-groups", protocolMappers=[mapper]),
+        "staff/users": user("mallory"),
+    }
+    for path, document in documents.items():
+        assert ask("POST", path, document=document).is_success, path
+    portal = ask("GET", "staff/clients?clientId=portal").json()[0]["id"]
+    made = f"staff/clients/{portal}/roles"
+    assert ask("POST", made, document={"name": "x/reader"}).is_success
+    mallory = f"staff/users/{ask('GET', 'staff/users?username=mallory').json()[0]['id']}"
+    group = next(g for g in ask("GET", "staff/groups").json() if g["name"] == "teams/red")
+    assert group["path"] == "/teams/red"  # as Keycloak shows it
+    assert ask("PUT", f"{mallory}/groups/{group['id']}").is_success
+    role = ask("GET", "staff/roles/portal%2Freader").json()
+    assert ask("POST", f"{mallory}/role-mappings/realm", document=[role]).is_success
+    role = next(r for r in ask("GET", made).json() if r["name"] == "x/reader")
+    assert ask("POST", f"{mallory}/role-mappings/clients/{portal}", document=[role]).is_success
+
+    token = protected.token("mallory", "of-groups")["access_token"]
+    assert claims_of(token)["groups"] == ["/teams~/red"]
+    for path in ("/teams/1", "/reports/1"):
+        assert protected.ask(path, token=token).status_code == 403
+    assert protected.ask("/home/", token=token).status_code == 200
+    asserted = _asserted(protected)
+    assert asserted["Remote-Groups"] == "/teams~/red"
+    roles = asserted["Remote-Roles"].split(",")
+    assert {"portal~/reader", "portal/x~/reader"} <= set(roles)
+    assert "portal/reader" not in roles
 
 
 def test_an_anonymous_path_asserts_nothing_about_its_caller(protected: Protected) -> None:

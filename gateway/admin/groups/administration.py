@@ -23,7 +23,7 @@ from gateway.admin.groups.listing import (
     shown_groups,
 )
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.groups import Group
+from gateway.domain.groups import Group, parse_group_path, render_group_path
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
@@ -118,12 +118,13 @@ async def _add(change: Change, given: GroupInput, parent: str | None) -> Group:
     stores, realm = change.stores, change.realm
     above = await stores.group_catalogue.with_parents(realm.id, [parent] if parent else [])
     _require_room(len(above) + 1)
-    path = "" if not above else next(group.path for group in above if group.id == parent)
+    paths = (group.path for group in above if group.id == parent)
+    names = (*parse_group_path(next(paths, "/")), given.name)
     group = Group(
         id=str(uuid4()),
         realm_id=realm.id,
         name=given.name,
-        path=f"{path}/{given.name}",
+        path=render_group_path(names),
         parent=parent,
         attributes=given.attributes or {},
         description=given.description,
@@ -188,4 +189,4 @@ class DefaultGroups:
 
 def _shown(group: Group) -> dict[str, Any]:
     parent = {} if group.parent is None else {"parentId": group.parent}
-    return {"id": group.id, "name": group.name, "path": group.path, **parent, "subGroups": []}
+    return {"id": group.id, "name": group.name, "path": group.plain_path, **parent, "subGroups": []}

@@ -4,6 +4,7 @@ Missing groups are added; existing ones get the description, attributes and role
 lose no role. `defaultGroups` is a setting: the whole list. Keycloak: realm import, groups
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +15,11 @@ from gateway.admin.access import (
     load_roles,
 )
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.groups import Group
+from gateway.domain.groups import Group, is_at_or_below, parse_group_path, render_group_path
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.groups import GroupInput, parse_group_paths, parse_groups
-from gateway.representations.refusals import attempt, describe, join, raise_all
+from gateway.representations.refusals import attempt, describe, raise_all
 from gateway.representations.spelling import Names
 
 _NAMES = Names(("groups", "defaultGroups"))
@@ -59,27 +60,41 @@ class GroupIndex:
 
     def __init__(self, groups: Sequence[Group] = ()) -> None:
         self._groups = {group.path: group for group in groups}
+        self._by_plain_path: defaultdict[str, set[str]] = defaultdict(set)
+        for group in groups:
+            self._by_plain_path[group.plain_path].add(group.path)
 
     def ids(self, paths: Sequence[str], at: str) -> tuple[str, ...]:
         """Return the ids of the groups; raises InvalidInput naming those that do not exist."""
         errors = [
             FieldError(f"{at}[{index}]", describe(path), "the path of a group of the realm")
             for index, path in enumerate(paths)
-            if path not in self._groups
+            if self._find_named(path) is None
         ]
         raise_all(errors)
-        return tuple(dict.fromkeys(self._groups[path].id for path in paths))
+        found = map(self._find_named, paths)
+        return tuple(dict.fromkeys(group.id for group in found if group is not None))
 
     def find(self, path: str) -> Group | None:
+        """Return the group at a canonical path."""
         return self._groups.get(path)
+
+    def _find_named(self, path: str) -> Group | None:
+        """Return the group at a canonical path, or else the only one with this plain path.
+
+        Keycloak's exports escape no slash.
+        """
+        found = self._groups.get(path)
+        if found is None:
+            several = self._by_plain_path.get(path, ())
+            known = [self._groups[each] for each in several if each in self._groups]
+            found = known[0] if len(known) == 1 else None
+        return found
 
     def discard(self, path: str) -> None:
         """Remove the group at a path and all groups below it from the index."""
-        below = f"{path}/"
         self._groups = {
-            known: group
-            for known, group in self._groups.items()
-            if known != path and not known.startswith(below)
+            known: group for known, group in self._groups.items() if not is_at_or_below(known, path)
         }
 
     @property
@@ -99,12 +114,9 @@ class GroupIndex:
             await self._set_default(stores, self.ids(given.default, given.default_at))
 
     async def _take(self, level: "_Level", given: GroupInput, parent: Group | None) -> None:
-        path = f"{'' if parent is None else parent.path}/{given.name}"
+        above = () if parent is None else parse_group_path(parent.path)
+        path = render_group_path((*above, given.name))
         before = self._groups.get(path)
-        if before is not None and before.parent != (None if parent is None else parent.id):
-            free = FieldError(join(given.at, "name"), describe(given.name), "a path that is free")
-            level.errors.append(free)
-            return
         group = before or Group(
             id=given.id or str(uuid4()),
             realm_id=level.realm.id,
@@ -119,6 +131,7 @@ class GroupIndex:
             await level.stores.groups.replace(group)
         self.changed |= group != before
         self._groups[path] = group
+        self._by_plain_path[group.plain_path].add(path)
         await self._grant(level, given, group)
         for child in given.children:
             await self._take(level, child, group)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.domain.groups import render_group_path
 from gateway.domain.realm import WEBHOOK_SECRET
 from gateway.representations.clients import replace_secrets
 from gateway.representations.realms import SECRETS as SMTP_SECRETS
@@ -97,15 +98,18 @@ def _resources(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     found |= {f"{_ROLE} {role['name']}": role for role in roles.get("realm", ())}
     for client, of_client in roles.get("client", {}).items():
         found |= {f"{_ROLE} {client}/{role['name']}": role for role in of_client}
-    found |= {f"{_GROUP} {group['path']}": group for group in _flat(document.get("groups", ()))}
+    found |= {f"{_GROUP} {path}": group for path, group in _flat(document.get("groups", ()), ())}
     found |= {f"{_SCOPE} {scope['name']}": scope for scope in document.get("clientScopes", ())}
     return found
 
 
-def _flat(groups: Any) -> Iterator[dict[str, Any]]:
+def _flat(groups: Any, above: tuple[str, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield all groups of the tree, each with its path."""
     for group in groups:
-        yield {name: value for name, value in group.items() if name != "subGroups"}
-        yield from _flat(group.get("subGroups", ()))
+        names = (*above, group["name"])
+        own = {name: value for name, value in group.items() if name != "subGroups"}
+        yield render_group_path(names), own
+        yield from _flat(group.get("subGroups", ()), names)
 
 
 def _fields(

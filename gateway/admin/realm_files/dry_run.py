@@ -20,6 +20,7 @@ from gateway.admin.realm_files.user_inputs import UserInput, UserPreparation
 from gateway.authentication.new_passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
+from gateway.domain.groups import render_group_path
 from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
@@ -160,12 +161,13 @@ def _given(plan: RealmPlan, document: Mapping[str, Any]) -> frozenset[str]:
     roles = (
         f"role {role.client}/{role.name}" if role.client else f"role {role.name}" for role in names
     )
-    groups = (f"group {path}" for path in _paths(plan.groups.groups, ""))
+    groups = (f"group {path}" for path in _paths(plan.groups.groups, ()))
     scopes = (f"client scope {scope.name}" for scope in plan.scopes.scopes)
     return frozenset((*map(camel_case, document), *clients, *roles, *groups, *scopes))
 
 
-def _paths(groups: Iterable[GroupInput], above: str) -> Iterable[str]:
+def _paths(groups: Iterable[GroupInput], above: tuple[str, ...]) -> Iterable[str]:
     for group in groups:
-        yield f"{above}/{group.name}"
-        yield from _paths(group.children, f"{above}/{group.name}")
+        names = (*above, group.name)
+        yield render_group_path(names)
+        yield from _paths(group.children, names)

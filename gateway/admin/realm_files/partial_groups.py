@@ -9,6 +9,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change
 from gateway.admin.groups import GivenGroups, RealmIndexes
 from gateway.domain.errors import AlreadyExists
+from gateway.domain.groups import render_group_path
 from gateway.representations.groups import GroupInput
 from gateway.representations.realm_files import IfExists, Kind, Outcome
 from gateway.representations.roles import RoleName
@@ -19,21 +20,26 @@ async def import_groups(
 ) -> list[Outcome]:
     """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
     stores, realm, groups = change.stores, change.realm, indexes.groups
-    known = dict.fromkeys(group.name for group in given if groups.find(f"/{group.name}"))
+    known = dict.fromkeys(group.name for group in given if groups.find(_path(group.name)))
     if known and policy is IfExists.FAIL:
         raise AlreadyExists(f"Group '/{next(iter(known))}' already exists")
     overwrite = policy is IfExists.OVERWRITE
     wanted = tuple(group for group in given if overwrite or group.name not in known)
     for name in known if overwrite else ():
-        await _remove(change, indexes, f"/{name}")
+        await _remove(change, indexes, _path(name))
     roles = indexes.roles.ids(_roles(wanted), "groups", ("realmRoles", "clientRoles"))
     await require_may_grant(change.acting, stores, roles)
     await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
-    ids = {group.name: groups.ids([f"/{group.name}"], "groups")[0] for group in given}
+    ids = {group.name: groups.ids([_path(group.name)], "groups")[0] for group in given}
     return [
         Outcome(policy.action(exists=name in known), Kind.GROUP, name, ids[name])
         for name in (group.name for group in given)
     ]
+
+
+def _path(name: str) -> str:
+    """Return the path of a group at the top."""
+    return render_group_path((name,))
 
 
 async def _remove(change: Change, indexes: RealmIndexes, path: str) -> None:

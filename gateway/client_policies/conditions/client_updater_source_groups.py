@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from gateway.client_policies.conditions.condition import Condition, Vote, vote
 from gateway.client_policies.configuration import Configuration
 from gateway.client_policies.events import CHANGES, ClientChange, PolicyEvent
+from gateway.domain.groups import canonical_group_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class ClientUpdaterSourceGroups(Condition):
     @classmethod
     def read(cls, configuration: Configuration) -> Self:
         names = configuration.texts("groups")
-        return cls(frozenset(name if name.startswith("/") else f"/{name}" for name in names))
+        return cls(frozenset(map(canonical_group_path, names)))
 
     def vote(self, event: PolicyEvent) -> Vote:
         if not isinstance(event, ClientChange) or event.kind not in CHANGES:

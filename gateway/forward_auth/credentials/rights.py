@@ -7,16 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.domain.name_paths import render_client_role
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.protocol.scopes import scope_of, still_granted
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Realm roles, client roles as `client/role`, and scopes.
-
-    A client role with a slash in its name is left out: two roles could be written the same.
-    """
+    """Realm roles by name, client roles as `render_client_role` writes them, and scopes."""
 
     realm_roles: frozenset[str]
     client_roles: frozenset[str]
@@ -41,7 +39,7 @@ def current_rights(
     return Rights(
         frozenset(roles.realm),
         frozenset(
-            f"{owner}/{name}" for owner, owned in roles.clients for name in owned if "/" not in name
+            render_client_role(owner, name) for owner, owned in roles.clients for name in owned
         ),
         names.intersection(granted.names),
     )
@@ -54,4 +52,6 @@ def _names(access: Any) -> frozenset[str]:
 
 def _client_roles(access: Any) -> frozenset[str]:
     owners = access.items() if isinstance(access, dict) else ()
-    return frozenset(f"{owner}/{name}" for owner, roles in owners for name in _names(roles))
+    return frozenset(
+        render_client_role(str(owner), name) for owner, roles in owners for name in _names(roles)
+    )

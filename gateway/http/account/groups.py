@@ -23,5 +23,5 @@ class Groups(PageHandler):
 
     async def show(self, visitor: Visitor, message: Message | None) -> GroupsPage:
         found = await self.groups.list(visitor.caller)
-        rows = tuple(GroupRow(one.name, one.path if one.parent else "") for one in found)
+        rows = tuple(GroupRow(one.name, one.plain_path if one.parent else "") for one in found)
         return GroupsPage(frame=visitor.frame, groups=rows, message=message)

@@ -6,10 +6,11 @@ them, after the user's own.
 Keycloak: user attribute, user property, full name, address and group membership mappers
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from gateway.domain.clients import ProtocolMapper
+from gateway.domain.groups import parse_group_path
 from gateway.domain.users import User
 from gateway.protocol.claims.claim_paths import claim_path, values_writer
 from gateway.protocol.claims.mapped_claims import MappedClaims
@@ -135,9 +136,14 @@ def _group_membership(mapper: ProtocolMapper) -> AddClaims | None:
     def add(claims: MappedClaims, subject: TokenSubject) -> None:
         groups = subject.groups
         if groups:
-            claims.put(path, [group if full else group.rsplit("/", 1)[-1] for group in groups])
+            claims.put(path, _shown_groups(groups, full=full))
 
     return add
+
+
+def _shown_groups(paths: Iterable[str], *, full: bool) -> list[str]:
+    """Return the paths, in which a slash within a name is escaped, or the names alone."""
+    return list(paths) if full else [parse_group_path(path)[-1] for path in paths]
 
 
 def _json_boolean(flag: bool) -> str:  # noqa: FBT001 - turns a truth value into its word

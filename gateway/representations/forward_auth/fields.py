@@ -12,6 +12,8 @@ from gateway.domain.forward_auth import (
     PathPattern,
     canonical_site_host,
 )
+from gateway.domain.groups import canonical_group_path, parse_group_path
+from gateway.domain.name_paths import parse_client_role, render_client_role
 from gateway.representations.client_scopes import is_scope_name
 from gateway.representations.refusals import (
     parse_each,
@@ -113,12 +115,16 @@ class BearerAudienceOrNone(Choice[BearerAudience]):
 
 @dataclass(frozen=True, slots=True)
 class Checked(Text):
-    """Text of 1 to 255 characters that `check` accepts; it raises ValueError for others."""
+    """Text of 1 to 255 characters that `check` accepts; it raises ValueError for others.
+
+    `canonical` returns the spelling with which identities are compared.
+    """
 
     least: int = 1
     most: int = 255
     check: Callable[[str], object] = str
     allowed: str = ""
+    canonical: Callable[[str], str] = str
 
     def read(self, value: Any, path: str) -> str:
         text = Text.read(self, value, path)
@@ -126,13 +132,17 @@ class Checked(Text):
             self.check(text)
         except ValueError as refusal:
             raise refused(path, value, self.allowed or str(refusal)) from refusal
-        return text
+        return self.canonical(text)
 
 
 def _check_client_role(text: str) -> None:
-    client, _, role = text.rpartition("/")
+    client, role = parse_client_role(text)
     if not client or not role:
         raise ValueError("no client or no role")
+
+
+def _canonical_client_role(text: str) -> str:
+    return render_client_role(*parse_client_role(text))
 
 
 def _check_scope(text: str) -> None:
@@ -141,11 +151,20 @@ def _check_scope(text: str) -> None:
 
 
 def _check_group(text: str) -> None:
-    if not text.startswith("/") or not all(text.split("/")[1:]):
+    names = parse_group_path(text)
+    if not text.startswith("/") or not names or not all(names):
         raise ValueError("no path of a group")
 
 
 PLAIN_NAME: Final = Checked()
-CLIENT_ROLE: Final = Checked(check=_check_client_role, allowed="client/role")
+CLIENT_ROLE: Final = Checked(
+    check=_check_client_role,
+    allowed="client/role, `~/` for a slash in the role",
+    canonical=_canonical_client_role,
+)
 SCOPE: Final = Checked(check=_check_scope, allowed="the name of a scope")
-GROUP: Final = Checked(check=_check_group, allowed="the path of a group, such as /staff/juniors")
+GROUP: Final = Checked(
+    check=_check_group,
+    allowed="the path of a group, such as /staff/juniors, `~/` for a slash in a name",
+    canonical=canonical_group_path,
+)

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.domain.groups import Group
+from gateway.domain.groups import Group, parse_group_path
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.ports.storage.group_catalogue import GroupQuery
 from gateway.domain.roles import EffectiveRoles
@@ -69,7 +69,10 @@ class SqlGroupCatalogue:
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def find_by_path(self, realm_id: str, path: str) -> Group | None:
-        row = await self._descend(realm_id, None, path.strip("/").split("/"))
+        names = [name for name in parse_group_path(path) if name]
+        row = await self._descend(realm_id, names)
+        if row is None:
+            row = await self._descend_words(realm_id, None, names)
         return None if row is None else (await self._with_paths(realm_id, [row]))[0]
 
     async def with_parents(self, realm_id: str, group_ids: Sequence[str]) -> tuple[Group, ...]:
@@ -160,10 +163,25 @@ class SqlGroupCatalogue:
             found |= {row.id: row async for row in in_slices(rows)}
         return found
 
-    async def _descend(
+    async def _descend(self, realm_id: str, names: Sequence[str]) -> Row[Any] | None:
+        """Return the group with these names from the top to it."""
+        row, parent = None, None
+        for name in names:
+            one = select(groups).where(
+                groups.c.realm_id == realm_id,
+                groups.c.parent.is_not_distinct_from(parent),
+                groups.c.name == name if is_name(name) else false(),
+            )
+            row = (await self._transaction.execute(one)).first()
+            if row is None:
+                return None
+            parent = row.id
+        return row
+
+    async def _descend_words(
         self, realm_id: str, parent: str | None, words: Sequence[str]
     ) -> Row[Any] | None:
-        """Return the group at the path of these words; a name has one word or more."""
+        """Return a group at a path that escapes nothing: a name has one word or more."""
         names = {"/".join(words[:count]): count for count in range(1, len(words) + 1)}
         rows = await self._transaction.execute(
             select(groups).where(
@@ -174,7 +192,7 @@ class SqlGroupCatalogue:
         )
         for row in rows.all():
             rest = words[names[row.name] :]
-            found = row if not rest else await self._descend(realm_id, row.id, rest)
+            found = row if not rest else await self._descend_words(realm_id, row.id, rest)
             if found is not None:
                 return found
         return None

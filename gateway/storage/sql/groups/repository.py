@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, select, update
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.groups import Group
+from gateway.domain.groups import Group, render_group_path
 from gateway.domain.limits.event_loop import in_slices
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.schema import group_members, group_roles, groups
@@ -137,4 +137,4 @@ def path_of(row: Any, known: Mapping[str, Any]) -> str:
     while row.parent is not None:
         row = known[row.parent]
         names.append(row.name)
-    return "".join(f"/{name}" for name in reversed(names))
+    return render_group_path(reversed(names))
