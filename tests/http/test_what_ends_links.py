@@ -37,6 +37,7 @@ client removed                   | -               -            -            -
 realm disabled                   | -               -            -            -
 """
 _NEW: Final = "Another long password 3"
+_OLD: Final = "Password of the thief 4"
 _OTHER: Final = "https://app.example.test/other"
 
 
@@ -219,3 +220,28 @@ def test_the_first_password_ends_a_link_that_was_sent_before_it(
         assert not old.is_accepted()
         mailed.realm.change("PUT", f"{user}/execute-actions-email", ["UPDATE_PASSWORD"])
         assert _opened(mailed, user, "bare@example.org", 2).is_accepted()
+
+
+def test_a_page_of_a_link_ends_with_the_password_of_its_time(
+    administration: Administration,
+) -> None:
+    """The page was opened before an administrator has set the password."""
+    with mailed_realm(administration, "ends-pages", {}) as mailed:
+        for name, credentials in (("known", None), ("bare", [])):
+            document = person(name, email=f"{name}@example.org")
+            if credentials is not None:
+                document["credentials"] = credentials
+            user = f"users/{mailed.realm.change('POST', 'users', document)}"
+            mailed.realm.change("PUT", f"{user}/execute-actions-email", ["UPDATE_PASSWORD"])
+            opened = _opened(mailed, user, f"{name}@example.org")
+            page = opened.browser.submit(opened.page)
+            assert page.id == "login-update-password"
+            body = {"type": "password", "value": _NEW}
+            mailed.realm.change("PUT", f"{user}/reset-password", body)
+            fields = {"password-new": _OLD, "password-confirm": _OLD}
+            refused = opened.browser.submit(page, **fields)
+            assert "Your account has been updated." not in refused.text
+            for password, right in ((_NEW, True), (_OLD, False)):
+                other = mailed.browser()
+                done = other.submit(other.open(), username=name, password=password)
+                assert (done.status == 302) is right, (name, password)
