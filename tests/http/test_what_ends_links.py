@@ -148,7 +148,7 @@ def _nothing(_mailed: MailedRealm, _links: list[_Link]) -> None:
     pass
 
 
-CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], None]]] = {
+CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "nothing": _nothing,
     "password set": _of_user("PUT", "/reset-password", {"type": "password", "value": _NEW}),
     "password removed": _remove_password,
