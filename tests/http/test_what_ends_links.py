@@ -5,6 +5,7 @@ opened before it is pressed. `+` still works, `-` is refused. Keycloak: 16.2
 """
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import unescape
@@ -30,6 +31,7 @@ another credential added         | -               +            +            +
 address changed                  | -               -            -            -
 user disabled                    | -               -            -            -
 user removed                     | -               -            -            -
+user imported again with the id  | -               -            -            -
 user signed out                  | -               -            -            -
 redirect URI removed             | -               -            +            +
 client disabled                  | -               -            -            -
@@ -126,6 +128,13 @@ def _remove_password(mailed: MailedRealm, links: list[_Link]) -> None:
         mailed.realm.change("DELETE", f"{link.user}/credentials/{password['id']}")
 
 
+def _import_again(mailed: MailedRealm, links: list[_Link]) -> None:
+    """Import the users with their ids and addresses, made later than the links."""
+    made_at = int(time.time() * 1000) + 60_000
+    users = [{**mailed.realm.get(link.user), "createdTimestamp": made_at} for link in links]
+    mailed.realm.change("POST", "partialImport", {"ifResourceExists": "OVERWRITE", "users": users})
+
+
 def _sign_out(mailed: MailedRealm, links: list[_Link]) -> None:
     """Do it in a later second than that of the links: notBefore counts whole seconds."""
 
@@ -156,6 +165,7 @@ CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "address changed": _of_user("PUT", "", {"email": ""}),
     "user disabled": _of_user("PUT", "", {"enabled": False}),
     "user removed": _of_user("DELETE"),
+    "user imported again with the id": _import_again,
     "user signed out": _sign_out,
     "redirect URI removed": _of_client("PUT", redirectUris=[_OTHER]),
     "client disabled": _of_client("PUT", enabled=False),

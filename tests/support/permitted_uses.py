@@ -206,6 +206,7 @@ def permit(realm: AdministeredRealm, site: str, certificate: Path) -> Permitted:
         "access": first["access_token"],
         "refresh": first["refresh_token"],
         "offline": offline["refresh_token"],
+        "offline access": offline["access_token"],
         "exchanged": exchanged["refresh_token"],
         "device": device["device_code"],
         "machine": machine["access_token"],
@@ -311,6 +312,9 @@ USES: Final[Mapping[str, Callable[[Permitted], bool]]] = {
     "code": _code,
     "refresh": lambda before: _refreshes(before, before.tokens["refresh"]),
     "offline refresh": lambda before: _refreshes(before, before.tokens["offline"]),
+    "token of an offline session": lambda before: _is_active(
+        before, before.tokens["offline access"]
+    ),
     "device grant": _device,
     "token exchange": lambda before: _exchanged(before, before.tokens["access"]).is_success,
     "exchanged refresh": lambda before: _refreshes(before, before.tokens["exchanged"], _API),
