@@ -99,6 +99,13 @@ class AccountSessions:
         _note_ended(caller, ended)
         return len(ended)
 
+    async def has_others(self, caller: AccountCaller) -> bool:
+        """Tell whether there is a session, online or offline, beside the current one."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
+        realm_id, user_id = caller.realm.id, caller.user_id
+        others = await self._sessions.list_others(realm_id, user_id, keep=caller.session)
+        return bool(others)
+
     async def live(self, caller: AccountCaller) -> tuple[UserSession, ...]:
         """Return the online sessions that last."""
         stored = await self._online.of_user(caller.realm.id, caller.user_id)

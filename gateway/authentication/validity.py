@@ -268,15 +268,16 @@ def _service_account(issued: IssuedCredential, owner: ClientEntry | None) -> Use
 
 
 def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) -> None:
-    """Raise NoLongerValid for what was issued before a notBefore, or a link of an earlier user.
+    """Raise NoLongerValid for what was issued before a notBefore, or for an earlier user.
 
-    A user who was removed and imported again may have the same id, and has none of the sessions.
+    A user who was removed and imported again may have the same id. The sessions of the first one
+    may be there still, where Redis was unavailable when that was removed.
     """
     of_client = 0 if issued.client is None else issued.client.client.not_before
     if issued.issued_at < max(realm.not_before, of_client, user.not_before):
         raise NoLongerValid(Cause.NOT_BEFORE)
     made_at = int((user.created_at - CLOCK_LEEWAY).timestamp())
-    if issued.session is None and issued.user_id is not None and issued.issued_at < made_at:
+    if issued.issued_at < made_at:
         raise NoLongerValid(Cause.USER_REMOVED)
 
 

@@ -293,14 +293,20 @@ class Sessions:
         Those with the id of `keep` last: the online session of the browser, and the offline one
         that applications began in it. Keycloak: 16.1
         """
-        async with self._database.read() as stores:
-            offline = await stores.offline_sessions.of_user(realm.id, user_id)
-        online = await self._online.of_user(realm.id, user_id)
-        ids = dict.fromkeys(session.id for session in (*online, *offline))
-        ending = tuple(one for one in ids if keep is None or one != keep.id)
+        ending = await self.list_others(realm.id, user_id, keep=keep)
         for session_id in ending:
             await self.log_out(realm.id, session_id, now)
         return ending
+
+    async def list_others(
+        self, realm_id: str, user_id: str, *, keep: UserSession | None
+    ) -> tuple[str, ...]:
+        """Return the ids of the user's stored sessions, online and offline, but that of `keep`."""
+        async with self._database.read() as stores:
+            offline = await stores.offline_sessions.of_user(realm_id, user_id)
+        online = await self._online.of_user(realm_id, user_id)
+        ids = dict.fromkeys(session.id for session in (*online, *offline))
+        return tuple(one for one in ids if keep is None or one != keep.id)
 
 
 def _new_part(client: Client, participation: Participation, now: datetime) -> ClientSession:

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import PASSWORD, Administration
+from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import (
     PUBLIC_URL,
@@ -243,6 +243,28 @@ def test_a_device_is_signed_out_at_once_and_only_the_own_ones(own: SignInRealm) 
     _followed(here, _send(here, DEVICES, others="on"))
     assert [one.get(ACCOUNT).id for one in others] == ["login", "login"]
     assert _show(here, DEVICES).status == 200
+
+
+def test_a_user_signs_out_applications_that_have_only_an_offline_session(
+    own: SignInRealm,
+) -> None:
+    own.realm.change("POST", "users", _user("eve"))
+    here = _enter(own, "eve")
+    assert "account-sign-out-others" not in _show(here, DEVICES).html
+    other = own.browser()
+    page = other.submit(
+        other.open(scope="openid offline_access"), username="eve", password=PASSWORD
+    )
+    tokens = other.redeem(page.answer["code"]).json()
+    form = {"grant_type": "refresh_token", "client_id": "app", "client_secret": SECRET}
+    form["refresh_token"] = tokens["refresh_token"]
+    (online,) = _sessions(_show(here, DEVICES))
+    _followed(here, _send(here, DEVICES, session=online))
+    assert other.http.post(other.protocol("token"), data=form).is_success
+    assert "account-sign-out-others" in _show(here, DEVICES).html
+    _followed(here, _send(here, DEVICES, others="on"))
+    assert other.http.post(other.protocol("token"), data=form).status_code == 400
+    assert "account-sign-out-others" not in _show(here, DEVICES).html
 
 
 def test_access_that_was_given_is_removed(own: SignInRealm) -> None:

@@ -87,7 +87,11 @@ def browsers(administration: Administration) -> Iterator[Recorded]:
             *(_pairwise("one"), _pairwise("two"), _with_levels(), _detached()),
             web_client("web"),
         ],
-        "users": [*RECORDED["users"], person("blocked")],
+        # Sessions begin in the past here, and no earlier than their users.
+        "users": [
+            {**each, "createdTimestamp": 1_700_000_000_000}
+            for each in (*RECORDED["users"], person("blocked"))
+        ],
     }
     with administered_realm(administration, "browsers", {}, **settings) as realm:
         yield Recorded(realm)

@@ -5,6 +5,7 @@ opened before it is pressed. `+` still works, `-` is refused. Keycloak: 16.2
 """
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import unescape
@@ -30,6 +31,7 @@ another credential added         | -               +            +            +
 address changed                  | -               -            -            -
 user disabled                    | -               -            -            -
 user removed                     | -               -            -            -
+user imported again with the id  | -               -            -            -
 user signed out                  | -               -            -            -
 redirect URI removed             | -               -            +            +
 client disabled                  | -               -            -            -
@@ -37,6 +39,7 @@ client removed                   | -               -            -            -
 realm disabled                   | -               -            -            -
 """
 _NEW: Final = "Another long password 3"
+_OLD: Final = "Password of the thief 4"
 _OTHER: Final = "https://app.example.test/other"
 
 
@@ -125,6 +128,13 @@ def _remove_password(mailed: MailedRealm, links: list[_Link]) -> None:
         mailed.realm.change("DELETE", f"{link.user}/credentials/{password['id']}")
 
 
+def _import_again(mailed: MailedRealm, links: list[_Link]) -> None:
+    """Import the users with their ids and addresses, made later than the links."""
+    made_at = int(time.time() * 1000) + 60_000
+    users = [{**mailed.realm.get(link.user), "createdTimestamp": made_at} for link in links]
+    mailed.realm.change("POST", "partialImport", {"ifResourceExists": "OVERWRITE", "users": users})
+
+
 def _sign_out(mailed: MailedRealm, links: list[_Link]) -> None:
     """Do it in a later second than that of the links: notBefore counts whole seconds."""
 
@@ -147,7 +157,7 @@ def _nothing(_mailed: MailedRealm, _links: list[_Link]) -> None:
     pass
 
 
-CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], None]]] = {
+CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "nothing": _nothing,
     "password set": _of_user("PUT", "/reset-password", {"type": "password", "value": _NEW}),
     "password removed": _remove_password,
@@ -155,6 +165,7 @@ CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], None]]] = {
     "address changed": _of_user("PUT", "", {"email": ""}),
     "user disabled": _of_user("PUT", "", {"enabled": False}),
     "user removed": _of_user("DELETE"),
+    "user imported again with the id": _import_again,
     "user signed out": _sign_out,
     "redirect URI removed": _of_client("PUT", redirectUris=[_OTHER]),
     "client disabled": _of_client("PUT", enabled=False),
@@ -219,3 +230,28 @@ def test_the_first_password_ends_a_link_that_was_sent_before_it(
         assert not old.is_accepted()
         mailed.realm.change("PUT", f"{user}/execute-actions-email", ["UPDATE_PASSWORD"])
         assert _opened(mailed, user, "bare@example.org", 2).is_accepted()
+
+
+def test_a_page_of_a_link_ends_with_the_password_of_its_time(
+    administration: Administration,
+) -> None:
+    """The page was opened before an administrator has set the password."""
+    with mailed_realm(administration, "ends-pages", {}) as mailed:
+        for name, credentials in (("known", None), ("bare", [])):
+            document = person(name, email=f"{name}@example.org")
+            if credentials is not None:
+                document["credentials"] = credentials
+            user = f"users/{mailed.realm.change('POST', 'users', document)}"
+            mailed.realm.change("PUT", f"{user}/execute-actions-email", ["UPDATE_PASSWORD"])
+            opened = _opened(mailed, user, f"{name}@example.org")
+            page = opened.browser.submit(opened.page)
+            assert page.id == "login-update-password"
+            body = {"type": "password", "value": _NEW}
+            mailed.realm.change("PUT", f"{user}/reset-password", body)
+            fields = {"password-new": _OLD, "password-confirm": _OLD}
+            refused = opened.browser.submit(page, **fields)
+            assert "Your account has been updated." not in refused.text
+            for password, right in ((_NEW, True), (_OLD, False)):
+                other = mailed.browser()
+                done = other.submit(other.open(), username=name, password=password)
+                assert (done.status == 302) is right, (name, password)

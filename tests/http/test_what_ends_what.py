@@ -4,6 +4,7 @@ Every cell is executed. `+` is allowed, `-` refused: Keycloak's answer, or the s
 `docs/sessions-and-lock-outs.md` has the same table. Keycloak: 1.7, 3, 4.2
 """
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -16,20 +17,22 @@ from cryptography import x509
 
 from gateway.crypto.x509.pki_directory import ISSUING, read_authority
 from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import PASSWORD, Administration
+from tests.support.administration import PASSWORD, Administration, master
 from tests.support.certificates import CertificateKeeper
-from tests.support.gateway_process import until
+from tests.support.gateway_process import start_gateway, until
 from tests.support.permitted_uses import (
     DEVICE,
     USER,
     USES,
     Permitted,
+    Unavailable,
     permit,
     permitting_realm,
     permitting_site,
     thumbprint,
 )
-from tests.support.sign_in_browser import SignInBrowser
+from tests.support.redis_server import RedisServer
+from tests.support.sign_in_browser import PUBLIC_URL, SignInBrowser
 from tests.support.wire import claims_of
 
 USES_OF_TABLE: Final = {
@@ -38,6 +41,7 @@ USES_OF_TABLE: Final = {
     "CODE": "code",
     "REFR": "refresh",
     "OFFL": "offline refresh",
+    "OTOK": "token of an offline session",
     "DEV": "device grant",
     "XCH": "token exchange",
     "XREF": "exchanged refresh",
@@ -53,41 +57,43 @@ USES_OF_TABLE: Final = {
     "CC": "client credentials",
     "TOSA": "token of a service account",
 }
+_NEW: Final = "Another password 2"
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
 TABLE: Final = """
-change                                         | PW SSO CODE REFR OFFL DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-CER S-CCL CC TOSA
-nothing                                        | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-user locked out for a time                     | -  +   +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +  +
-user locked out for good                       | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user disabled                                  | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user removed, another created with the name    | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-password set by an administrator               | -  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-password changed, other sessions signed out    | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-required action added                          | -  -   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-roles taken from the user                      | +  +   +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +  +
-user left the group                            | +  +   +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
-role offline_access taken from the user        | +  +   +    +    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-consent withdrawn                              | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-session ended by an administrator              | +  -   -    -    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-session ended by the user                      | +  -   -    -    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-all sessions ended by the user                 | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user signed out by an administrator            | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-all sessions of the realm ended                | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
-notBefore of the realm                         | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
-notBefore of the client                        | +  +   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-client disabled                                | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-client removed                                 | +  -   -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-flows and grants of all clients switched off   | -  -   -    +    +    -   -   +    +    +    +   +   +    +     +     +     +     -  -
-client scope taken from the client             | +  -   +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
-offline_access taken from the client           | +  +   +    +    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-client of the audience disabled                | +  +   +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +  +
-rememberMe switched off                        | +  -   -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-realm disabled                                 | -  -   -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -  -
-signing key disabled                           | +  +   +    +    +    +   -   +    -    -    -   -   +    +     -     +     +     +  -
-certificate denied                             | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-device locked                                  | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-client of the certificate disabled             | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-service account disabled                       | +  +   +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     -  -
+change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-CER S-CCL CC TOSA
+nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +  +
+user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +  +
+user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
+role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
+notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
+notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
+flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     -  -
+client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
+offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
+client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +  +
+rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
+realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -  -
+signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     +     +     +  -
+certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
+service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     -  -
 """  # noqa: E501 - a table
 
 
@@ -121,8 +127,14 @@ def _create_again(before: Permitted) -> None:
     before.realm.change("POST", "users", person(USER, email=f"{USER}@example.test"))
 
 
+def _import_again(before: Permitted) -> None:
+    user = {**person(USER, email=f"{USER}@example.test"), "id": _user(before).partition("/")[2]}
+    document = {"ifResourceExists": "OVERWRITE", "users": [user]}
+    before.realm.change("POST", "partialImport", document)
+
+
 def _set_password(before: Permitted) -> None:
-    body = {"type": "password", "value": "Another password 2"}
+    body = {"type": "password", "value": _NEW}
     before.realm.change("PUT", f"{_user(before)}/reset-password", body)
 
 
@@ -134,8 +146,7 @@ def _change_password(before: Permitted) -> None:
     )
     if "password-new" not in page.form.names:
         page = other.submit(page)
-    new = "Another password 2"
-    fields = {"password-new": new, "password-confirm": new, "logout-sessions": "on"}
+    fields = {"password-new": _NEW, "password-confirm": _NEW, "logout-sessions": "on"}
     other.submit(page, **fields)
 
 
@@ -234,6 +245,7 @@ CHANGES: Final[Mapping[str, Callable[[Permitted], object]]] = {
     "user locked out for good": _lock_for_good,
     "user disabled": lambda before: _update(before, _user(before), enabled=False),
     "user removed, another created with the name": _create_again,
+    "user removed, imported again with the id": _import_again,
     "password set by an administrator": _set_password,
     "password changed, other sessions signed out": _change_password,
     "required action added": _require_action,
@@ -310,20 +322,82 @@ def certificate(tmp_path_factory: pytest.TempPathFactory, pki: Path) -> Path:
     return keeper.animals["machine"].certificate
 
 
+def _permitted(
+    stack: ExitStack,
+    administration: Administration,
+    name: str,
+    certificate: Path,
+    *,
+    consent: bool = False,
+) -> Permitted:
+    """Make a realm with a site, and let its user and its machine have all that they may."""
+    site = f"{name}.example.test"
+    settings = permitting_realm(name, site)
+    settings["clients"][0]["consentRequired"] = consent
+    realm = stack.enter_context(administered_realm(administration, name, {}, **settings))
+    realm.change("POST", "guard/sites", permitting_site(site))
+    return permit(realm, site, certificate)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_ends_what_the_table_says(
     administration: Administration, certificate: Path, change: str
 ) -> None:
-    name = f"ends-{list(CHANGES).index(change)}"
-    site = f"{name}.example.test"
-    settings = permitting_realm(name, site)
-    if change == "consent withdrawn":
-        settings["clients"][0]["consentRequired"] = True
+    name, consent = f"ends-{list(CHANGES).index(change)}", change == "consent withdrawn"
     with ExitStack() as stack:
-        realm = stack.enter_context(administered_realm(administration, name, {}, **settings))
-        realm.change("POST", "guard/sites", permitting_site(site))
-        before = permit(realm, site, certificate)
+        before = _permitted(stack, administration, name, certificate, consent=consent)
         CHANGES[change](before)
         found = {use: before.allowed(use) for use in USES}
     expected = _rows()[change]
     assert {use: found[use] for use in USES if found[use] != expected[use]} == {}
+
+
+def _answer(before: Permitted, use: str) -> str:
+    try:
+        return "+" if before.allowed(use) else "-"
+    except Unavailable:
+        return "503"
+
+
+def test_without_its_store_a_use_is_neither_allowed_nor_refused(
+    tmp_path: Path, pki: Path, own_redis: RedisServer, certificate: Path
+) -> None:
+    """Sessions, lock-outs and locks of devices are in Redis; offline sessions are in SQL."""
+    (tmp_path / "realms.json").write_text(json.dumps([master()]))
+    with ExitStack() as stack:
+        gateway = stack.enter_context(
+            start_gateway(
+                tmp_path,
+                import_realm=tmp_path / "realms.json",
+                public_url=PUBLIC_URL,
+                redis_url=own_redis.url.reveal(),
+                client_ca_file=pki / "ca.crt",
+                client_crl_file=pki / "ca.crl",
+                workers=1,
+            )
+        )
+        http = stack.enter_context(gateway.client(**{"X-Forwarded-For": "203.0.113.9"}))
+        before = _permitted(stack, Administration(gateway, http), "without", certificate)
+        own_redis.stop()
+        found = {use: _answer(before, use) for use in USES}
+        own_redis.start()
+        until(lambda: _answer(before, "password grant") == "+", "the gateway does not recover")
+    offline = {"offline refresh", "token of an offline session"}
+    assert {use for use, answer in found.items() if answer != "503"} == offline
+    assert {found[use] for use in offline} == {"+"}
+
+
+def test_a_sign_in_that_is_remembered_no_more_is_a_plain_one(
+    administration: Administration,
+) -> None:
+    """The realm has switched rememberMe off while the user was at the second page."""
+    users = [person(USER, requiredActions=["UPDATE_PASSWORD"])]
+    settings = {**permitting_realm("plain", "plain.example.test"), "users": users}
+    with administered_realm(administration, "plain", {}, **settings) as realm:
+        browser = SignInBrowser(administration.http, realm.name)
+        page = browser.submit(browser.open(), username=USER, password=PASSWORD, rememberMe="on")
+        realm.change("PUT", "", {"rememberMe": False})
+        fields = {"password-new": _NEW, "password-confirm": _NEW}
+        code = browser.submit(page, **fields).answer["code"]
+        assert browser.redeem(code).is_success
+        assert "code" in browser.open(prompt="none").answer

@@ -130,7 +130,7 @@ class Permitted:
     site_cookie: str
 
     def allowed(self, use: str) -> bool:
-        """Use what was permitted; tell whether it is allowed."""
+        """Use what was permitted; tell whether it is allowed. Raises Unavailable."""
         return USES[use](self)
 
     def post(self, path: str, form: Mapping[str, str], *, machine: bool = False) -> httpx2.Response:
@@ -160,8 +160,14 @@ class Permitted:
         return found.status_code == httpx2.codes.OK
 
 
+class Unavailable(Exception):
+    """The gateway has answered 503: it cannot say whether the use is allowed."""
+
+
 def answered(response: httpx2.Response) -> httpx2.Response:
-    """Return the response, which is no failure of the gateway."""
+    """Return the response, which is no failure of the gateway; raises Unavailable."""
+    if response.status_code == httpx2.codes.SERVICE_UNAVAILABLE:
+        raise Unavailable(response.text)
     assert response.status_code < httpx2.codes.INTERNAL_SERVER_ERROR, response.text
     return response
 
@@ -200,6 +206,7 @@ def permit(realm: AdministeredRealm, site: str, certificate: Path) -> Permitted:
         "access": first["access_token"],
         "refresh": first["refresh_token"],
         "offline": offline["refresh_token"],
+        "offline access": offline["access_token"],
         "exchanged": exchanged["refresh_token"],
         "device": device["device_code"],
         "machine": machine["access_token"],
@@ -305,6 +312,9 @@ USES: Final[Mapping[str, Callable[[Permitted], bool]]] = {
     "code": _code,
     "refresh": lambda before: _refreshes(before, before.tokens["refresh"]),
     "offline refresh": lambda before: _refreshes(before, before.tokens["offline"]),
+    "token of an offline session": lambda before: _is_active(
+        before, before.tokens["offline access"]
+    ),
     "device grant": _device,
     "token exchange": lambda before: _exchanged(before, before.tokens["access"]).is_success,
     "exchanged refresh": lambda before: _refreshes(before, before.tokens["exchanged"], _API),

@@ -32,6 +32,11 @@ def note_key(sign_in: SignIn, credential: Credential) -> None:
     sign_in.note(_KEYS_NOTE, " ".join(sorted(keys)))
 
 
+def with_password(session: AuthenticationSession, mark: str) -> AuthenticationSession:
+    """Return a session that counts while the user has the password of this mark, or none."""
+    return session.with_note(_NOTE, mark)
+
+
 def has_password(session: AuthenticationSession) -> bool:
     """Tell whether a password or a key was proven in an earlier request."""
     return _NOTE in session.notes or _KEYS_NOTE in session.notes
@@ -42,8 +47,8 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
     keys = set(session.notes.get(_KEYS_NOTE, "").split())
     if not keys <= {one.id for one in account.credentials or ()}:
         return True
-    proven, current = session.notes.get(_NOTE), account.password
-    return proven is not None and (current is None or proven != _instant(current))
+    proven = session.notes.get(_NOTE)
+    return proven is not None and proven != password_mark(account)
 
 
 def password_mark(account: Account) -> str:

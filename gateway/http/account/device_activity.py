@@ -35,6 +35,7 @@ class DeviceActivity(PageHandler):
             action=visitor.url(self.page),
             sessions=tuple(map(_row, current_first)),
             may_end=visitor.caller.has(AccountRole.MANAGE_ACCOUNT),
+            has_others=await self.sessions.has_others(visitor.caller),
             message=message,
         )
 

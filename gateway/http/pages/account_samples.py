@@ -135,6 +135,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
     "account-devices": DeviceActivityPage(
         frame=_frame(2),
         action=_URL,
+        has_others=True,
         sessions=(
             _CURRENT,
             SessionRow(
@@ -160,6 +161,7 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
     "account-devices-alone": DeviceActivityPage(
         frame=_frame(2),
         action=_URL,
+        has_others=False,
         sessions=(_CURRENT,),
         message=Message(Text("accountSignedOutMessage"), MessageKind.SUCCESS),
     ),

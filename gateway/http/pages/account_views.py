@@ -125,11 +125,15 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceActivityPage:
-    """The sessions of the user, the current one first. Fields `session` and `others`."""
+    """The sessions of the user, the current one first. Fields `session` and `others`.
+
+    `has_others` also where the others are offline sessions, which are not listed.
+    """
 
     frame: AccountFrame
     action: str
     sessions: tuple[SessionRow, ...]
+    has_others: bool
     may_end: bool = True
     message: Message | None = None
 

@@ -7,7 +7,10 @@ accepts it until it expires. Keycloak: ExecuteActionsActionTokenHandler
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.engine.proven_password import current_credentials_mark
+from gateway.authentication.engine.proven_password import (
+    current_credentials_mark,
+    current_password_mark,
+)
 from gateway.domain.authentication.action_tokens import ActionTokenKind
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.storage import Database
@@ -42,10 +45,7 @@ class ExecuteActionsLink:
 
     async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
-        async with self._database.read() as stores:
-            held = await current_credentials_mark(stores, visit.user)
-        if visit.token.credentials != held:
-            raise credentials_changed(visit)
+        await self._password_mark(visit)
         if not all(map(visit.request.realm.sign_in.offers, visit.token.actions)):
             raise refused_link(
                 PageMessage.invalidTokenRequiredActions,
@@ -67,10 +67,21 @@ class ExecuteActionsLink:
         await mark_verified(self._updates, visit, _ADDRESS_CHANGED)
         visit.record()
         request = visit.request
+        password = await self._password_mark(visit)
         return await self._sign_in.begin_by_link(
             request,
             followed_link(request.realm, visit.client, redirect_target(visit)),
             visit.browser,
             user=visit.user,
             actions=visit.token.actions,
+            password=password,
         )
+
+    async def _password_mark(self, visit: LinkVisit) -> str:
+        """Return the mark of the password; raises PageError where a credential was changed."""
+        async with self._database.read() as stores:
+            held = await current_credentials_mark(stores, visit.user)
+            password = await current_password_mark(stores, visit.user)
+        if visit.token.credentials != held:
+            raise credentials_changed(visit)
+        return password

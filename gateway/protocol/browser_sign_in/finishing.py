@@ -69,7 +69,7 @@ def finished_sign_in(
         joins=None if step.is_fresh else step.joins,
         current=visit.browser.user_session,
         level=step.level,
-        remember_me=step.session.remember_me,
+        remember_me=_is_remembered(visit, step),
         notes=step.session_notes,
         consent=consent,
         action=_action_parameters(visit, step),
@@ -83,7 +83,7 @@ def with_new_session(
     session: UserSession,
 ) -> Respond:
     """Return the response with what the browser keeps of a new session."""
-    remembered = step.user.username if step.session.remember_me else ""
+    remembered = step.user.username if _is_remembered(visit, step) else ""
     offered = visit.request.realm.realm.login.remember_me
     return Respond(
         response,
@@ -91,6 +91,11 @@ def with_new_session(
         browser_id=None if visit.is_new else step.session.id,
         remember=remembered if offered else None,
     )
+
+
+def _is_remembered(visit: Visit, step: SignedIn) -> bool:
+    """Tell whether the user wants it and the realm still offers it: else the session were over."""
+    return step.session.remember_me and visit.request.realm.realm.login.remember_me
 
 
 def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:

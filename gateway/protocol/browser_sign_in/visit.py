@@ -11,6 +11,7 @@ from gateway.authentication.engine import (
     SignInContext,
     required_by,
 )
+from gateway.authentication.engine.proven_password import with_password
 from gateway.authentication.errors import ActionDeclined, SignInRefused
 from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
@@ -138,11 +139,12 @@ class Visit:
         )
 
     def proven_session(
-        self, flow: SignInFlow, user: User, actions: tuple[str, ...]
+        self, flow: SignInFlow, user: User, actions: tuple[str, ...], password: str
     ) -> AuthenticationSession:
         """Return the session of a user whom a link has proven, with actions to perform.
 
-        Its id is new: an id that someone has planted in the browser must not be worth the link.
+        It ends when the user gets another password than that of the mark. Its id is new: an id that
+        someone has planted in the browser must not be worth the link.
         """
         session = replace(self.new_session(flow), id=new_browser_id())
         proven = replace(
@@ -152,7 +154,7 @@ class Visit:
             attempted_username=user.username,
             used=frozenset({_LINK}),
         )
-        return required_by(proven, actions)
+        return required_by(with_password(proven, password), actions)
 
 
 def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:
