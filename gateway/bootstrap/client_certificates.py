@@ -58,8 +58,12 @@ class ClientCertificates:
 
     def trust(self, store: AuthorityStore) -> AnchoredTrust:
         """Return the rule of trust over these authorities and the registered ones."""
+        return AnchoredTrust(self.selection(store), self.revocations)
+
+    def selection(self, store: AuthorityStore) -> RegisteredAuthoritySelection:
+        """Return what chooses among these authorities and the registered ones."""
         factory = X509AuthorityFactory(self.authorities, self.parser)
-        return AnchoredTrust(RegisteredAuthoritySelection(store, factory), self.revocations)
+        return RegisteredAuthoritySelection(store, factory)
 
 
 def client_certificates(settings: Settings, services: Services) -> ClientCertificates:

@@ -10,8 +10,8 @@ from typing import Final
 
 from gateway.domain.certificates import ClientCertificate, PresentedCertificate
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
-from gateway.domain.distinguished_names import DistinguishedName, subject_matches
-from gateway.domain.limits.caches import SizedCache, cached
+from gateway.domain.distinguished_names import subject_matches
+from gateway.domain.limits.caches import SizedCache
 
 _MATCHES_BYTES: Final = 8 * 1024 * 1024
 """Memory of a worker for results: those of 10,000 certificates in use, and as many old ones."""
@@ -30,8 +30,9 @@ def require_registered(client: Client, certificate: ClientCertificate) -> None:
         raise NotRegistered(f"the client certificate is not trusted: {certificate.reason}")
     _require_name(client, certificate.leaf)
     authority = client.certificate_authentication.authority
-    if authority and not _leads_to(certificate, authority):
-        raise NotRegistered("no authority of the certificate is the one registered for the client")
+    problem = certificate.authority_problem(authority) if authority else None
+    if problem is not None:
+        raise NotRegistered(problem)
 
 
 def owns(client: Client, certificate: ClientCertificate) -> bool:
@@ -109,13 +110,3 @@ def _require_one_device(found: int) -> None:
         raise NotRegistered("no name of the certificate fits the client's template")
     if found > 1:
         raise NotRegistered("several names of the certificate fit the client's template")
-
-
-def _leads_to(certificate: ClientCertificate, expected: str) -> bool:
-    return any(_is_named(authority, expected) for authority in certificate.authorities)
-
-
-@cached(512 * 1024)
-def _is_named(authority: DistinguishedName, expected: str) -> bool:
-    """Return whether `expected` is the authority's name; a malformed one never is."""
-    return subject_matches(authority, expected, regex=False)

@@ -22,6 +22,7 @@ from gateway.domain.certificates import (
     ProxyVerdict,
     TrustLevel,
 )
+from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.limits.caches import SizedCache, size_of
 from gateway.domain.ports.certificates import Authorities, AuthoritySelection, Revocations
 from gateway.domain.realm import Realm, certificate_trust_of
@@ -86,6 +87,7 @@ class _Remembered:
     end: datetime
     origin: AnchorOrigin
     issuer_key: bytes
+    ambiguous_names: frozenset[DistinguishedName]
     refusal: str | None
     since: datetime
     until: datetime
@@ -94,7 +96,8 @@ class _Remembered:
         if self.authorities is None:
             return None
         certificates = (leaf, *self.authorities)
-        return CertificationPath(certificates, self.begin, self.end, self.origin, self.issuer_key)
+        dates, key = (self.begin, self.end), self.issuer_key
+        return CertificationPath(certificates, *dates, self.origin, key, self.ambiguous_names)
 
 
 class AnchoredTrust:
@@ -174,10 +177,12 @@ class AnchoredTrust:
 def _remembered(found: PathResult) -> _Remembered:
     path, refusal, since, until = found.path, found.refusal, found.since, found.until
     if path is None:
-        return _Remembered(None, since, until, AnchorOrigin.SETTINGS, b"", refusal, since, until)
+        origin = AnchorOrigin.SETTINGS
+        return _Remembered(None, since, until, origin, b"", frozenset(), refusal, since, until)
     others, origin = path.certificates[1:], path.origin
     dates = path.begin, path.end
-    return _Remembered(others, *dates, origin, path.issuer_key, refusal, since, until)
+    of_issuer = path.issuer_key, path.ambiguous_names
+    return _Remembered(others, *dates, origin, *of_issuer, refusal, since, until)
 
 
 def _digest(chain: Sequence[bytes]) -> bytes:

@@ -4,7 +4,8 @@ Exit codes: 0 done; 1 there is no such authority, or it is there already; 2 usag
 3 a store is unreachable.
 """
 
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 import click
 
@@ -63,6 +64,23 @@ async def add(
         if added["kind"] == _ANCHOR and not had_anchors:
             had_anchors = True
             _note_first_anchor(operator, client_id)
+        if client_id is None and any(_is_namesake(added, each) for each in listed):
+            _note_shared_name(str(added["subject"]))
+        listed.append(added)
+
+
+def _is_namesake(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Tell whether another authority has the name."""
+    has_name: bool = one["subject"] == other["subject"]
+    return has_name and one["keySha256"] != other["keySha256"]
+
+
+def _note_shared_name(subject: str) -> None:
+    text = (
+        f"Another authority of the realm is named {subject}. Clients with that x509.casubjectdn are"
+        " refused from now on. Give each of them its own anchor: add the authority with --client."
+    )
+    click.echo(f"Note: {text}", err=True)
 
 
 def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:

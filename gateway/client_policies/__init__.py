@@ -30,6 +30,7 @@ from gateway.client_policies.policies import (
     apply_to_request,
     check_authorization,
     check_start,
+    client_for_tokens,
     entries,
     executor_problem,
     policy_problem,

@@ -171,9 +171,15 @@ def check_authorization(
 
 def apply_to_request(policies: Sequence[ClientPolicy], request: ClientRequest) -> Client:
     """Return the client as tokens are to be issued to it; raises PolicyRefusal."""
-    client = request.client
     for executor in applied_executors(policies, request):
         executor.check_request(request)
+    return client_for_tokens(policies, request)
+
+
+def client_for_tokens(policies: Sequence[ClientPolicy], request: ClientRequest) -> Client:
+    """Return the client as its tokens are issued, without a judgment of the request."""
+    client = request.client
+    for executor in applied_executors(policies, request):
         client = executor.client_for_tokens(client, request)
     return client
 

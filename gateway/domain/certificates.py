@@ -13,10 +13,15 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from gateway.domain import base64url
-from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.distinguished_names import DistinguishedName, subject_matches
+from gateway.domain.limits.caches import cached
 
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
+_OTHER_AUTHORITY: Final = "no authority of the certificate is the one registered for the client"
+_AMBIGUOUS: Final = (
+    "several authorities may be named {}, add the authority of the client to its own anchors"
+)
 
 
 def reason_for_caller(reason: str) -> str:
@@ -155,6 +160,7 @@ class CertificationPath(NamedTuple):
 
     It holds from `begin` to `end`, the time in which all of them are valid. `origin` says who
     trusts the last one, `issuer_key` is the SHA-256 of the public key that has signed the leaf.
+    `ambiguous_names` are names of its authorities that do not tell which authority it is.
     """
 
     certificates: tuple[CertificateFacts, ...]
@@ -162,6 +168,7 @@ class CertificationPath(NamedTuple):
     end: datetime
     origin: AnchorOrigin = AnchorOrigin.SETTINGS
     issuer_key: bytes = b""
+    ambiguous_names: frozenset[DistinguishedName] = frozenset()
 
     @classmethod
     def of(
@@ -170,6 +177,7 @@ class CertificationPath(NamedTuple):
         origin: AnchorOrigin = AnchorOrigin.SETTINGS,
         reissued: bool = False,
         issuer_key: bytes = b"",
+        ambiguous_names: frozenset[DistinguishedName] = frozenset(),
     ) -> "CertificationPath":
         """Return the path; `reissued`: the anchor's key has issued the last but one for itself.
 
@@ -182,6 +190,7 @@ class CertificationPath(NamedTuple):
             end=min(item.not_after for item in dated),
             origin=origin,
             issuer_key=issuer_key,
+            ambiguous_names=ambiguous_names,
         )
 
     @property
@@ -267,3 +276,21 @@ class ClientCertificate:
         if self.path is None:
             return ()
         return tuple(authority.subject for authority in self.path.certificates[1:])
+
+    def authority_problem(self, expected: str) -> str | None:
+        """Return why the certificate is not one of the authority with a name; None where it is.
+
+        A name that several authorities have does not tell which of them issued the certificate.
+        """
+        found = next((each for each in self.authorities if _is_named(each, expected)), None)
+        if self.path is None or found is None:
+            return _OTHER_AUTHORITY
+        if found in self.path.ambiguous_names:
+            return _AMBIGUOUS.format(found)
+        return None
+
+
+@cached(512 * 1024)
+def _is_named(authority: DistinguishedName, expected: str) -> bool:
+    """Return whether `expected` is the authority's name; a malformed one never is."""
+    return subject_matches(authority, expected, regex=False)

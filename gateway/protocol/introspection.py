@@ -32,7 +32,7 @@ from gateway.protocol.errors import (
     OAuthError,
     refused,
 )
-from gateway.protocol.policy_checks import check_caller
+from gateway.protocol.policy_checks import check_caller, client_of_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint
@@ -101,7 +101,8 @@ class IntrospectionEndpoint:
             return _inactive(request, refusal.event_error, f"{_FOR} {caller_id} client: {refusal}")
         names = str(active.claims.get("scope", "")).split()
         granted = still_granted(request.realm, active.client.client, names)
-        context = resolve_claims(active.client, active.user, granted, session=active.session)
+        client = client_of_claims(request, active.client, tuple(names))
+        context = resolve_claims(client, active.user, granted, session=active.session)
         mapped, wanted = context.map_claims(ClaimsFor.INTROSPECTION), only_for(active.claims)
         if wanted is not None:
             mapped.audiences = tuple(name for name in mapped.audiences if name in wanted)
@@ -132,7 +133,8 @@ class IntrospectionEndpoint:
         if not await self._refresh_tokens.is_next(request, token):
             return _inactive(request, EventError.INVALID_TOKEN, "Stale token")
         granted = still_granted(request.realm, client, token.scopes)
-        context = resolve_claims(caller.entry, active.user, granted, session=active.session)
+        entry = client_of_claims(request, caller.entry, token.scopes)
+        context = resolve_claims(entry, active.user, granted, session=active.session)
         mapped = context.map_claims(ClaimsFor.INTROSPECTION)
         return introspection_document(token.claims, context, mapped, str(token.claims["typ"]))
 

@@ -22,6 +22,7 @@ from gateway.client_policies import (
     apply_to_request,
     check_authorization,
     check_start,
+    client_for_tokens,
 )
 from gateway.domain.events import Detail
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
@@ -93,6 +94,21 @@ def check_client(
         redirect_uri=redirect_uri,
     )
     return _check(request, entry, judged)
+
+
+def client_of_claims(
+    request: ProtocolRequest, entry: ClientEntry, scopes: tuple[str, ...]
+) -> ClientEntry:
+    """Return the client of a token as the claims of its user are read by another client now."""
+    policies = realm_policies(request.realm)
+    if not policies:
+        return entry
+    kind, own_roles = EventKind.USERINFO_REQUEST, entry.own_roles
+    read = ClientRequest(
+        kind, entry.client, scopes=frozenset(scopes), authenticates=False, own_roles=own_roles
+    )
+    client = client_for_tokens(policies, read)
+    return entry if client == entry.client else replace(entry, client=client)
 
 
 def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) -> ClientEntry:

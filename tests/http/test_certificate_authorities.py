@@ -22,6 +22,8 @@ from tests.support.wire import BOUND, SECRET, claims_of, client, device, user
 BAD, UNAUTHORIZED, FORBIDDEN, MISSING, CONFLICT = 400, 401, 403, 404, 409
 AUTHORITIES = "certificates/authorities"
 OF_CLIENT = f"clients/own-id/{AUTHORITIES}"
+OF_PINNED = f"clients/pinned-id/{AUTHORITIES}"
+CASUBJECT = "x509.casubjectdn"
 OF_SECRET = f"clients/secret-id/{AUTHORITIES}"
 GATEWAY, POLICIES = "realmgate.certificates.gatewayAuthorities", "realmgate.certificates.policies"
 POLICY, OTHER_POLICY = "1.3.6.1.4.1.55555.1", "1.3.6.1.4.1.55555.2"
@@ -34,7 +36,10 @@ LEAF = issue("probe", ISSUING)
 OF_ROOT = issue("probe", ROOT)
 OTHER_ROOT = issue("client root", None, CA)
 OTHER_LEAF = issue("probe", OTHER_ROOT)
-LOOK_ALIKE = issue("probe", issue("realm root", None, CA))
+NAMESAKE = issue("realm root", None, CA)
+LOOK_ALIKE = issue("probe", NAMESAKE)
+FORGED = issue("realm root", OTHER_ROOT, CA)
+OF_FORGED = issue("probe", FORGED)
 
 _GRANTS = {"serviceAccountsEnabled": True, "directAccessGrantsEnabled": True}
 USERS_BY_CERTIFICATE: dict[str, Any] = {
@@ -76,6 +81,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
     clients = [
         {**device("probe", "CN=probe"), "id": "probe-id"},
         {**device("own", "CN=probe", **BOUND), "id": "own-id"},
+        {**device("pinned", "CN=probe", **{CASUBJECT: "CN=realm root"}), "id": "pinned-id"},
         {**client("secret", attributes=BOUND, **_GRANTS), "id": "secret-id"},
         {**device("installed", "CN=device-1,OU=Devices,O=Realmgate Demonstration"), "id": "i"},
     ]
@@ -87,7 +93,7 @@ def realm(administration: Administration) -> Iterator[AdministeredRealm]:
 @pytest.fixture(autouse=True)
 def _no_authorities(realm: AdministeredRealm) -> Iterator[None]:
     yield
-    for path in (AUTHORITIES, OF_CLIENT, OF_SECRET):
+    for path in (AUTHORITIES, OF_CLIENT, OF_SECRET, OF_PINNED):
         for each in realm.get(path):
             realm.change("DELETE", f"{path}/{each['sha256']}")
     attributes = {**realm.get("")["attributes"], GATEWAY: "", POLICIES: ""}
@@ -157,6 +163,32 @@ def test_an_anchor_is_a_key_and_not_a_name(realm: AdministeredRealm) -> None:
     realm.change("DELETE", f"{AUTHORITIES}/{ROOT.sha256}")
     add(realm, issue("realm root", None, CA, key=ROOT.key))
     assert admits(realm, OF_ROOT)
+
+
+def test_the_name_of_an_authority_proves_nothing_where_another_one_has_it(
+    realm: AdministeredRealm,
+) -> None:
+    """x509.casubjectdn, by an anchor or by an authority that another anchor has named so."""
+    add(realm, ROOT)
+    assert admits(realm, OF_ROOT, "pinned")
+    reason = "several authorities may be named CN=realm root"
+    for others, leaf in (((NAMESAKE,), LOOK_ALIKE), ((OTHER_ROOT, FORGED), OF_FORGED)):
+        add(realm, *others)
+        for each in (leaf, OF_ROOT):
+            answer = token(realm, each, "pinned")
+            assert (answer.status_code, reason in answer.text) == (UNAUTHORIZED, True), answer.text
+            assert admits(realm, each), "a client that names no authority"
+        asked = {"certificate": leaf.pem, "client": "pinned"}
+        explained = realm.ask("POST", "certificates/explain", asked).json()
+        assert reason in explained["reason"], explained
+        add(realm, ROOT, path=OF_PINNED)
+        assert (admits(realm, OF_ROOT, "pinned"), admits(realm, leaf, "pinned")) == (True, False)
+        realm.change("DELETE", f"{OF_PINNED}/{ROOT.sha256}")
+        for other in others:
+            realm.change("DELETE", f"{AUTHORITIES}/{other.sha256}")
+        assert admits(realm, OF_ROOT, "pinned")
+    add(realm, issue("realm root", None, CA, key=ROOT.key))
+    assert admits(realm, OF_ROOT, "pinned"), "the same key in another certificate"
 
 
 def test_an_intermediate_may_be_pinned_as_an_anchor(realm: AdministeredRealm) -> None:
@@ -378,3 +410,5 @@ def test_the_first_anchor_of_a_realm_is_announced_to_end_those_of_the_settings(
     attributes = realm.get("")["attributes"]
     realm.change("PUT", "", {"attributes": {**attributes, GATEWAY: "true"}})
     assert "Note" not in add_file(ROOT)
+    assert "Note" not in add_file(issue("realm root", None, CA, key=ROOT.key)), "the same key"
+    assert "Another authority of the realm is named CN=realm root." in add_file(NAMESAKE)

@@ -27,7 +27,7 @@ from tests.support.chains import CA, Node, issue
 from tests.support.client_policies import global_profile, policies_of
 from tests.support.recorded_realm import RECORDED, Recorded
 from tests.support.sign_in_browser import SignInBrowser
-from tests.support.wire import PUBLIC_URL, claims_of
+from tests.support.wire import PUBLIC_URL, audience, claims_of
 
 NAME: Final = "earlier-clients"
 ISSUER: Final = f"{PUBLIC_URL}/realms/{NAME}"
@@ -72,7 +72,7 @@ def recorded(administration: Administration) -> Iterator[Recorded]:
     signs = {"use.jwks.string": "true", "jwks.string": keys}
     clients = [
         *RECORDED["clients"][:1],
-        _client("svc", signs),
+        _client("svc", signs, protocolMappers=[audience("svc")]),
         _client("keyed", signs, clientAuthenticatorType="client-jwt"),
         _client("pub", publicClient=True),
         _client("plain", {"post.logout.redirect.uris": PLAIN}, redirectUris=[PLAIN]),
@@ -187,6 +187,11 @@ def _roles_of_realm(recorded: Recorded) -> object:
     return "realm_access" in claims_of(_password(recorded).json()["access_token"])
 
 
+def _introspected_roles(recorded: Recorded) -> object:
+    token = _password(recorded).json()["access_token"]
+    return "realm_access" in recorded.post("token/introspect", {"token": token}).json()
+
+
 def _detached(recorded: Recorded) -> object:
     """Return whether the ID token of an authorization response has claims of the user."""
     gateway = recorded.realm.administration.gateway
@@ -222,7 +227,10 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
         Changed(_asks_for_consent, before=False, after=True),
     ),
     "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code)),
-    "full-scope-disabled": Changed(_roles_of_realm, before=True, after=False),
+    "full-scope-disabled": (
+        Changed(_roles_of_realm, before=True, after=False),
+        Changed(_introspected_roles, before=True, after=False),
+    ),
     "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code)),
     "pkce-enforcer": Refused((_authorize, _code)),
     "reject-implicit-grant": Refused((lambda recorded: _authorize(recorded, **_IMPLICIT),)),

@@ -8,6 +8,8 @@ import pytest
 import redis
 
 from gateway.storage.redis.private_server import PrivateRedis
+from tests.support.administered_realm import AdministeredRealm
+from tests.support.client_policies import policies_of
 from tests.support.gateway_process import until
 from tests.support.protected_sites import HOST, Protected
 from tests.support.sign_in_browser import query_of
@@ -83,6 +85,21 @@ def test_a_request_that_has_to_be_pushed_is_a_reference_that_is_used_once(
         assert sent["request_uri"].startswith("urn:ietf:params:oauth:request_uri:")
         assert browser.submit(browser.visit(url), username="ada", password=PASSWORD).status == 200
         assert browser.visit(url).status == 400
+
+
+def test_a_site_meets_a_policy_of_request_objects_by_pushing_its_own_request(
+    protected: Protected,
+) -> None:
+    """The gateway keeps what it has made itself, so no signature has to protect it."""
+    realm = AdministeredRealm(protected.administration, "staff")
+    executors: Mapping[str, Mapping[str, Any]] = {
+        "secure-request-object": {},
+        "secure-par-content": {},
+    }
+    with _portal(protected, PUSHED_ONLY), policies_of(realm, executors):
+        browser = SiteBrowser(protected)
+        url = browser.open(f"{SIGN_IN}?rd={HOME}").location
+        assert browser.submit(browser.visit(url), username="ada", password=PASSWORD).status == 200
 
 
 def test_requests_are_pushed_only_where_the_client_requires_it(protected: Protected) -> None:

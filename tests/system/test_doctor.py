@@ -16,6 +16,7 @@ from gateway.cli.nginx import NginxSite, render_nginx
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
 from gateway.supervisor.preparation import prepare
+from tests.support.chains import CA, issue
 from tests.support.forked_gateway import run_command
 from tests.support.nginx import make_prefix, nginx_command
 
@@ -378,6 +379,25 @@ def test_a_database_without_an_administrator_is_found(tmp_path: Path, pki: Path)
     code, said = examine(tmp_path, **trust)
     assert code == 0, said
     assert "The database answers, holds 1 realm, and the key decrypts it." in said
+
+
+def test_two_authorities_of_one_name_are_found(tmp_path: Path, pki: Path) -> None:
+    """One of the realm has the name of another, or of one of the settings."""
+    namesakes = [issue("shared root", None, CA) for _ in range(2)]
+    authorities = [{"certificate": each.pem} for each in namesakes]
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    for number, is_shared in ((1, False), (2, True)):
+        state = tmp_path / f"{number}"
+        file = tmp_path / f"{number}.json"
+        document = {"realm": "plant", "enabled": True, "defaultSignatureAlgorithm": "ES256"}
+        file.write_text(json.dumps(document | {"certificateAuthorities": authorities[:number]}))
+        settings = {"state_dir": state / "state", "encryption_key": Secret(KEY)}
+        settings |= {"admin_password": Secret("a-password"), "import_realm": (file,)}
+        prepare(read_settings(**settings))
+        code, said = examine(state, **trust)
+        assert (code, said.count("WRONG")) == ((1, 1) if is_shared else (0, 0)), said
+        text = 'WRONG Several authorities have the name "CN=shared root" of the realm plant'
+        assert (text in said) is is_shared
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.cli.doctor.findings import Examination, Finding, Outcome
 from gateway.cli.doctor.programs import find_program
 from gateway.cli.output import counted
-from gateway.domain.errors import RealmgateError
+from gateway.domain.errors import RealmgateError, StoreUnavailable
 from gateway.domain.secrets import Secret
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _MOST_PAIRS: Final = 20
 """Pairs of users that a finding names."""
 _TIME_TO_ANSWER = timedelta(seconds=3)
 """For a program that is asked for its version."""
+_MOST_NAMES: Final = 5
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
@@ -133,8 +134,7 @@ def _database(settings: "Settings") -> str:
     from gateway.domain.clock import SystemClock
     from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR, expiring_passwords
 
-    default = settings.state_dir / "realmgate.db"
-    if str(default) in settings.database_url.reveal() and not default.exists():
+    if _has_no_database(settings):
         administrator = "an" if settings.admin_password else "no"
         return f"The first start will create the database and {administrator} administrator."
     if not encryption_keys_exist(settings):
@@ -268,6 +268,45 @@ def _certificates(settings: "Settings") -> str:
     return f"The revocation lists are valid until {_day(status.next_update)}."
 
 
+def _authority_names(settings: "Settings") -> str:
+    """Find names that several authorities of a realm have: x509.casubjectdn cannot use them."""
+    from gateway.bootstrap.client_certificates import read_client_certificates
+    from gateway.bootstrap.encryption_keys import encryption_keys_exist
+    from gateway.bootstrap.services import open_services
+
+    if _has_no_database(settings) or not encryption_keys_exist(settings):
+        return "There is no realm yet."
+
+    async def ask() -> list[str]:
+        found = []
+        async with open_services(settings) as services:
+            async with services.database.read() as stores:
+                realms = await stores.realms.list()
+            selection = read_client_certificates(settings).selection(services.authorities)
+            for realm in realms:
+                selected = await selection.select(realm, None)
+                names = (f'"{name.rfc4514()}"' for name in selected.authorities.shared_names())
+                found += [f"{name} of the realm {realm.name}" for name in names]
+        return found
+
+    try:
+        shared = asyncio.run(ask())
+    except StoreUnavailable:
+        return "The authorities of realms are not examined, as the database does not answer."
+    if shared:
+        raise ProblemFound(
+            f"Several authorities have the name {', '.join(shared[:_MOST_NAMES])}: clients with"
+            " that x509.casubjectdn are refused. Give each of them its own anchor: realmgate certs"
+            " authority add FILE --realm REALM --client CLIENT_ID."
+        )
+    return "In each realm the name of an authority means one authority."
+
+
+def _has_no_database(settings: "Settings") -> bool:
+    default = settings.state_dir / "realmgate.db"
+    return str(default) in settings.database_url.reveal() and not default.exists()
+
+
 def _day(instant: datetime | None) -> str:
     return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
@@ -283,6 +322,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("rules-file", _rules_file),
     ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),
+    ("authority-names", _authority_names),
 )
 """Names and checks, in the order of the report."""
 

@@ -13,7 +13,7 @@ from gateway.client_policies.refusal import (
 )
 from gateway.client_policies.settings import NOTHING, ClientSettings
 from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
-from gateway.domain.distinguished_names import parse_distinguished_name, subject_matches
+from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import RealmgateError
 
 
@@ -55,9 +55,8 @@ class TlsClientAuthCaSubjectDn(Executor):
         own = request.client.certificate_authentication.authority
         if request.certificate is None or (own and not self.enforced):
             return
-        authorities = request.certificate.certificate.authorities
-        found = (subject_matches(each, self.authority, regex=False) for each in authorities)
-        if request.certificate.is_registered or not any(found):
+        problem = request.certificate.certificate.authority_problem(self.authority)
+        if request.certificate.is_registered or problem is not None:
             raise self._refusal()
 
     def _refusal(self) -> PolicyRefusal:

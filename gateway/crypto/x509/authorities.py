@@ -35,6 +35,8 @@ class AuthorityBundle:
             self._by_subject.setdefault(authority.subject, []).append(authority)
         self._anchors: dict[bytes, bool] = {}
         """Whether a self-issued authority has signed itself, by digest; found when it is asked."""
+        self.anchor_keys = frozenset(item.key_digest for item in self if item.is_self_issued)
+        """Digests of the keys that anchors may have."""
 
     async def renew(self) -> None:
         """Read the authorities again where they come from a file that was replaced."""
@@ -45,6 +47,11 @@ class AuthorityBundle:
     def named(self, name: DistinguishedName) -> Sequence[ParsedCertificate]:
         """Return the authorities with that subject."""
         return self._by_subject.get(name, ())
+
+    @property
+    def has_several_anchors(self) -> bool:
+        """Whether anchors of different keys are trusted."""
+        return len(self.anchor_keys) > 1
 
     def anchor_origin(self, certificate: ParsedCertificate) -> AnchorOrigin | None:
         """Return SETTINGS for a self-signed certificate of the bundle."""
@@ -104,11 +111,20 @@ class RegisteredBundle:
         """Take the digests of the anchors among `authorities`."""
         self._edition = next(_editions)
         self._by_subject: dict[DistinguishedName, list[ParsedCertificate]] = {}
+        keys: set[bytes] = set()
         for authority in authorities:
             self._by_subject.setdefault(authority.subject, []).append(authority)
+            if authority.digest in anchors:
+                keys.add(authority.key_digest)
+        self._anchor_keys = frozenset(keys)
         self._anchors = anchors
         self._origin = origin
         self._gateway = gateway
+
+    def __iter__(self) -> Iterator[ParsedCertificate]:
+        for authorities in self._by_subject.values():
+            yield from authorities
+        yield from self._gateway or ()
 
     @property
     def edition(self) -> tuple[int, int]:
@@ -118,6 +134,12 @@ class RegisteredBundle:
         """Return the authorities with that subject, registered ones first."""
         registered = self._by_subject.get(name, ())
         return registered if self._gateway is None else (*registered, *self._gateway.named(name))
+
+    @property
+    def has_several_anchors(self) -> bool:
+        """Whether anchors of different keys are trusted."""
+        of_gateway = frozenset[bytes]() if self._gateway is None else self._gateway.anchor_keys
+        return len(self._anchor_keys | of_gateway) > 1
 
     def anchor_origin(self, certificate: ParsedCertificate) -> AnchorOrigin | None:
         """Return who trusts it as an anchor; None where it is none."""

@@ -47,6 +47,10 @@ class Issuers(Protocol):
     def anchor_origin(self, certificate: ParsedCertificate) -> AnchorOrigin | None:
         """Return who trusts it as an anchor; None where it is none."""
 
+    @property
+    def has_several_anchors(self) -> bool:
+        """Whether anchors of different keys are trusted."""
+
 
 class _TooManySignatures(Exception):
     pass
@@ -117,7 +121,24 @@ class PathSearch:
             origin=origin,
             reissued=_is_reissued(chain),
             issuer_key=chain[1].key_digest if len(chain) > 1 else b"",
+            ambiguous_names=self._ambiguous_names(chain, origin),
         )
+
+    def _ambiguous_names(self, chain: _Chain, origin: AnchorOrigin) -> frozenset[DistinguishedName]:
+        """Return the names of authorities that another authority has, or may have.
+
+        Another anchor can issue certificates of any name, so among several anchors the name of an
+        authority that only the client sent tells nothing. The anchors of a client are all its own.
+        """
+        if origin is AnchorOrigin.CLIENT:
+            return frozenset()
+        found = set()
+        for authority in chain[1:]:
+            keys = {item.key_digest for item in self._issuers.named(authority.subject)}
+            is_unknown = not keys and not self._issuers.has_several_anchors
+            if keys != {authority.key_digest} and not is_unknown:
+                found.add(authority.subject)
+        return frozenset(found)
 
     def _chains(self, chain: _Chain) -> Iterator[tuple[_Chain, AnchorOrigin]]:
         last = chain[-1]

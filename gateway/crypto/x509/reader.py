@@ -26,6 +26,7 @@ from gateway.crypto.x509.usage import certificate_usage
 from gateway.domain.authorities import Authority, AuthorityDescription, AuthorityKind
 from gateway.domain.certificates import AnchorOrigin, PathResult, PresentedCertificate
 from gateway.domain.denied_certificates import IssuedSerial
+from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.distinguished_names.der import decode_value, read_element, read_elements
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.limits.event_loop import in_slices
@@ -211,6 +212,12 @@ class X509Authorities:
         # The leaf equals `parsed.facts`: keep one of them in memory.
         others = found.path.certificates[1:]
         return replace(found, path=found.path._replace(certificates=(leaf, *others)))
+
+    def shared_names(self) -> Sequence[DistinguishedName]:
+        keys: dict[DistinguishedName, set[bytes]] = {}
+        for authority in self._bundle:
+            keys.setdefault(authority.subject, set()).add(authority.key_digest)
+        return sorted((name for name, found in keys.items() if len(found) > 1), key=str)
 
 
 class X509AuthorityFactory:

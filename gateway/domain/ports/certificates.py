@@ -13,6 +13,7 @@ from gateway.domain.certificates import (
     PathResult,
     PresentedCertificate,
 )
+from gateway.domain.distinguished_names import DistinguishedName
 
 if TYPE_CHECKING:
     # The supervisor loads the lookups of certificates, and realms for no reason.
@@ -64,6 +65,9 @@ class Authorities(Protocol):
         are checked is bounded. A path that is valid now is preferred. A leaf whose purpose, key or
         signature does not suit a client certificate is refused.
         """
+
+    def shared_names(self) -> Sequence[DistinguishedName]:
+        """Return the names that authorities of different keys have, in order."""
 
 
 @dataclass(frozen=True, slots=True)

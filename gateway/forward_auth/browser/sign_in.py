@@ -107,7 +107,7 @@ class SiteSignIn:
 
         Every caller can begin a sign-in, so the request counts as that of a public client.
         """
-        pushed = PushedParameters(asked, is_anonymous=True)
+        pushed = PushedParameters(asked, was_signed=True, is_anonymous=True)
         realm = visit.request.realm.realm
         kept = await keep_pushed_request(self._pushed_requests, realm, client, pushed)
         return {"client_id": client.client_id, "request_uri": kept.request_uri}

@@ -377,3 +377,47 @@ LINKS: list[Node] = []
 for _place in range(6):
     LINKS.append(issue(f"link {_place}", LINKS[-1] if LINKS else ROOT, CA, key=KEYS[_place % 3]))
 LEAVES = [issue("leaf", link, key=KEYS[0]) for link in LINKS]
+
+
+def ambiguous(result: PathResult) -> set[str]:
+    assert result.path is not None
+    return {name.rfc4514() for name in result.path.ambiguous_names}
+
+
+def test_a_name_is_ambiguous_where_another_authority_has_it_or_may_have_it() -> None:
+    """Another anchor can issue certificates of any name, which the client then sends."""
+    link = issue("link", ROOT, CA)
+    leaf, twin, stranger = issue("leaf", link), issue("root", None, CA), issue("other", None, CA)
+    forged = issue("link", stranger, CA)
+    of_forged = issue("leaf", forged)
+    again = issue("root", None, CA, key=ROOT.key)
+    for roots, sent, found, expected in (
+        ([ROOT, link], [], leaf, set()),
+        ([ROOT, again, link], [], leaf, set()),
+        ([ROOT], [link], leaf, set()),
+        ([ROOT, stranger, link], [], leaf, set()),
+        ([ROOT, twin, link], [], leaf, {"CN=root"}),
+        ([ROOT, stranger], [link], leaf, {"CN=link"}),
+        ([ROOT, stranger], [forged], of_forged, {"CN=link"}),
+        ([ROOT, stranger, link], [forged], of_forged, {"CN=link"}),
+        ([ROOT, stranger, link], [forged], leaf, set()),
+        ([ROOT, twin], [link], leaf, {"CN=root", "CN=link"}),
+    ):
+        assert ambiguous(search(found, roots, sent)) == expected, (len(roots), len(sent), expected)
+
+
+def test_the_anchors_of_a_client_are_all_its_own() -> None:
+    twin, leaf = issue("root", None, CA), issue("leaf", ROOT)
+    anchors = tuple(map(parsed, (ROOT, twin)))
+    digests = frozenset(anchor.digest for anchor in anchors)
+    for origin, expected in (
+        (AnchorOrigin.CLIENT, set()),
+        (AnchorOrigin.REALM, {"CN=root"}),
+    ):
+        bundle = RegisteredBundle(anchors, digests, origin, None)
+        found = PathSearch(bundle, (), frozenset(), NOW).run(parsed(leaf))
+        assert ambiguous(found) == expected, origin
+    gateway = AuthorityBundle([anchors[1]])
+    bundle = RegisteredBundle(anchors[:1], digests, AnchorOrigin.REALM, gateway)
+    found = PathSearch(bundle, (), frozenset(), NOW).run(parsed(leaf))
+    assert ambiguous(found) == {"CN=root"}, "an authority of the settings has the name"

@@ -17,7 +17,7 @@ class PushedParameters:
     certificate: str | None = None
     """Thumbprint of the certificate that its code must be redeemed with; None for any."""
     was_signed: bool = False
-    """They came in a request object that was verified."""
+    """They came in a request object that was verified, or the gateway itself has made them."""
     is_anonymous: bool = False
     """A public client, which is not authenticated, pushed it; `find` does not return it."""
 
