@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from gateway.authentication.one_time_password import OTP
 from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.errors import RealmgateError
-from gateway.domain.name_keys import is_displayed, name_key
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.user_profile.name_keys import is_displayed, name_key
 from gateway.domain.users import Credential, User, UserQuery, sought_name
 from gateway.representations.users import PASSWORD
 

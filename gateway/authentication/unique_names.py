@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.name_keys import is_plainly_written, name_key
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.domain.user_profile.findings import Violation
+from gateway.domain.user_profile.name_keys import is_plainly_written, name_key
 from gateway.domain.user_profile.profile import EMAIL, USERNAME
 from gateway.domain.users import User
 

@@ -16,7 +16,7 @@ from gateway.authentication.unique_names import (
     require_free_names,
 )
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.name_keys import name_key
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import Credential, User
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.storage.sql.database import SqlDatabase

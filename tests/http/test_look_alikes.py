@@ -77,8 +77,9 @@ class Ways:
     def user(self) -> tuple[str, dict[str, Any]]:
         """Add a user who has other names; return the path and the fields."""
         name = f"user-{next(NUMBERS)}"
-        fields = {"username": name, "email": f"{name}@example.org", **NAMES}
-        return self.mailed.add(name, emailVerified=True, **NAMES), fields
+        path = self.mailed.add(name, emailVerified=True, **NAMES)
+        stored = self.mailed.realm.get(path)
+        return path, {"username": stored["username"], "email": stored["email"], **NAMES}
 
     def new(self, fields: Fields) -> dict[str, Any]:
         """Return the document of a user to add."""
@@ -264,3 +265,39 @@ def test_a_registration_with_a_look_alike_informs_the_owner_alone(mailed: Mailed
     [mail] = mailed.mails("fiona@example.org")
     assert mail["subject"] == "You already have an account"
     assert {mail["to"] for mail in mailed.server.messages[before:]} == {"fiona@example.org"}
+
+
+OWN: Final = (
+    *("registration", "UPDATE_PROFILE", "VERIFY_PROFILE", "account API", "account console"),
+    *("UPDATE_EMAIL", "UPDATE_EMAIL link"),
+)
+
+
+@pytest.mark.parametrize("way", OWN)
+def test_users_choose_no_address_that_is_written_in_another_form(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """Programs that compare in the form NFKC would take it for the address of another person."""
+    ways, name = Ways(mailed, tmp_path), f"form-{next(NUMBERS)}"
+    sent = (
+        f"{name}\uff20example.org",
+        f"\uff46{name}@example.org",
+        f"{name}@\uff45xample.org",
+        f"{name}\ufe0f@example.org",
+        f"{name}\u00ad@example.org",
+    )
+    accepted = [text for text in sent if OF_ADDRESSES[way](ways, {"email": text})]
+    assert accepted == []
+    assert OF_ADDRESSES[way](ways, {"email": f"{name}@example.org"})
+
+
+@pytest.mark.parametrize("way", OWN)
+def test_an_address_that_is_the_name_is_no_name_of_another_user(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """Where the address is the user name, a change of it changes the name."""
+    ways, number = Ways(mailed, tmp_path), next(NUMBERS)
+    mailed.add(f"named-{number}@example.org", email=None, **NAMES)
+    with mailed.changed(registrationEmailAsUsername=True):
+        for text in (f"named-{number}@example.org", f"n\uff41med-{number}@example.org"):
+            assert not OF_ADDRESSES[way](ways, {"email": text}), text

@@ -6,11 +6,14 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateway.cli.nginx import NginxSite, render_nginx
 from gateway.domain.secrets import Secret
@@ -398,6 +401,37 @@ def test_two_authorities_of_one_name_are_found(tmp_path: Path, pki: Path) -> Non
         assert (code, said.count("WRONG")) == ((1, 1) if is_shared else (0, 0)), said
         text = 'WRONG Several authorities have the name "CN=shared root" of the realm plant'
         assert (text in said) is is_shared
+
+
+def test_users_that_look_alike_are_named(tmp_path: Path, pki: Path) -> None:
+    """An earlier version stored them: by the log of the start, and by the doctor."""
+    settings = read_settings(
+        state_dir=tmp_path / "state",
+        encryption_key=Secret(KEY),
+        admin_password=Secret("a-password"),
+    )
+    prepare(settings)
+    trust = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **trust)
+    assert code == 0, said
+    with closing(sqlite3.connect(tmp_path / "state/realmgate.db")) as connection:
+        connection.execute(
+            "INSERT INTO users (realm_id, id, username, email, enabled, created_at,"
+            " email_verified, document, username_key, email_key)"
+            " SELECT id, 'a', 'stra\u00dfe', 'x@a.test', 1, 1, 0, '{}', 'strasse', 'x@a.test'"
+            " FROM realms UNION ALL"
+            " SELECT id, 'b', 'strasse', '\uff58@a.test', 1, 2, 0, '{}', NULL, 'x@a.test'"
+            " FROM realms"
+        )
+        connection.commit()
+    with capture_logs() as logged:
+        prepare(settings)
+    (warning,) = [entry for entry in logged if entry["event"] == "user names look alike"]
+    assert warning["users"] == ["stra\u00dfe", "strasse"]
+    code, said = examine(tmp_path, **trust)
+    assert code == 1
+    assert "2 pairs of users look alike" in said
+    assert "'stra\u00dfe' and 'strasse' (username)" in said
 
 
 @pytest.mark.parametrize(

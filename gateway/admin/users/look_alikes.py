@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from gateway.domain.name_keys import name_key
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import User
 
 _MOST: Final = 1_000

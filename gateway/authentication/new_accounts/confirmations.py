@@ -13,8 +13,8 @@ from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import VERIFY_EMAIL
 from gateway.domain.mail import MailKind, QueuedMail, user_mail
-from gateway.domain.name_keys import name_key
 from gateway.domain.ports.storage import Database
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import User
 
 _ADDRESS: Final = "registered-address"

@@ -18,10 +18,10 @@ from gateway.authentication.unique_names import FreeNames, NameTaken, require_fr
 from gateway.domain.authentication import MessageKey
 from gateway.domain.events import EventError
 from gateway.domain.limits.rate_limits import REGISTRATIONS, caller_of
-from gateway.domain.name_keys import name_key
 from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import PRIORITY_STEP, Credential
 
 

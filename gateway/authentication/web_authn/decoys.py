@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway.domain import base64url
 from gateway.domain.authentication import KeyChoice
-from gateway.domain.name_keys import name_key
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import sought_name
 
 PURPOSE: Final = "webauthn-decoys"

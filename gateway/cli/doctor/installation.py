@@ -19,6 +19,7 @@ from gateway.domain.secrets import Secret
 
 if TYPE_CHECKING:
     from gateway.admin.realms import Administrator
+    from gateway.admin.users import LookAlike
     from gateway.domain.forward_auth import Site
     from gateway.settings import Settings
     from gateway.supervisor.administrator_warnings import ExpiringPassword
@@ -129,9 +130,11 @@ def _redis(settings: "Settings") -> str:
 
 def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
+    from gateway.admin.users import list_look_alikes
     from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
     from gateway.bootstrap.services import open_services
     from gateway.domain.clock import SystemClock
+    from gateway.storage.sql.revision import needs_migration
     from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR, expiring_passwords
 
     if _has_no_database(settings):
@@ -143,21 +146,32 @@ def _database(settings: "Settings") -> str:
             " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
-    async def ask() -> "tuple[int, tuple[Administrator, ...]]":
+    async def ask() -> "tuple[int, tuple[Administrator, ...], tuple[LookAlike, ...]]":
+        is_old = await needs_migration(settings.database_url)
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
                 realms = await stores.realms.list()
-                return len(realms), await list_administrators(stores)
+                alike = () if is_old else await list_look_alikes(stores)
+                return len(realms), await list_administrators(stores), alike
 
-    number, administrators = asyncio.run(ask())
+    number, administrators, alike = asyncio.run(ask())
     if not administrators:
         realms = counted(number, "realm")
         raise ProblemFound(f"The database holds {realms} and no administrator: {NO_ADMINISTRATOR}.")
     expiring = expiring_passwords(administrators, SystemClock().now())
     if expiring:
         raise ProblemFound(" ".join(map(_of_password, expiring)))
+    if alike:
+        raise ProblemFound(_of_look_alikes(alike))
     return f"The database answers, holds {counted(number, 'realm')}, and the key decrypts it."
+
+
+def _of_look_alikes(alike: "tuple[LookAlike, ...]") -> str:
+    from gateway.admin.users import REMEDY
+
+    pairs = (f"{one.first!r} and {one.second!r} ({one.field})" for one in alike[:_MOST_PAIRS])
+    return f"{counted(len(alike), 'pair')} of users look alike: {', '.join(pairs)}: {REMEDY}."
 
 
 def _of_password(password: "ExpiringPassword") -> str:
@@ -167,31 +181,6 @@ def _of_password(password: "ExpiringPassword") -> str:
         f" {_day(password.expires_at)}: sign in on the pages and change it, or run"
         f" {password.remedy}."
     )
-
-
-def _look_alikes(settings: "Settings") -> str:
-    from gateway.admin.users import REMEDY, LookAlike, list_look_alikes
-    from gateway.bootstrap.encryption_keys import encryption_keys_exist
-    from gateway.bootstrap.services import open_services
-    from gateway.storage.sql.revision import needs_migration
-
-    async def ask() -> "tuple[LookAlike, ...]":
-        if await needs_migration(settings.database_url):
-            return ()
-        async with open_services(settings) as services, services.database.read() as stores:
-            return await list_look_alikes(stores)
-
-    default = settings.state_dir / "realmgate.db"
-    if str(default) in settings.database_url.reveal() and not default.exists():
-        return "There are no users yet."
-    if not encryption_keys_exist(settings):
-        raise ProblemFound("The database cannot be read without its encryption key.")
-    found = asyncio.run(ask())
-    if found:
-        pairs = (f"{one.first!r} and {one.second!r} ({one.field})" for one in found[:_MOST_PAIRS])
-        number = counted(len(found), "pair")
-        raise ProblemFound(f"{number} of users look alike: {', '.join(pairs)}: {REMEDY}.")
-    return "No user has a name or an address like another user's."
 
 
 def _rules_file(settings: "Settings") -> str:
@@ -318,7 +307,6 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis-version", partial(_program, "redis-server", "--version")),
     ("redis", _redis),
     ("database", _database),
-    ("look-alikes", _look_alikes),
     ("rules-file", _rules_file),
     ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),

@@ -10,13 +10,13 @@ from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
 from gateway.domain.consents import Consent
-from gateway.domain.name_keys import name_key
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
 from gateway.domain.roles import EffectiveRoles
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import Credential, User
 from gateway.representations.client_scopes import restore_client_scope
 from gateway.representations.flows import rules_in as flow_rules_in

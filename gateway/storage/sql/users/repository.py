@@ -30,8 +30,8 @@ from sqlalchemy import (
 
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.limits.password_hashing import HashCost
-from gateway.domain.name_keys import name_key
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import Credential, User, UserQuery
 from gateway.storage.sql.column_types import Name, Names, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
