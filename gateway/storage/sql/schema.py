@@ -1,6 +1,6 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
-Others are in the tables.py of forward_auth, authorities, denied_certificates and expiry.
+Others are in tables.py of forward_auth, authorities, denied_certificates and expiry, and in users.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
@@ -148,15 +148,6 @@ credentials = Table(
     _reference("user_id", "users"),
     Index(None, "realm_id", "user_id"),
     Index("uq_credentials_realm_id_key_id", "realm_id", "key_id", "type", unique=True),
-)
-
-password_costs = Table(
-    "password_costs",
-    metadata,
-    _realm_id(),
-    Column("algorithm", Name, primary_key=True),
-    Column("parameters", Name, primary_key=True, comment="JSON: those that cost time"),
-    Column("iterations", Integer, primary_key=True, comment="rounded up to two digits"),
 )
 
 roles = Table(

@@ -13,6 +13,7 @@ from gateway.storage.sql import (  # noqa: F401 - their tables belong to the met
     denied_certificates,
     expiry,
     forward_auth,
+    users,
 )
 from gateway.storage.sql.schema import (
     admin_events,

@@ -7,14 +7,23 @@ password; `recount_costs` removes those of passwords that are gone.
 import json
 from collections.abc import Iterable
 
-from sqlalchemy import and_, delete, or_, select
+from sqlalchemy import Column, ForeignKey, Integer, Table, and_, delete, or_, select
 
 from gateway.domain.limits.password_hashing import HashCost, hash_cost_of
 from gateway.domain.users import Credential
 from gateway.representations.users import PASSWORD
-from gateway.storage.sql.schema import credentials, password_costs
+from gateway.storage.sql.column_types import Name
+from gateway.storage.sql.schema import credentials, metadata
 from gateway.storage.sql.transaction import Transaction
 
+password_costs = Table(
+    "password_costs",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("algorithm", Name, primary_key=True),
+    Column("parameters", Name, primary_key=True, comment="JSON: those that cost time"),
+    Column("iterations", Integer, primary_key=True, comment="rounded up to two digits"),
+)
 Row = dict[str, str | int]
 
 
