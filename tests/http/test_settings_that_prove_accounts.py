@@ -407,6 +407,8 @@ def test_a_client_has_no_other_flow_without_every_right(realm: AdministeredRealm
     realm.change("PUT", path, override, by="everything")
     whole = realm.get(path, by="clients-only")
     realm.change("PUT", path, {**whole, "name": "Shop"}, by="clients-only")
+    replaced = {"ifResourceExists": "OVERWRITE", "clients": [client]}
+    assert refused_subject(realm.ask("POST", "partialImport", replaced, by="imports"))
     removed = {"authenticationFlowBindingOverrides": {"browser": ""}}
     subject = refused_subject(realm.ask("PUT", path, removed, by="clients-only"))
     assert subject.startswith("authenticationFlowBindingOverrides can give")
