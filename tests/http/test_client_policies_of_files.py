@@ -108,7 +108,7 @@ def test_a_partial_import_is_judged_as_that_of_its_caller(realm: AdministeredRea
         realm.change("POST", "partialImport", other, by="clerk")
 
 
-def test_no_realm_is_created_with_a_client_that_its_policies_forbid(
+def test_no_realm_is_created_with_a_client_that_is_forbidden(
     administration: Administration,
 ) -> None:
     for executor, configuration, fields, error, text in REFUSED:

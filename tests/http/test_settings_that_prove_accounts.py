@@ -483,7 +483,7 @@ def test_the_realm_master_needs_its_role_admin(administration: Administration) -
         realm.change("DELETE", mappings, roles)
 
 
-def test_a_right_over_a_realm_that_comes_from_master_is_not_enough(
+def test_one_right_that_comes_from_master_is_not_enough(
     administration: Administration,
 ) -> None:
     document = {"resetPasswordAllowed": True}
