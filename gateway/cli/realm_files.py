@@ -148,7 +148,8 @@ def _imported(imported: "ImportedRealm") -> str:
 
 def _notes(imported: "ImportedRealm") -> list[str]:
     notes = [f"{part} not imported by this version" for part in imported.not_imported]
-    notes += [visible(str(setting)) for setting in imported.ineffective]
+    reported = (*imported.ineffective, *imported.refused_clients)
+    notes += [visible(str(each)) for each in reported]
     if not imported.announced:
         notes.append("Redis is unavailable, so running gateways apply the change within 5 s")
     return notes
@@ -192,8 +193,8 @@ def _show_left_out(found: "tuple[RealmDifference, ...]") -> None:
     for one in found:
         for part in one.not_imported:
             click.echo(f"realm {visible(one.name)}: {part} not imported by this version", err=True)
-        for setting in one.ineffective:
-            click.echo(f"realm {visible(one.name)}: {visible(str(setting))}", err=True)
+        for each in (*one.ineffective, *one.refused_clients):
+            click.echo(f"realm {visible(one.name)}: {visible(str(each))}", err=True)
 
 
 def _line(change: "Difference") -> str:
@@ -244,6 +245,7 @@ def _document(one: "RealmDifference") -> dict[str, Any]:
         ],
         "notImported": list(one.not_imported),
         "ineffective": [str(setting) for setting in one.ineffective],
+        "refusedClients": [str(client) for client in one.refused_clients],
     }
 
 

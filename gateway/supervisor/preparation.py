@@ -111,6 +111,13 @@ async def _import(settings: Settings, services: Services) -> None:
                 value=setting.given,
                 reason=setting.reason,
             )
+        for client in imported.refused_clients:
+            log.warning(
+                "client refused by its policies",
+                realm=imported.name,
+                client=client.given,
+                reason=client.sentence,
+            )
 
 
 async def _administrator(settings: Settings, services: Services) -> None:

@@ -407,6 +407,8 @@ def test_a_client_has_no_other_flow_without_every_right(realm: AdministeredRealm
     realm.change("PUT", path, override, by="everything")
     whole = realm.get(path, by="clients-only")
     realm.change("PUT", path, {**whole, "name": "Shop"}, by="clients-only")
+    replaced = {"ifResourceExists": "OVERWRITE", "clients": [client]}
+    assert refused_subject(realm.ask("POST", "partialImport", replaced, by="imports"))
     removed = {"authenticationFlowBindingOverrides": {"browser": ""}}
     subject = refused_subject(realm.ask("PUT", path, removed, by="clients-only"))
     assert subject.startswith("authenticationFlowBindingOverrides can give")
@@ -428,6 +430,43 @@ def test_operations_that_prove_accounts_need_every_right(administration: Adminis
             assert every.status_code not in {FORBIDDEN, 500}, (title(row), every.text)
 
 
+def test_a_document_that_is_sent_again_needs_no_more_rights(realm: AdministeredRealm) -> None:
+    realm.change("POST", "localization/en", {"loginAccountTitle": "Hello"})
+    [step] = [
+        each
+        for each in realm.get("authentication/flows/browser/executions")
+        if each.get("providerId") == "auth-cookie"
+    ]
+    flows = {each["alias"]: each["id"] for each in realm.get("authentication/flows")}
+    config = {"alias": "own", "config": {"default.reference.value": "x"}}
+    made = realm.change("POST", f"authentication/executions/{step['id']}/config", config)
+    [key, *_] = realm.get("components?type=org.keycloak.keys.KeyProvider")
+    for path in (
+        "users/profile",
+        "authentication/required-actions/VERIFY_EMAIL",
+        f"authentication/flows/{flows['browser']}",
+        f"authentication/config/{made}",
+        f"components/{key['id']}",
+    ):
+        stored = realm.get(path)
+        realm.change("PUT", path, stored, by="realm-only")
+        assert refused_subject(realm.ask("PUT", path, {**stored, "x": "y"}, by="realm-only")), path
+        assert realm.get(path) == stored
+    executions = "authentication/flows/browser/executions"
+    [step] = [each for each in realm.get(executions) if each["id"] == step["id"]]
+    realm.change("PUT", executions, step, by="realm-only")
+    other = {**step, "requirement": "DISABLED"}
+    assert refused_subject(realm.ask("PUT", executions, other, by="realm-only"))
+    text = "/admin/realms/proving/localization/en/loginAccountTitle"
+    bearer = {"Authorization": f"Bearer {realm.administration.token('realm-only', realm.name)}"}
+    for sent, status in (("Hello", 204), ("Other", FORBIDDEN), ("", FORBIDDEN)):
+        headers = {**bearer, "Content-Type": "text/plain"}
+        answer = realm.administration.http.put(text, content=sent, headers=headers)
+        assert answer.status_code == status, sent
+    realm.change("DELETE", f"authentication/config/{made}")
+    realm.change("DELETE", "localization/en")
+
+
 def test_the_realm_master_needs_its_role_admin(administration: Administration) -> None:
     """An account of `master` can have the rights over every realm."""
     realm = AdministeredRealm(administration, "master")
@@ -444,7 +483,7 @@ def test_the_realm_master_needs_its_role_admin(administration: Administration) -
         realm.change("DELETE", mappings, roles)
 
 
-def test_a_right_over_a_realm_that_comes_from_master_is_not_enough(
+def test_one_right_that_comes_from_master_is_not_enough(
     administration: Administration,
 ) -> None:
     document = {"resetPasswordAllowed": True}

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from tests.support.chains import CA, Node, issue
 from tests.support.spec_stack import Stack, protocol
-from tests.support.wire import device
+from tests.support.wire import SECRET, client, device
 
-REALM, CLIENT = "anchored", "edge-device"
+REALM, CLIENT, MANAGER = "anchored", "edge-device", "manager"
 AUTHORITIES = f"{REALM}/certificates/authorities"
 ROOT = issue("fleet root", None, CA)
 LEAF = issue("fleet device", ROOT)
@@ -29,18 +29,26 @@ def stack(pair: Stack) -> Iterator[Stack]:
     document = {
         "realm": REALM,
         "enabled": True,
-        "clients": [device(CLIENT, "CN=fleet device")],
+        "clients": [device(CLIENT, "CN=fleet device"), client(MANAGER)],
+        "users": [
+            {
+                "username": f"service-account-{name}",
+                "serviceAccountClientId": name,
+                "clientRoles": {"realm-management": [role]},
+            }
+            for name, role in ((CLIENT, "realm-admin"), (MANAGER, "manage-realm"))
+        ],
     }
     assert send(pair, "", document).status_code == httpx2.codes.CREATED
     yield pair
     assert pair.ask(REALM, "DELETE").status_code == httpx2.codes.NO_CONTENT
 
 
-def send(stack: Stack, path: str, document: object) -> httpx2.Response:
+def send(stack: Stack, path: str, document: object, token: str | None = None) -> httpx2.Response:
     return stack.http.post(
         f"{stack.nginx.https}/admin/realms{path}",
         json=document,
-        headers={"Authorization": f"Bearer {stack.administrator()}"},
+        headers={"Authorization": f"Bearer {token or stack.administrator()}"},
     )
 
 
@@ -77,6 +85,17 @@ def test_an_anchor_counts_on_every_gateway_and_is_gone_from_all_within_a_second(
     removed = stack.ask(f"{AUTHORITIES}/{ROOT.sha256}", "DELETE")
     assert removed.status_code == httpx2.codes.NO_CONTENT, removed.text
     _within_a_second(lambda: everywhere(LEAF, 401))
+
+
+def test_an_own_anchor_gives_no_rights_through_the_proxy(stack: Stack, tmp_path: Path) -> None:
+    """The client of the certificate is a `realm-admin`. Decision 0021."""
+    form = {"grant_type": "client_credentials", "client_id": MANAGER, "client_secret": SECRET}
+    asked = stack.http.post(f"{stack.nginx.https}{protocol(REALM)}/token", data=form)
+    added = send(stack, f"/{AUTHORITIES}", {"certificate": ROOT.pem}, asked.json()["access_token"])
+    assert added.status_code == httpx2.codes.FORBIDDEN, added.text
+    assert added.json()["error_description"].startswith("the authorities of certificates can give")
+    listener = stack.nginx.self_signed
+    assert answers(stack, LEAF, tmp_path, listener) == [401] * AT_BOTH
 
 
 def _within_a_second(holds: Callable[[], bool]) -> None:

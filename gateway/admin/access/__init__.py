@@ -54,6 +54,7 @@ from gateway.admin.access.escalation import (
     has_every_right,
     is_above,
     is_administrative_client,
+    missing_rights,
     require_changeable_clients,
     require_changeable_role,
     require_may_compose,

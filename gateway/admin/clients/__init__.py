@@ -32,12 +32,18 @@ from gateway.admin.clients.listing import (
 )
 from gateway.admin.clients.nodes import ClientNodes
 from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
-from gateway.admin.clients.policy_enforcement import PolicyCaller, enforce_policies
+from gateway.admin.clients.policy_enforcement import (
+    PolicyCaller,
+    enforce_policies,
+    refused_by_policies,
+    updater_of,
+)
 from gateway.admin.clients.preparation import (
     add_service_account,
     lacks_service_account,
     service_account,
     service_account_name,
+    with_rotation_applied,
 )
 from gateway.admin.clients.protocol_mappers import (
     MapperOwner,

@@ -118,8 +118,11 @@ class ClientAdministration:
         report_ineffective: bool = False,
         policies: PolicyCaller | None = None,
         sent: Mapping[str, Any] | None = None,
+        replaced: Client | None = None,
     ) -> Client:
         """Add the client of a complete document, as part of a change.
+
+        `replaced` is the client of the same id that was removed for it.
 
         `scopes` are the realm's client scopes, where the caller has them. Settings without effect
         are refused unless the caller reports them. The realm's client policies judge the client
@@ -147,7 +150,7 @@ class ClientAdministration:
             require_within_session(client.session_limits, realm.session_limits)
         self._require_mappers(client, ())
         await require_existing_overrides(stores, realm, client)
-        require_may_change_client(change.acting, None, client)
+        require_may_change_client(change.acting, replaced, client)
         client = prepared_client(chosen_from(scopes, client), self.clock)
         caller = policies or PolicyCaller(change.acting)
         updater = await updater_of(stores, realm, caller)

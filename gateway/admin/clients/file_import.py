@@ -18,16 +18,21 @@ from gateway.representations.refusals import attempt, raise_all, repeated_names
 from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
+_AUTHENTICATOR: Final = "clientAuthenticatorType"
 Items = Sequence[tuple[str, Mapping[str, Any]]]
 """Path and JSON object of each client."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientChange:
-    """A client as it will be, and as it was; None for a new one."""
+    """A client as it will be, and as it was; None for a new one.
+
+    `names_authenticator` is false where the file leaves open how the client authenticates.
+    """
 
     client: Client
     before: Client | None
+    names_authenticator: bool = True
 
     async def store(self, stores: Stores) -> None:
         if self.before is None:
@@ -74,7 +79,8 @@ def _changes(
         before = known.get(_name(item))
         client = attempt(errors, None, partial(read, base=before, path=path), item)
         if client is not None:
-            changes.append(ClientChange(prepare(item, client, before), before))
+            named = given_field(item, _AUTHENTICATOR) is not None
+            changes.append(ClientChange(prepare(item, client, before), before, named))
     names = (change.client.client_id for change in changes)
     errors.extend(repeated_names(names, at, "each client once"))
     raise_all(errors)

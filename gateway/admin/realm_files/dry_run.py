@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from gateway.admin.groups import load_indexes
+from gateway.admin.realm_files.client_policies import list_policy_refusals
 from gateway.admin.realm_files.difference import Difference, Sign, differences, hidden
 from gateway.admin.realm_files.document import RealmDocument
 from gateway.admin.realm_files.files import RealmFile
@@ -46,6 +47,8 @@ class RealmDifference:
     changes: tuple[Difference, ...]
     not_imported: tuple[str, ...] = ()
     ineffective: tuple[IneffectiveSetting, ...] = ()
+    refused_clients: tuple[FieldError, ...] = ()
+    """Clients that a client policy of the realm refuses."""
 
     @property
     def in_sync(self) -> bool:
@@ -115,6 +118,7 @@ class ImportDryRun:
             old = render_realm(create_realm({"realm": plan.realm.name, "id": plan.realm.id}))
         else:
             old = await _document(stores, before)
+        refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
         new_users = await plan.new_users(stores)
         await self._planner.apply(stores, replace(plan, users=()))
         await self._check(stores, plan.realm, new_users)
@@ -129,6 +133,7 @@ class ImportDryRun:
             (*_named(changes, given), *added),
             resources_not_imported(document),
             plan.ineffective(),
+            refused,
         )
 
     async def _check(self, stores: Stores, realm: Realm, users: Iterable[UserInput]) -> None:

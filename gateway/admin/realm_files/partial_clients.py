@@ -1,7 +1,10 @@
-"""Clients of a partial import. Keycloak: 7.1 (partialImport)."""
+"""Clients of a partial import, as the client policies of the realm leave them.
+
+Keycloak: 7.1 (partialImport), where policies do not judge them
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gateway.admin.access import (
@@ -11,7 +14,15 @@ from gateway.admin.access import (
     require_may_control,
 )
 from gateway.admin.changes import Change
-from gateway.admin.clients import ClientAdministration, default_clients
+from gateway.admin.clients import (
+    ClientAdministration,
+    PolicyCaller,
+    default_clients,
+    enforce_policies,
+    refused_by_policies,
+)
+from gateway.admin.realm_files.client_policies import roles_of_clients
+from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, FieldError
@@ -21,6 +32,7 @@ from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.masking import MASK
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe, describe_name, raise_all, repeated_names
+from gateway.representations.roles import RoleInput
 from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 
@@ -31,9 +43,15 @@ class PartialClients:
     """
 
     def __init__(
-        self, change: Change, administration: ClientAdministration, policy: IfExists
+        self,
+        change: Change,
+        administration: ClientAdministration,
+        policy: IfExists,
+        roles: Iterable[RoleInput],
     ) -> None:
+        """Take the roles that are imported with the clients: client policies judge by them."""
         self._change = change
+        self._caller = PolicyCaller(change.acting, brought_roles=roles_of_clients(roles))
         self._administration = administration
         self._policy = policy
         self.new: dict[str, str] = {}
@@ -67,20 +85,41 @@ class PartialClients:
         if self._policy is IfExists.SKIP:
             return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
-        await require_may_control(self._change.acting, self._change.stores, controlled, lock=True)
+        stores, realm = self._change.stores, self._change.realm
+        await require_may_control(self._change.acting, stores, controlled, lock=True)
+        with refused_by_policies(_place(before.client_id)):
+            await enforce_policies(
+                stores, realm, self._caller, EventKind.UNREGISTER, before, before=before
+            )
         await self._administration.remove_client(self._change, before)
-        return await self._add({**item, **_kept(before, item)}, scopes, Action.OVERWRITTEN)
+        whole = {**item, **_kept(before, item)}
+        return await self._add(whole, scopes, Action.OVERWRITTEN, before)
 
     async def _add(
-        self, item: Mapping[str, Any], scopes: Sequence[ClientScope], action: Action
+        self,
+        item: Mapping[str, Any],
+        scopes: Sequence[ClientScope],
+        action: Action,
+        replaced: Client | None = None,
     ) -> Outcome:
-        client = await self._administration.add_client(
-            self._change, new_client_document(item), scopes=scopes, report_ineffective=True
-        )
-        at = f"clients[{describe_name(client.client_id)}]"
+        at = _place(given_field(item, "clientId"))
+        with refused_by_policies(at):
+            client = await self._administration.add_client(
+                self._change,
+                new_client_document(item),
+                scopes=scopes,
+                report_ineffective=True,
+                policies=self._caller,
+                sent=item,
+                replaced=replaced,
+            )
         self.ineffective += ineffective_of_client(client, path=at)
         self.new[client.client_id] = client.id
         return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+
+
+def _place(client_id: str) -> str:
+    return f"clients[{describe_name(client_id)}]"
 
 
 def _wanted(

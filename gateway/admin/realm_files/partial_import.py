@@ -111,7 +111,7 @@ class PartialImport:
         self, change: Change, given: _Given, hashes: PrecomputedHashes
     ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
         policy = given.policy
-        clients = PartialClients(change, self.clients, policy)
+        clients = PartialClients(change, self.clients, policy, given.roles)
         outcomes = [*await clients.store(given.clients)]
         roles = await load_roles(change.stores, change.realm)
         outcomes += await import_roles(change, policy, roles, given.roles)

@@ -90,6 +90,8 @@ class ImportedRealm:
     """Parts of the file that this version does not read."""
     ineffective: tuple[IneffectiveSetting, ...] = ()
     """Settings that were stored and do not protect as the file says."""
+    refused_clients: tuple[FieldError, ...] = ()
+    """Clients that were stored and that a client policy of the realm refuses."""
     announced: bool = True
     """False when no message reached the gateways: they read the change log within seconds."""
     topics: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ Keycloak: 7.1 (POST realms), 9 (`create-realm`)
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from gateway.admin.access import (
     may_create_realms,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.realm_files.client_policies import apply_policies
 from gateway.admin.realm_files.plan import RealmPlan, RealmPlanner
 from gateway.admin.realms import require_sender
 from gateway.admin.users import PrecomputedHashes
@@ -73,7 +74,7 @@ class RealmCreation:
             clock=self.clock,
             authorities=self.authorities,
         )
-        plan = await self._read(planner, hashes, document)
+        plan = await self._read(acting, planner, hashes, document)
         async with self.changes.begin(acting) as change:
             await _require_free(change, plan.realm)
             imported = await planner.apply(change.stores, plan)
@@ -87,13 +88,24 @@ class RealmCreation:
         return realm
 
     async def _read(
-        self, planner: RealmPlanner, hashes: PrecomputedHashes, document: Mapping[str, Any]
+        self,
+        acting: Acting,
+        planner: RealmPlanner,
+        hashes: PrecomputedHashes,
+        document: Mapping[str, Any],
     ) -> RealmPlan:
-        """Read all, and hash the passwords while other writers need not wait."""
+        """Read all, and hash the passwords while other writers need not wait.
+
+        Raises InvalidRequest for a client that a client policy of the document refuses.
+        """
         async with self.database.read() as stores:
             plan = await planner.read(stores, document, None, "")
             if await stores.realms.find_by_name(plan.realm.name) is not None:
                 raise _taken(plan.realm)
+            clients = await apply_policies(
+                *(stores, plan.realm, plan.clients, plan.roles), acting=acting, clock=self.clock
+            )
+            plan = replace(plan, clients=clients)
             new = await plan.new_passwords(stores)
         await hashes.compute(plan.realm, new)
         return plan

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from gateway.admin.realm_files.client_policies import list_policy_refusals
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm, RealmPlanner
 from gateway.admin.users import PrecomputedHashes
@@ -107,9 +108,11 @@ class RealmImport:
         if before is not None and skip_existing:
             return ImportedRealm(before.id, before.name, created=False, skipped=True)
         plan = await self._planner.read(stores, document, before, path, report_ineffective=True)
+        refused = await list_policy_refusals(stores, plan.realm, plan.clients, plan.roles)
         imported = await self._planner.apply(stores, plan)
         return replace(
             imported,
+            refused_clients=refused,
             not_imported=resources_not_imported(document),
             ineffective=plan.ineffective(),
         )

@@ -7,9 +7,11 @@ caller without the role learns nothing of what is in a realm.
 Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Final
 
 from starlette.types import Receive, Scope
@@ -17,6 +19,7 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import (
     AccountControl,
     Acting,
+    AdminRefusal,
     AdminRole,
     Caller,
     Forbidden,
@@ -25,6 +28,7 @@ from gateway.admin.access import (
     NotFound,
     Rights,
     UnknownPage,
+    missing_rights,
     require_rights_of_realm_accounts,
     rights_of,
 )
@@ -38,7 +42,7 @@ from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.bodies import read_admin_body
 from gateway.http.admin.controlled_paths import controlled_path
 from gateway.http.admin.located_objects import LocatedObjects
-from gateway.http.admin.operations import Decided, Operation
+from gateway.http.admin.operations import PLAIN_TEXT, Decided, Operation
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.cross_origin import ADMIN_API
 from gateway.http.edge.headers import EdgeHeaders
@@ -76,6 +80,58 @@ class AdminServices:
     path_objects: PathObjects
 
 
+@dataclass(frozen=True, slots=True)
+class _ProofGuard:
+    """Guards an operation that changes `subject`, by which accounts are proven.
+
+    `get` is the GET of the same URL: a PUT of the document that it returns changes nothing, and
+    programs send whole documents back. It needs no more rights, and nothing is done.
+    """
+
+    subject: str
+    operation: Operation
+    get: Operation | None = None
+
+    def check(self, acting: Acting) -> None:
+        """Raise MissingRights unless the caller has every right or the body decides."""
+        if self.get is None:
+            require_rights_of_realm_accounts(acting, self.subject)
+
+    async def reply_to_unchanged(self, request: AdminRequest) -> Reply | None:
+        """Return the reply to a document that changes nothing; None for a caller with every right.
+
+        Raises MissingRights for a changed document.
+        """
+        if self.get is None or not missing_rights(request.acting):
+            return None
+        stored = await _stored_document(self.get, request)
+        if stored is None:
+            require_rights_of_realm_accounts(request.acting, self.subject)
+        return stored if self.operation.returns else Reply(HTTPStatus(self.operation.success))
+
+
+def _guard_of(operation: Operation, operations: Mapping[str, Operation]) -> _ProofGuard | None:
+    """Return the guard of an operation among those of its URL, None where it needs none."""
+    subject = operation.proven
+    if subject is None:
+        return None
+    get = operations.get("GET") if operation.method == "PUT" else None
+    return _ProofGuard(subject, operation, get)
+
+
+async def _stored_document(get: Operation, request: AdminRequest) -> Reply | None:
+    """Return what GET replies if the body is that document, or one of that list; None if not."""
+    try:
+        reply = await get.handler(replace(request, body=None))
+    except AdminRefusal:
+        return None
+    if get.returns == PLAIN_TEXT:
+        return reply if request.body == reply.body.decode() else None
+    stored = json.loads(reply.body)
+    is_stored = request.body == stored or (isinstance(stored, list) and request.body in stored)
+    return reply if is_stored else None
+
+
 class AdminEndpoint(GuardedEndpoint):
     """An ASGI endpoint of one URL, an operation for each method."""
 
@@ -91,7 +147,9 @@ class AdminEndpoint(GuardedEndpoint):
         self._controlled = {
             method: controlled_path(row) for method, row in self._operations.items()
         }
-        self._proven = {method: row.proven for method, row in self._operations.items()}
+        self._guards = {
+            method: _guard_of(row, operations) for method, row in self._operations.items()
+        }
         self._located = LocatedObjects.of(route)
         self._services = services
         # Answers hold secrets and personal data of all kinds: no row has to remember it.
@@ -126,9 +184,9 @@ class AdminEndpoint(GuardedEndpoint):
             headers.text(b"if-match"),
             controls=self._controlled[scope["method"]].objects(scope["path_params"]),
         )
-        proven = self._proven[scope["method"]]
-        if proven is not None:
-            require_rights_of_realm_accounts(acting, proven)
+        guard = self._guards[scope["method"]]
+        if guard is not None:
+            guard.check(acting)
         await self._services.control.require(acting)
         pairs = tuple(parse_form(scope["query_string"], _MOST_IN_QUERY))
         request = AdminRequest(
@@ -140,7 +198,7 @@ class AdminEndpoint(GuardedEndpoint):
             url_path=_url_path(scope),
         )
         try:
-            return await _perform(operation, request, receive, headers)
+            return await _perform(operation, guard, request, receive, headers)
         except _INPUT_ERRORS:
             # Only a refused request pays for the look-up: the use cases find the same objects.
             located = self._located.objects(scope["path_params"])
@@ -164,21 +222,30 @@ class AdminEndpoint(GuardedEndpoint):
 
 
 async def _perform(
-    operation: Operation, request: AdminRequest, receive: Receive, headers: EdgeHeaders
+    operation: Operation,
+    guard: _ProofGuard | None,
+    request: AdminRequest,
+    receive: Receive,
+    headers: EdgeHeaders,
 ) -> Reply:
     body = operation.body
     if body is None:
         return await operation.handler(request)
     if not _is_large(headers):
         document = await read_admin_body(receive, headers, body)
-        return await operation.handler(replace(request, body=document))
+        return await _handle(operation, guard, replace(request, body=document))
     with large_document():
         held: list[object] = [await read_admin_body(receive, headers, body)]
         try:
-            return await operation.handler(replace(request, body=held[0]))
+            return await _handle(operation, guard, replace(request, body=held[0]))
         finally:
             clear_locals(sys.exception())
             await free_in_slices(held)
+
+
+async def _handle(operation: Operation, guard: _ProofGuard | None, request: AdminRequest) -> Reply:
+    unchanged = None if guard is None else await guard.reply_to_unchanged(request)
+    return await operation.handler(request) if unchanged is None else unchanged
 
 
 def _require(operation: Operation, rights: Rights) -> None:
