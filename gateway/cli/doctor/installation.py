@@ -110,6 +110,12 @@ def _redis(settings: "Settings") -> str:
     return " ".join(("Redis answers and is configured correctly.", *warnings))
 
 
+def has_database(settings: "Settings") -> bool:
+    """Return whether there is a database; a server's is taken to be there."""
+    default = settings.state_dir / "realmgate.db"
+    return str(default) not in settings.database_url.reveal() or default.exists()
+
+
 def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
     from gateway.bootstrap.encryption_keys import check_encryption_keys, encryption_keys_exist
@@ -117,8 +123,7 @@ def _database(settings: "Settings") -> str:
     from gateway.domain.clock import SystemClock
     from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR, expiring_passwords
 
-    default = settings.state_dir / "realmgate.db"
-    if str(default) in settings.database_url.reveal() and not default.exists():
+    if not has_database(settings):
         administrator = "an" if settings.admin_password else "no"
         return f"The first start will create the database and {administrator} administrator."
     if not encryption_keys_exist(settings):
@@ -163,6 +168,22 @@ def _rules_file(settings: "Settings") -> str:
     return f"{settings.guard_file} is valid: {counted(len(file.sites), 'site')}."
 
 
+def _site_hosts(settings: "Settings") -> str:
+    from gateway.cli.doctor.attack_examinations import current_sites
+
+    table = current_sites(settings)
+    if table is None:
+        return "The hosts of sites are not known without the database."
+    if table.contested:
+        claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
+        raise ProblemFound(
+            f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
+            " the others are refused: remove each from the sites of all owners but one."
+        )
+    hosts = sum(len(site.hosts) for site in table.sites)
+    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+
+
 def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
@@ -190,6 +211,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis", _redis),
     ("database", _database),
     ("rules-file", _rules_file),
+    ("site-hosts", _site_hosts),
     ("client-certificates", _certificates),
 )
 """Names and checks, in the order of the report."""

@@ -9,6 +9,7 @@ from gateway.cli.doctor.findings import Finding
 from gateway.cli.doctor.nginx.scopes import Configuration, Location, Server
 from gateway.cli.doctor.nginx.syntax import Directive
 from gateway.domain.secrets import Secret
+from gateway.forward_auth.site_table import SiteTable
 from gateway.http.edge.certificate_lookup import NginxLookup
 
 SECRET_HEADER: Final = "x-realmgate-proxy-secret"  # noqa: S105 - the name of a header
@@ -34,9 +35,16 @@ class GatewayFacts:
 class Proxy:
     """A configuration of nginx, in front of a gateway."""
 
-    def __init__(self, configuration: Configuration, gateway: GatewayFacts) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        gateway: GatewayFacts,
+        sites: SiteTable | None = None,
+    ) -> None:
+        """Take the protected sites, None where they are not known."""
         self.configuration = configuration
         self.gateway = gateway
+        self.sites = sites
 
     @cached_property
     def to_gateway(self) -> tuple[Location, ...]:
