@@ -116,6 +116,8 @@ class SiteTable:
             if each not in of_name:
                 of_name.append(each)
         self._by_name: Mapping[str, Sequence[ProtectedSite]] = dict(by_name)
+        self._alone = {name: found[0] for name, found in by_name.items() if len(found) == 1}
+        """The sites that share their name with no other one."""
         self._has_wildcards = any(host.startswith(WILDCARD) for host in self._by_host)
 
     def site(self, host: str) -> Site | None:
@@ -136,7 +138,7 @@ class SiteTable:
         if found is None:
             raise UnknownServer(self._why_unknown(host))
         if server is not None:
-            of_server = self._of_server(server)
+            of_server = self._alone.get(server.name) or self._of_server(server)
             if of_server is not found:
                 raise UnknownServer(self._why_another(server, of_server, found))
         return found
@@ -153,7 +155,7 @@ class SiteTable:
         A port decides only between sites that share a name: that of the proxy's listener may be
         mapped to another one, which callers see.
         """
-        found = self._by_name.get(server.name) or self._named(server.name)
+        found = self._named(server.name)
         if not found:
             return None
         if len(found) == 1:
