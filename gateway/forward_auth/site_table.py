@@ -178,6 +178,8 @@ class SiteTable:
         self, server: ProxyServer, of_server: ProtectedSite | None, found: ProtectedSite
     ) -> str:
         sharing = self._named(server.name)
+        if not sharing:
+            return f"no site has the host {server.name}, which is the name of the proxy's server"
         if of_server is None and len(sharing) > 1:
             names = " and ".join(each.site.name for each in sharing)
             asked = f"{server.host} is none of them" if server.has_port else "it reports no port"
