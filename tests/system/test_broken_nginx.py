@@ -229,6 +229,39 @@ http {{
             assert part in problem, (names, problem)
 
 
+@pytest.mark.parametrize(
+    ("hosts", "services", "problems"),
+    [
+        (("app.example.org",), ("3000", "3000"), 0),
+        (("app.example.org",), ("3000", "3001"), 1),
+        (("app.example.org", "app.example.org:8443"), ("3000", "3001"), 0),
+        (("*.example.org",), ("3000", "3001"), 1),
+    ],
+)
+def test_one_site_does_not_decide_about_the_services_of_several_ports(
+    folder: Path, hosts: tuple[str, ...], services: tuple[str, str], problems: int
+) -> None:
+    servers = "".join(
+        f"""
+    server {{
+        listen {port} ssl;
+        server_name app.example.org;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-optional.conf;
+        include realmgate/guard-server.conf;
+        location / {{
+            include realmgate/guard.conf;
+            proxy_pass http://127.0.0.1:{service};
+        }}
+    }}"""
+        for port, service in zip(("443", "8443"), services, strict=True)
+    )
+    main = folder / "ports.conf"
+    main.write_text(f"http {{ include shared/http.conf; {servers} }}")
+    findings = list(found(read_configuration(main), sites=settled_table([_site("s", *hosts)], [])))
+    assert len(findings) == problems, findings
+
+
 def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:
     main = folder / "inherited-headers.conf"
     done = subprocess.run(

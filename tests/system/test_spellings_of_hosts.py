@@ -44,7 +44,9 @@ FREE = (
     *("127.0.0.1", "[::1]", "[::1]:1", "localhost", f"xn--{HOST}"),
 )
 NAMES = HostNames(HOST, (f"{HOST}:1", "free.example.test", "free.wild.test"))
-REFUSED = range(400, 500)
+REFUSED, MISDIRECTED = range(400, 500), 421
+ANOTHER_HOST = {"apache": 403}
+"""By the gateway: Apache has one virtual host. Each other proxy answers itself."""
 
 
 @contextmanager
@@ -127,7 +129,12 @@ def test_no_spelling_of_a_host_opens_another_proxy(name: str, open_site: Protect
         _require_refusals(open_site, proxy.port, HOST, token, has_http2=has_http2)
         for sni, host in product(("free.example.test", "localhost"), (HOST, "free.example.test")):
             head = ("GET /health HTTP/1.1", f"Host: {host}")
-            assert status_of_head(proxy.port, sni, head) in REFUSED, (sni, host)
+            status = status_of_head(proxy.port, sni, head)
+            # Caddy ends the handshake for a name that no certificate has.
+            allowed = {MISDIRECTED, 400 if name == "caddy" else MISDIRECTED}
+            assert status in (allowed if host == HOST else REFUSED), (sni, host, status)
+        head = ("GET /health HTTP/1.1", "Host: free.example.test")
+        assert status_of_head(proxy.port, HOST, head) == ANOTHER_HOST.get(name, MISDIRECTED)
         assert open_site.service.received == []
 
 
@@ -164,7 +171,7 @@ def test_no_spelling_of_a_host_opens_nginx(many_servers: Protected) -> None:
                 assert status_of_head(nginx.https_port, sni, head) in REFUSED, head
                 assert many_servers.service.received == [], head
         head = ("GET /health HTTP/1.1", f"Host: {HOST}")
-        assert status_of_head(nginx.https_port, "free.wild.test", head) == 421
+        assert status_of_head(nginx.https_port, "free.wild.test", head) == MISDIRECTED
 
 
 def test_a_wildcard_of_nginx_is_that_of_a_site(many_servers: Protected) -> None:

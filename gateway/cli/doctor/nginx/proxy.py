@@ -138,6 +138,11 @@ class Proxy:
         hosts = self._hosts(location)
         return any(hosts & self._hosts(other) for other in self.protected)
 
+    def services_of(self, server: Server) -> frozenset[str]:
+        """Return where the protected locations of a server pass requests."""
+        own = (each for each in self.protected if each.server is server)
+        return frozenset(host for location in own for host in self._hosts(location))
+
     def _hosts(self, location: Location) -> frozenset[str]:
         address = self.configuration.address(location)
         return frozenset() if address is None else address.hosts

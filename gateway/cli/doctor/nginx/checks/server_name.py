@@ -6,13 +6,14 @@ was sent. Source: https://nginx.org/en/docs/http/request_processing.html
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
 from gateway.cli.doctor.findings import Finding, Place
 from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 from gateway.cli.doctor.nginx.scopes import Location, Server
-from gateway.domain.forward_auth import AmbiguousTarget, proxy_server
+from gateway.domain.forward_auth import AmbiguousTarget, proxy_server, without_port
 from gateway.forward_auth.site_table import SiteTable
 
 _HEADER: Final = "x-realmgate-server"
@@ -35,6 +36,8 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
             yield from _of_server(location.server, proxy.sites)
         elif value and "$" not in value and proxy.sites is not None:
             yield from _of_name(value, place, proxy.sites)
+    if proxy.sites is not None:
+        yield from _of_ports(proxy, proxy.sites)
 
 
 def _of_value(location: Location, value: str, place: Place) -> Iterator[Finding]:
@@ -107,6 +110,31 @@ def _of_further_name(first: str, name: str, place: Place, sites: SiteTable) -> I
                 " that name are refused",
                 f"a server of its own for {each}, or {each} among the hosts of the same site",
                 place,
+            )
+
+
+def _of_ports(proxy: Proxy, sites: SiteTable) -> Iterator[Finding]:
+    """Yield servers of one name whose services differ, where one site without their ports decides.
+
+    The ports of listeners may be mapped to others, so they are counted and not compared.
+    """
+    by_name: defaultdict[str, list[Server]] = defaultdict(list)
+    for server in proxy.protecting:
+        for name in server.listed_names[:1]:
+            by_name[name].append(server)
+    for name, servers in by_name.items():
+        try:
+            found = sites.sites_of_server(proxy_server(name, "https"))
+        except AmbiguousTarget:
+            continue  # see above
+        services = {proxy.services_of(server) for server in servers}
+        hosts = [host for site in found for host in site.hosts if without_port(host) == name]
+        if len(found) == 1 and len(services) > max(1, len(hosts)):
+            yield Finding(
+                f"{len(services)} servers have the name {name} and different services, and the site"
+                f" {found[0].name} names {len(hosts)} of their ports: its rules decide about all",
+                f"sites of {name} with the port of each server, or another name for each service",
+                servers[-1].place,
             )
 
 
