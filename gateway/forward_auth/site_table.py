@@ -116,6 +116,8 @@ class SiteTable:
             if each not in of_name:
                 of_name.append(each)
         self._by_name: Mapping[str, Sequence[ProtectedSite]] = dict(by_name)
+        self._alone = {name: found[0] for name, found in by_name.items() if len(found) == 1}
+        """The sites that share their name with no other one."""
         self._has_wildcards = any(host.startswith(WILDCARD) for host in self._by_host)
 
     def site(self, host: str) -> Site | None:
@@ -123,16 +125,20 @@ class SiteTable:
         found = self._of_host(host)
         return None if found is None else found.site
 
+    def sites_of_server(self, server: ProxyServer) -> tuple[Site, ...]:
+        """Return the sites that the proxy's server may protect: several where ports differ."""
+        return tuple(each.site for each in self._named(server.name))
+
     def find(self, host: str, server: ProxyServer | None) -> ProtectedSite:
         """Return the site of the proxy's server; raises UnknownServer unless the host is its own.
 
         Without a server, as operators ask, the host alone chooses. attacks: B4
         """
-        found = self._of_host(host)
+        found = self._by_host.get(host) or self._of_host(host)
         if found is None:
             raise UnknownServer(self._why_unknown(host))
         if server is not None:
-            of_server = self._of_server(server)
+            of_server = self._alone.get(server.name) or self._of_server(server)
             if of_server is not found:
                 raise UnknownServer(self._why_another(server, of_server, found))
         return found
@@ -149,14 +155,17 @@ class SiteTable:
         A port decides only between sites that share a name: that of the proxy's listener may be
         mapped to another one, which callers see.
         """
-        found = self._by_name.get(server.name)
-        if found is None and self._has_wildcards:
-            found = next(filter(None, map(self._by_name.get, wildcards_of(server.name))), None)
-        if found is None:
+        found = self._named(server.name)
+        if not found:
             return None
         if len(found) == 1:
             return found[0]
         return self._of_host(server.host) if server.has_port else None
+
+    def _named(self, name: str) -> Sequence[ProtectedSite]:
+        """Return the sites with a host of that name, or else of the narrowest wildcard over it."""
+        names = (name, *wildcards_of(name)) if self._has_wildcards else (name,)
+        return next(filter(None, map(self._by_name.get, names)), ())
 
     def _why_unknown(self, host: str) -> str:
         name = without_port(host)
@@ -168,7 +177,9 @@ class SiteTable:
     def _why_another(
         self, server: ProxyServer, of_server: ProtectedSite | None, found: ProtectedSite
     ) -> str:
-        sharing = self._by_name.get(server.name, ())
+        sharing = self._named(server.name)
+        if not sharing:
+            return f"no site has the host {server.name}, which is the name of the proxy's server"
         if of_server is None and len(sharing) > 1:
             names = " and ".join(each.site.name for each in sharing)
             asked = f"{server.host} is none of them" if server.has_port else "it reports no port"
@@ -182,30 +193,24 @@ def settled_table(of_file: Sequence[Site], of_realms: Iterable[Site]) -> SiteTab
     The rules file has its host names for every port. A name that two realms have, as databases of
     former versions may, is refused for both. attacks: B4
     """
-    every = tuple(of_realms)
-    owned = [(host, RULES_FILE) for site in of_file for host in site.hosts]
-    owned += [(host, _owner(site)) for site in every for host in site.hosts]
-    owners = HostOwners(owned)
+    every = [(RULES_FILE, site) for site in of_file]
+    every += [(f"the realm {site.realms[0]}", site) for site in of_realms]
+    owners = HostOwners((host, owner) for owner, site in every for host in site.hosts)
+    claims = HostOwners(
+        (host, f"the site {site.name} of {owner}") for owner, site in every for host in site.hosts
+    )
     contested: dict[str, str] = {}
-    sites = list(of_file)
-    for site in every:
-        hosts = []
-        for host in site.hosts:
-            others = owners.owners(host) - {_owner(site)}
-            if others:
-                claims = ", ".join(sorted(others | {_owner(site)}))
-                contested[without_port(host)] = (
-                    f"the host {without_port(host)} belongs to {claims}: remove it from all but one"
-                )
-            else:
-                hosts.append(host)
-        if hosts:
-            sites.append(site if len(hosts) == len(site.hosts) else replace(site, hosts=(*hosts,)))
+    sites = []
+    for owner, site in every:
+        free = tuple(host for host in site.hosts if owners.owners(host) == {owner})
+        if owner == RULES_FILE:
+            free = site.hosts
+        for host in set(site.hosts) - set(free):
+            of_all = ", ".join(sorted(claims.owners(host)))
+            contested[without_port(host)] = f"{without_port(host)} is a host of {of_all}"
+        if free:
+            sites.append(site if free == site.hosts else replace(site, hosts=free))
     return SiteTable(sites, contested)
-
-
-def _owner(site: Site) -> str:
-    return f"the realm {site.realms[0]}"
 
 
 def _segments(path: str) -> list[str]:

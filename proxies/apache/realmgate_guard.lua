@@ -57,6 +57,12 @@ local function remove_named(r)
     r.headers_in["Connection"] = connection:find("close", 1, true) and "close" or nil
 end
 
+-- Whether the connection is for another host than the site: the host of a request has to agree.
+local function is_misdirected(r)
+    local asked = r.is_https and r:ssl_var_lookup("SSL_TLS_SNI") or ""
+    return asked ~= "" and asked:lower() ~= r.subprocess_env["REALMGATE_SITE"]:gsub(":%d+$", "")
+end
+
 local function escaped(text)
     return (text:gsub("[^%w]", function(character)
         return string.format("%%%02X", character:byte())
@@ -155,6 +161,9 @@ end
 function guard(r)
     remove_reserved(r)
     remove_named(r)
+    if is_misdirected(r) then
+        return 421
+    end
     if r.uri:sub(1, 17) == "/.realmgate/guard" then
         return 404
     end

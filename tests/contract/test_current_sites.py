@@ -277,9 +277,10 @@ async def test_a_name_of_two_realms_is_refused_for_both_and_logged_once(setup: _
         assert await setup.hosts() == {"wiki.example.org", "shop.example.org"}
     (log,) = (each for each in logs if each["event"] == "host is contested")
     assert (log["host"], log["log_level"]) == ("taken.example.org", "error")
-    assert "the realm demo, the realm other" in log["reason"]
+    claims = "the site shop of the realm other, the site wiki of the realm demo"
+    assert log["reason"] == f"taken.example.org is a host of {claims}"
     table = await setup.current.table()
-    with pytest.raises(UnknownServer, match="the realm demo, the realm other"):
+    with pytest.raises(UnknownServer, match=claims):
         table.find("taken.example.org:1", None)
     await setup.put("other", SHOP)
     setup.channel.send(realm_topic("other-id"))

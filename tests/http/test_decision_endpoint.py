@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.http.forward_auth.dialects import DIALECTS
+from tests.support.host_spellings import ADDRESSES, spellings_of
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, Protected
 
 _PROXY = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-For": "203.0.113.9"}
@@ -15,14 +16,15 @@ _REQUESTS = {
     "nginx": {
         "X-Original-Request": "{method} {uri} HTTP/1.1",
         "X-Forwarded-Host": "{host}",
-        "X-Realmgate-Server": "{host}",
+        "X-Realmgate-Server": "{host}:443",
     },
-    "envoy": {"Host": "{host}"},
+    "envoy": {"Host": "{host}", "X-Realmgate-Server": "{host}:443"},
     **{
         name: {
             "X-Forwarded-Method": "{method}",
             "X-Forwarded-Uri": "{uri}",
             "X-Forwarded-Host": "{host}",
+            "X-Realmgate-Server": "{host}:443",
         }
         for name in ("traefik", "caddy", "haproxy", "apache")
     },
@@ -117,10 +119,11 @@ def test_a_question_without_one_of_its_headers_is_refused(
     """attacks: B1."""
     values = {"method": "GET", "uri": "/home/", "host": HOST}
     sent = {name: text.format(**values) for name, text in _REQUESTS[dialect].items()}
+    path = "/home/" if dialect == "envoy" else ""
     for missing in sent.keys() - {"Host"}:
         rest = {name: value for name, value in sent.items() if name != missing}
         with protected.gateway.client(**_PROXY, Authorization=token, **rest) as http:
-            found = http.get(f"/.realmgate/guard/{dialect}")
+            found = http.get(f"/.realmgate/guard/{dialect}{path}")
         assert found.status_code == 403
         assert found.headers["X-Realmgate-Reason"] == "ambiguous_request"
 
@@ -146,6 +149,25 @@ def test_the_server_of_another_site_is_refused(
     found = _ask(protected, dialect, headers=sent)
     assert found.status_code == 403
     assert found.headers["X-Realmgate-Reason"] == "unknown_host"
+
+
+@pytest.mark.parametrize("dialect", DIALECT_NAMES)
+def test_no_spelling_of_a_host_opens_a_dialect(protected: Protected, dialect: str) -> None:
+    """attacks: B4."""
+    own = {HOST, HOST.upper(), f"{HOST}:443", "App.example.test"}
+    reported = {"X-Realmgate-Server": f"{HOST}:443"}
+    for host in (*spellings_of(HOST), *spellings_of(OPEN_HOST), *ADDRESSES, f"{HOST}, {OPEN_HOST}"):
+        if host != host.strip() or not (host.isascii() and host.isprintable()):
+            continue  # this client does not send it
+        sent = {"Host": host} if dialect == "envoy" else {"X-Forwarded-Host": host}
+        found = _ask(protected, dialect, "/public/", headers=reported | sent)
+        # Hypercorn itself refuses some hosts of a request.
+        assert found.status_code == 200 if host in own else found.status_code in {400, 403}, host
+    for server in (OPEN_HOST, f"{OPEN_HOST}:443", "*.example.test:443", "_:443", ":443", HOST[1:]):
+        found = _ask(protected, dialect, "/public/", headers={"X-Realmgate-Server": server})
+        assert found.status_code == 403, server
+    for more in (("X-Realmgate-Server", f"{HOST}:443"), ("X-Realmgate_Server", f"{HOST}:443")):
+        assert _ask(protected, dialect, "/public/", more=(more,)).status_code == 403, more
 
 
 @pytest.mark.parametrize("secret", [None, "another secret than the one of this proxy"])

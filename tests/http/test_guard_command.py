@@ -248,6 +248,18 @@ def test_the_rule_that_decides_is_named_with_the_reason(  # noqa: PLR0917 - a ro
     assert found["explanation"]
 
 
+def test_the_server_of_the_proxy_and_the_host_have_one_site(shell: Shell) -> None:
+    url = "https://intranet.example.org/health"
+    for server, code, part in (
+        ("intranet.example.org:443", ALLOWED, "lets every caller pass"),
+        ("intranet.example.org", ALLOWED, "lets every caller pass"),
+        ("other.example.org:443", REFUSED, "no site has the host other.example.org, which"),
+        ("*.example.org:443", REFUSED, "no site has the host *.example.org, which"),
+        ("_:443", REFUSED, "no name that a site could have"),
+    ):
+        assert part in shell.run("explain", "GET", url, "--server", server, code=code).output
+
+
 def test_a_url_that_is_none_and_options_that_contradict_are_refused(shell: Shell) -> None:
     shell.run("explain", "GET", "ftp://intranet.example.org/", code=BAD)
     shell.run("explain", "GET", "/health", code=BAD)

@@ -137,6 +137,7 @@ def test_a_proxy_that_returns_answers_gets_the_same_pages(
         "X-Forwarded-Proto": "https",
         "X-Forwarded-For": "192.0.2.1",
         "X-Forwarded-Host": HOST,
+        "X-Realmgate-Server": HOST,
         "X-Forwarded-Uri": "/home/save",
         "Sec-Fetch-Mode": "navigate",
         "Accept": "text/html",

@@ -202,6 +202,20 @@ def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
     assert browser.open("https://devices.example.test/.realmgate/sign-in").status == 400
 
 
+def test_the_site_is_that_of_the_proxys_server(protected: Protected) -> None:
+    """attacks: B4."""
+    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
+    with protected.gateway.client(**headers) as http:
+        for server, status in (
+            *((f"{HOST}:443", 302), (HOST, 302), (f"{HOST}:8443", 302), (None, 302)),
+            *(("devices.example.test:443", 404), ("*.example.test:443", 404), (":443", 404)),
+            *(("~^app:443", 404), ("_:443", 404), ("elsewhere.example.test:443", 404)),
+        ):
+            reported = {} if server is None else {"X-Realmgate-Server": server}
+            found = http.get("/.realmgate/sign-in", headers=reported)
+            assert found.status_code == status, server
+
+
 def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Protected) -> None:
     """attacks: C3."""
     headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}

@@ -21,7 +21,9 @@ from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
 from gateway.cli.doctor.nginx.scopes import Configuration
 from gateway.cli.doctor.nginx.syntax import Directive
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
+from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
+from gateway.forward_auth.site_table import SiteTable, settled_table
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix, make_site, nginx_command
 
@@ -34,6 +36,10 @@ GATEWAY = GatewayFacts(
     listen="unix:/run/realmgate/gateway.sock",
     is_local=True,
 )
+
+
+def _site(name: str, *hosts: str) -> Site:
+    return Site(name, hosts, ("demo",), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +80,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, edge_certificates: EdgeCert
 
 
 def found(
-    directives: tuple[Directive, ...], gateway: GatewayFacts = GATEWAY
+    directives: tuple[Directive, ...],
+    gateway: GatewayFacts = GATEWAY,
+    sites: SiteTable | None = None,
 ) -> Iterator[tuple[str, Finding]]:
     """Yield the name of the check with each finding."""
-    proxy = Proxy(Configuration(directives), gateway)
+    proxy = Proxy(Configuration(directives), gateway, sites)
     return ((check.name, finding) for check in CHECKS for finding in check.find(proxy))
 
 
@@ -162,6 +170,96 @@ http {{
 }}
 """)
     assert list(found(read_configuration(main))) == []
+
+
+_SITES = settled_table(
+    [_site("app", "app.example.org", "www.example.org"), _site("apps", "*.apps.example.org")],
+    [_site("dot", "dot.example.org", "*.dot.example.org"), _site("shop", "shop.example.org")],
+)
+_NAMES = {
+    "app.example.org": [],
+    "App.Example.org www.example.org": [],
+    'app.example.org "" _': [],
+    "*.apps.example.org": [],
+    "one.apps.example.org two.apps.example.org": [],
+    ".dot.example.org": [],
+    "dot.example.org *.dot.example.org": [],
+    "$hostname": [],
+    "": ["no name"],
+    "_": ["no name"],
+    '"" app.example.org': ["no name"],
+    "~^app[.]example[.]org$ app.example.org": ["the first name ~^app"],
+    "app.example.*": ["the first name app.example.*"],
+    "free.example.org": ["no site has its host free.example.org"],
+    "*.example.org": ["no site has its host *.example.org"],
+    ".app.example.org": ["its name *.app.example.org is of no site"],
+    "app.example.org shop.example.org": ["its name shop.example.org is of the site shop"],
+    "app.example.org free.example.org *.example.org": [
+        "its name free.example.org is of no site",
+        "its name *.example.org is of no site",
+    ],
+}
+
+
+@pytest.mark.parametrize("listen", ["443 ssl", "443 ssl default_server"])
+def test_the_names_of_a_server_are_those_of_one_site(folder: Path, listen: str) -> None:
+    main = folder / "names.conf"
+    for names, expected in _NAMES.items():
+        main.write_text(f"""
+http {{
+    include shared/http.conf;
+    server {{
+        listen {listen};
+        {f"server_name {names};" if names else ""}
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-optional.conf;
+        include realmgate/guard-server.conf;
+        location / {{
+            include realmgate/guard.conf;
+            proxy_pass http://127.0.0.1:3000;
+        }}
+    }}
+}}
+""")
+        findings = list(found(read_configuration(main), sites=_SITES))
+        assert {name for name, _ in findings} <= {"server-name"}, (names, findings)
+        problems = [finding.problem for _, finding in findings]
+        assert len(problems) == len(expected), (names, problems)
+        for problem, part in zip(problems, expected, strict=True):
+            assert part in problem, (names, problem)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "services", "problems"),
+    [
+        (("app.example.org",), ("3000", "3000"), 0),
+        (("app.example.org",), ("3000", "3001"), 1),
+        (("app.example.org", "app.example.org:8443"), ("3000", "3001"), 0),
+        (("*.example.org",), ("3000", "3001"), 1),
+    ],
+)
+def test_one_site_does_not_decide_about_the_services_of_several_ports(
+    folder: Path, hosts: tuple[str, ...], services: tuple[str, str], problems: int
+) -> None:
+    servers = "".join(
+        f"""
+    server {{
+        listen {port} ssl;
+        server_name app.example.org;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-optional.conf;
+        include realmgate/guard-server.conf;
+        location / {{
+            include realmgate/guard.conf;
+            proxy_pass http://127.0.0.1:{service};
+        }}
+    }}"""
+        for port, service in zip(("443", "8443"), services, strict=True)
+    )
+    main = folder / "ports.conf"
+    main.write_text(f"http {{ include shared/http.conf; {servers} }}")
+    findings = list(found(read_configuration(main), sites=settled_table([_site("s", *hosts)], [])))
+    assert len(findings) == problems, findings
 
 
 def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:

@@ -460,3 +460,35 @@ def test_the_password_of_an_administrator_expires_within_a_week(
     assert (code, said.count("WRONG")) == (1, 1), said
     assert sentence in said
     assert "or run realmgate user set-password admin --realm master." in said
+
+
+def test_a_host_name_of_two_realms_is_found(tmp_path: Path, pki: Path) -> None:
+    """A former version let realms share a name by different ports."""
+    sites = [{"name": "wiki", "hosts": ["wiki.example.org"], "rules": []}]
+    realms = [
+        {"realm": "master", "enabled": True},
+        {"realm": "one", "enabled": True, "guardSites": sites},
+        {"realm": "two", "enabled": True, "guardSites": [sites[0] | {"hosts": ["b.org"]}]},
+    ]
+    (tmp_path / "realms.json").write_text(json.dumps(realms))
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (tmp_path / "realms.json",),
+    }
+    prepare(read_settings(**settings))
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **authorities)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    assert "Each of 2 hosts of sites belongs to one realm or to the rules file." in said
+    with closing(sqlite3.connect(tmp_path / "state/realmgate.db")) as database, database:
+        for statement in (
+            "UPDATE sites SET document = replace(document, 'b.org', 'wiki.example.org:1')",
+            "UPDATE site_hosts SET host = replace(host, 'b.org', 'wiki.example.org:1')",
+        ):
+            database.execute(statement)
+    code, said = examine(tmp_path, **authorities)
+    claims = "the site wiki of the realm one, the site wiki of the realm two"
+    assert (code, said.count("WRONG")) == (1, 1), said
+    assert f"WRONG Hosts of several owners: wiki.example.org is a host of {claims}" in said

@@ -25,7 +25,7 @@ _ODD_ANSWERS: Final = {
 }
 _QUESTION: Final = {
     "X-Realmgate-Proxy-Secret": PROXY_SECRET,
-    "X-Realmgate-Server": HOST,
+    "X-Realmgate-Server": f"{HOST}:PORT",
     "X-Forwarded-Method": "DELETE",
     "X-Forwarded-Uri": "/a/%20?b",
     "X-Forwarded-Host": HOST,
@@ -139,7 +139,9 @@ def test_a_proxy_asks_by_what_it_found_out(
     proxies[name].ask("/a/%20?b", *forged, certificate="device-1", method="DELETE")
     (asked,) = gateway.received
     found = {header: asked.all(header) for header in _QUESTION}
-    expected = {header: [value] for header, value in _QUESTION.items() if value}
+    port = str(proxies[name].port)
+    values = {header: value.replace("PORT", port) for header, value in _QUESTION.items()}
+    expected = {header: [value] for header, value in values.items() if value}
     (certificate,) = found.pop("ssl-client-cert")
     assert unquote(certificate).startswith("-----BEGIN CERTIFICATE-----\n")
     if name == "envoy":

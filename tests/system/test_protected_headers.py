@@ -92,7 +92,8 @@ def test_the_gateway_decides_by_what_nginx_found_out(edge: GuardedEdge) -> None:
     (asked,) = edge.gateway.received
     assert (asked.method, asked.target, asked.body) == ("GET", DECISION, b"")
     assert asked.all("X-Original-Request") == ["POST /admin/x?y=%20 HTTP/1.1"]
-    assert asked.all("X-Realmgate-Server") == asked.all("X-Forwarded-Host") == [HOST]
+    assert asked.all("X-Realmgate-Server") == [f"{HOST}:{edge.nginx.site.https_port}"]
+    assert asked.all("X-Forwarded-Host") == [HOST]
     assert asked.all("X-Forwarded-For") == [ADDRESS]
     assert asked.all("X-Forwarded-Proto") == ["https"]
     assert asked.all("X-Realmgate-Proxy-Secret") == [PROXY_SECRET]

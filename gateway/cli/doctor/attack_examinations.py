@@ -41,6 +41,10 @@ def current_sites(settings: "Settings") -> SiteTable | None:
     The examination of the installation reports the reason.
     """
     from gateway.bootstrap.services import open_services
+    from gateway.cli.doctor.installation import has_database
+
+    if not has_database(settings):
+        return None
 
     async def read() -> SiteTable:
         async with open_services(settings) as services:

@@ -129,7 +129,9 @@ def doctor(
 def _examinations(
     settings: "Settings", configuration: Path | None, attacks: _Attacked
 ) -> Iterator[Examination]:
+    from gateway.cli.doctor.attack_examinations import current_sites
     from gateway.cli.doctor.installation import examine_installation
+    from gateway.cli.doctor.nginx.proxy import Proxy
     from gateway.cli.doctor.nginx_examinations import examine_nginx
 
     targets = _targets(settings, attacks)
@@ -140,7 +142,7 @@ def _examinations(
     if isinstance(read, Examination):
         yield read
     else:
-        proxy = read
+        proxy = Proxy(read.configuration, read.gateway, current_sites(settings))
         yield from examine_nginx(proxy)
     if targets:
         yield from _attack(targets, settings, proxy)

@@ -128,6 +128,12 @@ def _redis(settings: "Settings") -> str:
     return " ".join(("Redis answers and is configured correctly.", *warnings))
 
 
+def has_database(settings: "Settings") -> bool:
+    """Return whether there is a database; a server's is taken to be there."""
+    default = settings.state_dir / "realmgate.db"
+    return str(default) not in settings.database_url.reveal() or default.exists()
+
+
 def _database(settings: "Settings") -> str:
     from gateway.admin.realms import list_administrators
     from gateway.admin.users import list_look_alikes
@@ -137,7 +143,7 @@ def _database(settings: "Settings") -> str:
     from gateway.storage.sql.revision import needs_migration
     from gateway.supervisor.administrator_warnings import NO_ADMINISTRATOR, expiring_passwords
 
-    if _has_no_database(settings):
+    if not has_database(settings):
         administrator = "an" if settings.admin_password else "no"
         return f"The first start will create the database and {administrator} administrator."
     if not encryption_keys_exist(settings):
@@ -215,9 +221,7 @@ def _protected_sites(settings: "Settings") -> "list[Site]":
     if file is not None:
         file.load()
         found += file.sites
-    default = settings.state_dir / "realmgate.db"
-    is_new = str(default) in settings.database_url.reveal() and not default.exists()
-    if is_new or not encryption_keys_exist(settings):
+    if not has_database(settings) or not encryption_keys_exist(settings):
         return found
 
     async def ask() -> "list[Site]":
@@ -242,6 +246,22 @@ def _unchecked(site: "Site") -> Finding:
     return Finding(problem, remedy)
 
 
+def _site_hosts(settings: "Settings") -> str:
+    from gateway.cli.doctor.attack_examinations import current_sites
+
+    table = current_sites(settings)
+    if table is None:
+        return "The hosts of sites are not known without the database."
+    if table.contested:
+        claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
+        raise ProblemFound(
+            f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
+            " the others are refused: remove each from the sites of all owners but one."
+        )
+    hosts = sum(len(site.hosts) for site in table.sites)
+    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+
+
 def _certificates(settings: "Settings") -> str:
     from gateway.bootstrap.client_certificates import read_client_certificates
     from gateway.domain.clock import SystemClock
@@ -263,7 +283,7 @@ def _authority_names(settings: "Settings") -> str:
     from gateway.bootstrap.encryption_keys import encryption_keys_exist
     from gateway.bootstrap.services import open_services
 
-    if _has_no_database(settings) or not encryption_keys_exist(settings):
+    if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."
 
     async def ask() -> list[str]:
@@ -291,11 +311,6 @@ def _authority_names(settings: "Settings") -> str:
     return "In each realm the name of an authority means one authority."
 
 
-def _has_no_database(settings: "Settings") -> bool:
-    default = settings.state_dir / "realmgate.db"
-    return str(default) in settings.database_url.reveal() and not default.exists()
-
-
 def _day(instant: datetime | None) -> str:
     return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
@@ -308,6 +323,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("redis", _redis),
     ("database", _database),
     ("rules-file", _rules_file),
+    ("site-hosts", _site_hosts),
     ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),
     ("authority-names", _authority_names),

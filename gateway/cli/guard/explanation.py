@@ -44,6 +44,12 @@ _LOCAL: Final = "127.0.0.1"
     type=click.File(encoding="ascii"),
     help="PEM file with the caller's certificate, as if the proxy had verified it.",
 )
+@click.option(
+    "--server",
+    metavar="NAME:PORT",
+    help="The proxy's server that receives the request, as the proxy reports it; by default the"
+    " host chooses the site.",
+)
 @click.option("--user", metavar="NAME", help="Evaluate the rules with the roles this user has now.")
 @click.option("--realm", metavar="NAME", help="Realm of the user, if not the site's first one.")
 @output_option
@@ -56,6 +62,7 @@ def explain(
     *,
     token: Any,
     cert: Any,
+    server: str | None,
     user: str | None,
     realm: str | None,
     output: str,
@@ -65,7 +72,7 @@ def explain(
         raise click.UsageError("Give either --user, or --token and --cert.")
     if realm is not None and user is None:
         raise click.UsageError("--realm is the realm of --user.")
-    original = _original(method, url)
+    original = _original(method, url, server)
     bearer = None if token is None else read_secret(token, "Token", "--token").strip()
     pem = None if cert is None else _certificates(cert)
 
@@ -89,7 +96,7 @@ def explain(
     context.exit(0 if document["decision"] == "allowed" else 1)
 
 
-def _original(method: str, url: str) -> "OriginalRequest":
+def _original(method: str, url: str, server: str | None) -> "OriginalRequest":
     from gateway.domain.forward_auth import OriginalRequest
 
     match = _URL.fullmatch(url)
@@ -97,9 +104,8 @@ def _original(method: str, url: str) -> "OriginalRequest":
         raise click.BadParameter("an http or https URL is expected", param_hint="URL")
     uri = match["uri"]
     # A client sends at least a slash; anything else stays as it was given.
-    return OriginalRequest(
-        method, match["scheme"], match["host"], uri if uri.startswith("/") else f"/{uri}"
-    )
+    uri = uri if uri.startswith("/") else f"/{uri}"
+    return OriginalRequest(method, match["scheme"], match["host"], uri, server)
 
 
 def _certificates(file: Any) -> list[bytes]:

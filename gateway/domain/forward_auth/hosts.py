@@ -54,10 +54,7 @@ def canonical_host(text: str, scheme: str = "https") -> str:
     """Return the normal form of a request's host; raises AmbiguousTarget."""
     match = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if match is None or not _names_a_host(match["name"]):
-        raise AmbiguousTarget(
-            "the host is neither a host name nor an address, in the form without a trailing dot and"
-            " with punycode (xn--)"
-        )
+        raise AmbiguousTarget("the host is neither a host name nor an address")
     port = match["port"]
     if port is None or port == _DEFAULT_PORTS[scheme]:
         return match["name"]

@@ -21,6 +21,7 @@ _SET_BY_PROXY: Final = frozenset(
         REQUEST_ID,
         b"x-forwarded-host",
         b"x-forwarded-port",
+        b"x-realmgate-server",
     }
 )
 _REPEATABLE: Final = frozenset({b"accept", b"accept-language", b"user-agent"})

@@ -63,5 +63,8 @@ class OriginalHeaders:
         """Return the value of a header that the proxy sends; raises AmbiguousTarget."""
         value = self.text(name)
         if value is None:
-            raise AmbiguousTarget(f"the proxy does not send the header {name.decode('ascii')}")
+            sent = name.decode("ascii")
+            raise AmbiguousTarget(
+                f"the proxy does not send the header {sent}: use its configuration of this version"
+            )
         return value

@@ -9,6 +9,7 @@ from gateway.cli.doctor.findings import Finding
 from gateway.cli.doctor.nginx.scopes import Configuration, Location, Server
 from gateway.cli.doctor.nginx.syntax import Directive
 from gateway.domain.secrets import Secret
+from gateway.forward_auth.site_table import SiteTable
 from gateway.http.edge.certificate_lookup import NginxLookup
 
 SECRET_HEADER: Final = "x-realmgate-proxy-secret"  # noqa: S105 - the name of a header
@@ -34,9 +35,16 @@ class GatewayFacts:
 class Proxy:
     """A configuration of nginx, in front of a gateway."""
 
-    def __init__(self, configuration: Configuration, gateway: GatewayFacts) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        gateway: GatewayFacts,
+        sites: SiteTable | None = None,
+    ) -> None:
+        """Take the protected sites, None where they are not known."""
         self.configuration = configuration
         self.gateway = gateway
+        self.sites = sites
 
     @cached_property
     def to_gateway(self) -> tuple[Location, ...]:
@@ -129,6 +137,11 @@ class Proxy:
         """Tell whether a protected location passes requests to the same service."""
         hosts = self._hosts(location)
         return any(hosts & self._hosts(other) for other in self.protected)
+
+    def services_of(self, server: Server) -> frozenset[str]:
+        """Return where the protected locations of a server pass requests."""
+        own = (each for each in self.protected if each.server is server)
+        return frozenset(host for location in own for host in self._hosts(location))
 
     def _hosts(self, location: Location) -> frozenset[str]:
         address = self.configuration.address(location)

@@ -110,10 +110,15 @@ class Server:
         )
 
     @property
+    def listed_names(self) -> tuple[str, ...]:
+        """Return the names of `server_name` in lower case; the first one is `$server_name`."""
+        lines = self.scope.own("server_name")
+        return tuple(name.lower() for line in lines for name in line.arguments)
+
+    @property
     def names(self) -> frozenset[str]:
         """Return the names of `server_name`."""
-        lines = self.scope.own("server_name")
-        return frozenset(name for line in lines for name in line.arguments)
+        return frozenset(self.listed_names)
 
     @property
     def asks_for_certificates(self) -> bool:

@@ -1,4 +1,4 @@
-"""An endpoint at a protected site: the site is that of the host which the proxy reports.
+"""An endpoint at a protected site: the site is that of the proxy's server, as for decisions.
 
 The realm that signs browsers in is checked as for its own URLs; errors are its pages. A host
 without a site, and a peer that is not the proxy, get 404.
@@ -12,17 +12,23 @@ from typing import Final
 from starlette.types import Receive, Scope
 
 from gateway.domain.errors import RealmgateError, RealmNotFound
-from gateway.domain.forward_auth import AmbiguousTarget, Site, canonical_host
+from gateway.domain.forward_auth import (
+    AmbiguousTarget,
+    ProxyServer,
+    Site,
+    canonical_host,
+    proxy_server,
+)
 from gateway.domain.ports.directory import RealmEntry
 from gateway.forward_auth.browser import WANTED, SiteVisit, UnsafeReturnUrl, return_url
-from gateway.forward_auth.site_table import Sites
+from gateway.forward_auth.site_table import Sites, UnknownServer
 from gateway.http.cross_site_forms import is_from_own_page
 from gateway.http.edge.facts import EdgeFacts
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.form import is_form, parse_form, read_body
 from gateway.http.forward_auth.browser.site_headers import for_sites
-from gateway.http.forward_auth.original_headers import FORWARDED_HOST
+from gateway.http.forward_auth.original_headers import FORWARDED_HOST, PROXY_SERVER
 from gateway.http.guarded_endpoint import GuardedEndpoint
 from gateway.http.pages import LocalePreferences
 from gateway.http.realm_endpoint import RealmContext
@@ -93,10 +99,11 @@ class SiteEndpoint(GuardedEndpoint):
         entry: RealmEntry | None,  # noqa: ARG002 - the site names the realm, not the path
     ) -> Reply:
         facts = exchange.facts
-        host = _host(facts)
-        site = None if host is None else (await self._sites.table()).site(host)
-        if host is None or site is None:
-            exchange.log.reason = facts.ignored or "the host is not one of a protected site"
+        try:
+            host, server = _reported(facts)
+            site = (await self._sites.table()).find(host, server).site
+        except (AmbiguousTarget, UnknownServer) as refusal:
+            exchange.log.reason = facts.ignored or str(refusal)
             return prose_error(HTTPStatus.NOT_FOUND, UNMATCHED)
         realm = await self._realm(site, exchange)
         if scope["method"] not in self.methods:
@@ -143,15 +150,17 @@ class SiteEndpoint(GuardedEndpoint):
         return await error_page(self._pages, error, reply, exchange)
 
 
-def _host(facts: EdgeFacts) -> str | None:
-    """Return the host that the proxy reports, in its canonical form."""
-    reported = facts.headers.text(FORWARDED_HOST)
+def _reported(facts: EdgeFacts) -> tuple[str, ProxyServer | None]:
+    """Return the host that the proxy reports, and its server; raises AmbiguousTarget.
+
+    A proxy that does not report its server gets pages by the host alone: no service is behind them.
+    """
+    reported, server = facts.headers.text(FORWARDED_HOST), facts.headers.text(PROXY_SERVER)
     if not facts.from_proxy or reported is None:
-        return None
-    try:
-        return canonical_host(reported, "https" if facts.secure else "http")
-    except AmbiguousTarget:
-        return None
+        raise AmbiguousTarget("no proxy reports a host")
+    scheme = "https" if facts.secure else "http"
+    host = canonical_host(reported, scheme)
+    return host, None if server is None else proxy_server(server, scheme)
 
 
 def _require_own_page(facts: EdgeFacts, origin: str) -> None:

@@ -21,7 +21,9 @@ class Dialect(ABC):
     @staticmethod
     @abstractmethod
     def original(scope: Scope, headers: OriginalHeaders, scheme: str, path: str) -> OriginalRequest:
-        """Return the caller's request; raises AmbiguousTarget where the proxy does not send it.
+        """Return the caller's request with the server of the proxy that received it.
+
+        Raises AmbiguousTarget where the proxy does not send one of both.
 
         `path` is what follows the URL, as sent.
         """

@@ -24,5 +24,5 @@ class Envoy(Dialect):
     def original(scope: Scope, headers: OriginalHeaders, scheme: str, path: str) -> OriginalRequest:
         query = scope["query_string"].decode("latin-1")
         uri = f"{path}?{query}" if query else path
-        server = headers.text(PROXY_SERVER)
-        return OriginalRequest(scope["method"], scheme, headers.required(HOST), uri, server)
+        host, server = headers.required(HOST), headers.required(PROXY_SERVER)
+        return OriginalRequest(scope["method"], scheme, host, uri, server)

@@ -16,7 +16,7 @@ from gateway.http.forward_auth.original_headers import (
 class ForwardedRequest(Dialect):
     """`X-Forwarded-Method`, `X-Forwarded-Uri`, `X-Forwarded-Host`: the proxy overwrites them.
 
-    It may send `X-Realmgate-Server` too: the host of the site that it is configured for.
+    `X-Realmgate-Server` is the host that the proxy is configured for, and its port.
     """
 
     @staticmethod
@@ -31,5 +31,5 @@ class ForwardedRequest(Dialect):
             scheme,
             headers.required(FORWARDED_HOST),
             headers.required(FORWARDED_URI),
-            headers.text(PROXY_SERVER),
+            headers.required(PROXY_SERVER),
         )

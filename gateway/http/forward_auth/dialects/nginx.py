@@ -1,7 +1,8 @@
 """nginx's `auth_request`: the request line in `X-Original-Request`.
 
-The default server of a listener gets every request whose host no other server has, so nginx says in
-`X-Realmgate-Server` which server is asking.
+The default server of a listener gets every request whose host no other server has, so nginx reports
+in `X-Realmgate-Server` which server is asking: `$server_name`, the first name of the server, and
+`$server_port`.
 nginx passes on 401 and 403 and the header `WWW-Authenticate`, and makes 500 of every other answer.
 Source: https://nginx.org/en/docs/http/ngx_http_auth_request_module.html
 """

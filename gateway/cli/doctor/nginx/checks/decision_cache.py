@@ -15,6 +15,7 @@ _PARTS: Final = {
     "the token": r"\$\{?http_authorization\b",
     "the cookie": r"\$\{?(http_cookie|cookie_\w+)\b",
     "the certificate": r"\$\{?ssl_client_(escaped_cert|raw_cert|cert|fingerprint)\b",
+    "the server": r"\$\{?server_name\b",
     "the host": r"\$\{?(http_host|host|realmgate_asked_host)\b",
     "the method": r"\$\{?(request_method|request)\b",
     "the path": r"\$\{?(request_uri|request)\b",
