@@ -114,7 +114,9 @@ def build_applications(
     texts = RealmTextCache(
         services.database, services.clock, services.invalidation, settings.cache_age
     )
-    at_sites = site_answers(services, context, site_pages(designs, texts))
+    at_sites = site_answers(
+        services, context, site_pages(designs, texts), settings.guard_passed_headers
+    )
     appearance = _Appearance(designs, texts)
     expiry = expiry_listing(settings, services, certificates)
     routes, operations = _routes(

@@ -1,9 +1,17 @@
-"""Groups of users, in a tree, and their paths. Keycloak: GroupRepresentation."""
+"""Groups of users, in a tree, and paths of names that may contain slashes.
 
+`/` within a name is `~/`, as in Keycloak with `escape-slashes-in-group-path`. A `~` in front of a
+`/`, or at the end of a name, is doubled, so that no two lists of names have the same path. Every
+other `~` stays. Keycloak: GroupRepresentation
+"""
+
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from gateway.domain.name_paths import parse_names, render_names
+_ESCAPE: Final = "~"
+_AMBIGUOUS: Final = re.compile(r"~+(?=/|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +65,36 @@ def is_at_or_below(path: str, above: str) -> bool:
     separates names.
     """
     return path == above or path.startswith(f"{above}/")
+
+
+def render_names(names: Iterable[str]) -> str:
+    """Return the path of the names, without a slash at its beginning."""
+    return "/".join(map(_escape_name, names))
+
+
+def parse_names(path: str) -> tuple[str, ...]:
+    """Return the names of a path; each text is the path of some names.
+
+    `parse_names(render_names(names)) == names`, except for no names, whose path is empty.
+    """
+    names: list[str] = []
+    name = ""
+    *pieces, last = path.split("/")
+    for piece in pieces:
+        stem = piece.rstrip(_ESCAPE)
+        literal, is_escaped = divmod(len(piece) - len(stem), 2)
+        name += stem + _ESCAPE * literal
+        if is_escaped:
+            name += "/"
+        else:
+            names.append(name)
+            name = ""
+    stem = last.rstrip(_ESCAPE)
+    # One that nothing follows is itself.
+    return (*names, name + stem + _ESCAPE * ((len(last) - len(stem) + 1) // 2))
+
+
+def _escape_name(name: str) -> str:
+    if _ESCAPE in name:
+        name = _AMBIGUOUS.sub(lambda found: found[0] * 2, name)
+    return name.replace("/", "~/") if "/" in name else name

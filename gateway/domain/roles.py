@@ -6,6 +6,8 @@ Keycloak: RoleRepresentation; composites are resolved transitively.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gateway.domain.groups import parse_names, render_names
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -53,3 +55,17 @@ class EffectiveRoles:
             tuple(name for name in self.realm if name in scope.realm),
             tuple((client, names) for client, names in kept if names),
         )
+
+
+def render_client_role(client_id: str, role: str) -> str:
+    """Return `client/role`; the slashes of the clientId stay, those of the role are escaped.
+
+    It is the path of no single name, so no realm role is written the same by `render_names`.
+    """
+    return render_names((*client_id.split("/"), role))
+
+
+def parse_client_role(text: str) -> tuple[str, str]:
+    """Return clientId and role; the clientId is empty for text without a separating slash."""
+    *client, role = parse_names(text)
+    return "/".join(client), role

@@ -61,16 +61,24 @@ class Decisions:
         sessions: SessionCookies,
         certificates: ClientCertificates,
         clock: Clock,
+        *,
+        passed_headers: frozenset[str] = frozenset(),
     ) -> None:
+        """Take `passed_headers`, in lower case: identity headers that callers may send."""
         self._sites = sites
         self._tokens = tokens
         self._sessions = sessions
         self._certificates = certificates
         self._clock = clock
+        self._passed_headers = passed_headers
         self._identities: SizedCache[Hashable, _Remembered] = SizedCache(_REMEMBERED_BYTES)
 
     async def decide(self, original: OriginalRequest, evidence: Evidence) -> Decision:
         """Return the decision; raises StoreUnavailable."""
+        for name in evidence.unremovable:
+            if name not in self._passed_headers:
+                explanation = f"the header {name!a:.100} could pass for one of the gateway"
+                return Forbidden(Reason.AMBIGUOUS_REQUEST, explanation)
         found = find_rule(await self._sites.table(), original)
         if not isinstance(found, tuple):
             return found

@@ -21,3 +21,5 @@ class Evidence:
     certificate: CertificateEvidence | None = None
     proof: SentProof = NO_PROOF
     """The DPoP header, for the request to the site."""
+    unremovable: tuple[str, ...] = ()
+    """Names of headers by which a service could know its caller, see `caller_headers`."""

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from gateway.domain.forward_auth import Identity
-from gateway.domain.name_paths import render_names
+from gateway.domain.groups import render_names
 
 REMOTE_USER: Final = "Remote-User"
 REMOTE_EMAIL: Final = "Remote-Email"

@@ -11,8 +11,8 @@ from typing import Any, Final
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import Identity
 from gateway.domain.limits.caches import SizedCache
-from gateway.domain.name_paths import parse_client_role
 from gateway.domain.ports.directory import Directory
+from gateway.domain.roles import parse_client_role
 from gateway.protocol.errors import OAuthError
 
 SERVICE_TOKEN_TYPE: Final = "Service"  # noqa: S105 - a kind of token

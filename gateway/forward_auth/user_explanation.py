@@ -20,9 +20,9 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
-from gateway.domain.name_paths import render_client_role
 from gateway.domain.ports.directory import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
+from gateway.domain.roles import render_client_role
 from gateway.forward_auth.credentials.rights import Rights, current_rights
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.live_accounts import LiveAccounts

@@ -21,6 +21,7 @@ from gateway.settings.values import (
     ExistingFolder,
     Flag,
     HeaderName,
+    HeaderNames,
     MailedEvents,
     Networks,
     Port,
@@ -112,6 +113,8 @@ class Settings:
     """PEM certificate of the proxy, only to report when it expires."""
     guard_file: ExistingFile | None = None
     """TOML file with sites that forward authentication protects, beside those of realms."""
+    guard_passed_headers: HeaderNames = ()
+    """Identity headers of other products that requests to protected sites may have."""
     fetch_networks: Networks = ()
     """Private addresses or networks that URLs of clients may lead to, beside public addresses."""
     fetch_ca_file: ExistingFile | None = None

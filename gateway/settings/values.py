@@ -32,6 +32,7 @@ _DURATION: Final = (
 _SHORTEST: Final = timedelta(microseconds=1)
 _ASCII_NUMBER: Final = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+")
 _PORT_OF_HOST: Final = re.compile(r"(?:\[[^\]]*\]|[^:]*)(?::([0-9]{0,5}))?")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _PASSWORD_IN_URL: Final = re.compile(r"(?<=://)(?P<user>[^:/?#@]*):.*@", re.DOTALL)
 _PARAMETER: Final = re.compile(
@@ -148,6 +149,13 @@ def _mailed_events(value: object) -> tuple[str, ...]:
     return names
 
 
+def _header_names(value: object) -> tuple[str, ...]:
+    names = _listed(value)
+    if not all(_HEADER_NAME.fullmatch(name) for name in names):
+        raise ValueError("names of headers: letters, digits, hyphens, underscores and dots")
+    return names
+
+
 def _file(value: object) -> Path:
     path = Path(str(value))
     if "\0" in str(value) or not path.is_file():
@@ -252,6 +260,7 @@ WebUrls = Annotated[tuple[str, ...], _web_urls]
 ExistingFolder = Annotated[Path, _folder]
 AbsolutePath = Annotated[Path, _path]
 HeaderName = Annotated[str, certificate_header_name]
+HeaderNames = Annotated[tuple[str, ...], _header_names]
 VerdictHeaderName = Annotated[str, verdict_header_name]
 SecretText = Annotated[Secret, _secret]
 ProxySecret = Annotated[SecretText, _long_enough]

@@ -22,6 +22,7 @@ ALLOWED = {
         "lru_cache",
     ): "512 names of headers, 64 bytes each",
     ("gateway/http/edge/facts.py", "lru_cache"): "4,096 addresses, 64 characters each",
+    ("gateway/forward_auth/caller_headers.py", "lru_cache"): "2,048 names, 64 bytes each",
     (
         "gateway/supervisor/server/responses.py",
         "lru_cache",

@@ -34,6 +34,7 @@ def test_the_site_files_written_are_the_site_files_shipped() -> None:
         "plain-http.conf",
         "proxy-secret.conf",
         "certificate-header.conf",
+        "removed-certificate-headers.conf",
         "decision-salt.conf",
     ],
 )

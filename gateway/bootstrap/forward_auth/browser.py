@@ -1,5 +1,6 @@
 """Builds what browsers meet at protected sites: the sign-in, the sign-out, and pages."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gateway.bootstrap.forward_auth.decisions import live_accounts, site_decisions
@@ -27,8 +28,10 @@ class SiteAnswers:
     pages: PageReplies
 
 
-def site_answers(services: Services, context: RealmContext, pages: Pages) -> SiteAnswers:
-    """Return the answers; `pages` are those at sites."""
+def site_answers(
+    services: Services, context: RealmContext, pages: Pages, passed_headers: Iterable[str]
+) -> SiteAnswers:
+    """Return the answers; `pages` are those at sites, see `site_decisions`."""
     shown = PageReplies(pages)
     refusals = RefusalPages(
         services.directory,
@@ -37,7 +40,9 @@ def site_answers(services: Services, context: RealmContext, pages: Pages) -> Sit
         shown,
         services.clock,
     )
-    decisions = site_decisions(services, context.certificates, context.issuer)
+    decisions = site_decisions(
+        services, context.certificates, context.issuer, passed_headers=passed_headers
+    )
     return SiteAnswers(decisions, refusals, shown)
 
 

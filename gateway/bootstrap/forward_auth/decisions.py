@@ -1,6 +1,6 @@
 """Builds what decides about requests to protected sites."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gateway.bootstrap.protocol import sender_constraint, validity
 from gateway.bootstrap.services import Services
@@ -17,9 +17,15 @@ from gateway.protocol.tokens import AccessTokens
 
 
 def site_decisions(
-    services: Services, certificates: CertificateTrust, issuer: Callable[[str], str]
+    services: Services,
+    certificates: CertificateTrust,
+    issuer: Callable[[str], str],
+    passed_headers: Iterable[str] = (),
 ) -> Decisions:
-    """Return the decisions about every protected site; `issuer` is that of a realm's name."""
+    """Return the decisions about every protected site; `issuer` is that of a realm's name.
+
+    `passed_headers` are identity headers that callers may send.
+    """
     sessions = Sessions(services.online_sessions, services.database)
     accounts = live_accounts(services, certificates)
     tokens = AccessTokens(services.directory, services.database, accounts.validity)
@@ -29,6 +35,7 @@ def site_decisions(
         SessionCookies(accounts, services.site_sessions, sessions),
         ClientCertificates(accounts, services.certificate_owners),
         services.clock,
+        passed_headers=frozenset(name.lower() for name in passed_headers),
     )
 
 

@@ -178,6 +178,7 @@ def _caller(identity: "Identity") -> dict[str, Any]:
         "clientRoles": sorted(identity.client_roles),
         "groups": list(identity.groups),
         "scopes": sorted(identity.scopes),
+        "audiences": sorted(identity.audiences),
         "thumbprint": identity.thumbprint,
     }
 
@@ -201,4 +202,5 @@ _RIGHTS: Final = (
     ("client roles", "clientRoles"),
     ("groups", "groups"),
     ("scopes", "scopes"),
+    ("audiences", "audiences"),
 )

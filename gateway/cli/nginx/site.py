@@ -101,6 +101,7 @@ class NginxSite:
                 "ssl_trusted_certificate", "ca.crt"
             ),
             "certificate-header.conf": self._certificate_header(),
+            "removed-certificate-headers.conf": self._removed_certificate_headers(),
             "proxy-secret.conf": (
                 f'proxy_set_header X-Realmgate-Proxy-Secret "{self.proxy_secret}";\n'
             ),
@@ -201,6 +202,14 @@ class NginxSite:
             dropped += [each for n in indexes for each in _spellings(f"{self.chain_prefix}-{n}")]
         lines = [f"proxy_set_header {name} {NginxLookup.variable};\n"]
         return "".join([*lines, *(f'proxy_set_header {other} "";\n' for other in dropped)])
+
+    def _removed_certificate_headers(self) -> str:
+        """Drop the same names before a protected service.
+
+        The question to the gateway lacks other spellings, so it cannot refuse them.
+        """
+        first, *lines = self._certificate_header().splitlines(keepends=True)
+        return "".join([first.replace(NginxLookup.variable, '""'), *lines])
 
     def _certificate(self, directive: str, name: str) -> str:
         return f'{directive} "{self.certificates / name}";\n'

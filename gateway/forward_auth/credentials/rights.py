@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.domain.name_paths import render_client_role
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.roles import render_client_role
 from gateway.protocol.scopes import scope_of, still_granted
 
 

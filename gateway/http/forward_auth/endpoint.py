@@ -92,7 +92,7 @@ class DecisionEndpoint:
         if dialect is None:
             return _NOT_FOUND
         try:
-            headers = OriginalHeaders(scope["headers"])
+            headers = OriginalHeaders(scope["headers"], facts.headers.values)
             scheme = "https" if facts.secure else "http"
             original = dialect.original(scope, headers, scheme, path)
         except AmbiguousTarget as error:

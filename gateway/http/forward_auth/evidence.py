@@ -22,6 +22,7 @@ def evidence_of(facts: EdgeFacts, headers: OriginalHeaders, original: OriginalRe
         session_cookies(headers.text(COOKIE)),
         facts.certificate,
         _sent_proof(headers, original),
+        headers.unremovable,
     )
 
 

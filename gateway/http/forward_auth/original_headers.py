@@ -4,10 +4,11 @@ A header that comes twice, or with `_` for `-`, could be read differently by the
 the service: the request is refused. attacks: A4, B1, B4
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Final
 
 from gateway.domain.forward_auth import AmbiguousTarget
+from gateway.forward_auth.caller_headers import is_unremovable
 
 AUTHORIZATION: Final = b"authorization"
 COOKIE: Final = b"cookie"
@@ -35,13 +36,23 @@ _READ: Final = frozenset(
 
 
 class OriginalHeaders:
-    """The headers of one decision request; raises AmbiguousTarget."""
+    """The headers of one decision request; raises AmbiguousTarget.
 
-    __slots__ = ("_values",)
+    `unremovable` are names of headers by which a service could know its caller, in a form that the
+    proxy does not remove.
+    """
 
-    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+    __slots__ = ("_values", "unremovable")
+
+    def __init__(
+        self, headers: Iterable[tuple[bytes, bytes]], of_edge: Container[bytes] = ()
+    ) -> None:
+        """Take `of_edge`, names of headers that the proxy sends and has overwritten."""
         values: dict[bytes, bytes] = {}
+        self.unremovable: tuple[str, ...] = ()
         for sent, value in headers:
+            if is_unremovable(sent) and sent not in of_edge:
+                self.unremovable = (*self.unremovable, sent.decode("latin-1"))
             name = sent.replace(b"_", b"-") if b"_" in sent else sent
             if name in _METHOD_OVERRIDES:
                 raise AmbiguousTarget("a header overrides the method")

@@ -13,7 +13,7 @@ from gateway.domain.forward_auth import (
     canonical_site_host,
 )
 from gateway.domain.groups import canonical_group_path, parse_group_path
-from gateway.domain.name_paths import parse_client_role, render_client_role
+from gateway.domain.roles import parse_client_role, render_client_role
 from gateway.representations.client_scopes import is_scope_name
 from gateway.representations.refusals import (
     parse_each,

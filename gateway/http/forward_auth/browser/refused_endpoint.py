@@ -54,7 +54,7 @@ class RefusedEndpoint(GuardedEndpoint):
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
         try:
-            headers = OriginalHeaders(scope["headers"])
+            headers = OriginalHeaders(scope["headers"], facts.headers.values)
             scheme = "https" if facts.secure else "http"
             original = Nginx.original(scope, headers, scheme, "")
         except AmbiguousTarget as error:

@@ -13,7 +13,6 @@ from gateway.storage.sql import (  # noqa: F401 - their tables belong to the met
     denied_certificates,
     expiry,
     forward_auth,
-    users,
 )
 from gateway.storage.sql.schema import (
     admin_events,
@@ -24,6 +23,7 @@ from gateway.storage.sql.schema import (
     users,
     webhook_deliveries,
 )
+from gateway.storage.sql.users import password_costs  # noqa: F401 - likewise
 
 Index(
     "uq_roles_of_realm",

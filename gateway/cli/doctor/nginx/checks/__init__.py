@@ -5,6 +5,7 @@ from typing import Final
 from gateway.cli.doctor.nginx.checks import (
     alias_traversal,
     auth_request_off,
+    authorization_header,
     certificate_header,
     certificate_variable,
     changed_path,
@@ -66,6 +67,7 @@ CHECKS: Final[tuple[NginxCheck, ...]] = (
     changed_path.CHECK,
     server_name.CHECK,
     identity_headers.CHECK,
+    authorization_header.CHECK,
     decision_internal.CHECK,
     decision_request.CHECK,
     decision_body.CHECK,

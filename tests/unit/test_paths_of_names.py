@@ -14,15 +14,12 @@ from gateway.domain.groups import (
     canonical_group_path,
     is_at_or_below,
     parse_group_path,
+    parse_names,
     plain_group_path,
     render_group_path,
-)
-from gateway.domain.name_paths import (
-    parse_client_role,
-    parse_names,
-    render_client_role,
     render_names,
 )
+from gateway.domain.roles import parse_client_role, render_client_role
 from gateway.forward_auth.identity_headers import identity_headers
 from gateway.forward_auth.requirements import judge
 from gateway.representations.forward_auth.fields import CLIENT_ROLE, GROUP
