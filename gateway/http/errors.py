@@ -19,6 +19,7 @@ from gateway.admin.access import (
     MailFailed,
     MalformedBody,
     MissingPart,
+    MissingRights,
     NotAcceptable,
     NotAuthenticated,
     NotFound,
@@ -166,9 +167,10 @@ def _explained(status: HTTPStatus, text: str) -> Reply:
     return json_reply({"errorMessage": text}, status=status)
 
 
+_FORBIDDEN: Final = "HTTP 403 Forbidden"
 _REFUSALS: Final = (
     (NotAuthenticated, prose_error, HTTPStatus.UNAUTHORIZED, "HTTP 401 Unauthorized"),
-    (Forbidden, prose_error, HTTPStatus.FORBIDDEN, "HTTP 403 Forbidden"),
+    (Forbidden, prose_error, HTTPStatus.FORBIDDEN, _FORBIDDEN),
     (InsufficientLevel, prose_error, HTTPStatus.FORBIDDEN, None),
     (WrongClient, prose_error, HTTPStatus.FORBIDDEN, None),
     (UnknownPage, prose_error, HTTPStatus.NOT_FOUND, "HTTP 404 Not Found"),
@@ -192,6 +194,8 @@ def _refused_administration(error: AdminRefusal) -> Reply | None:
             return _explained(HTTPStatus.INTERNAL_SERVER_ERROR, error.text)
         case NotSupported():
             return oauth_error("Feature not enabled", str(error), status=HTTPStatus.NOT_IMPLEMENTED)
+        case MissingRights():
+            return oauth_error(_FORBIDDEN, str(error), status=HTTPStatus.FORBIDDEN)
     for kind, family, status, text in _REFUSALS:
         if isinstance(error, kind):
             return family(status, str(error) if text is None else text)

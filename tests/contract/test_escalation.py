@@ -15,7 +15,7 @@ from gateway.admin.access.access import (
     operator,
 )
 from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
-from gateway.admin.access.errors import Forbidden
+from gateway.admin.access.errors import Forbidden, MissingRights
 from gateway.admin.access.escalation import (
     has_every_right,
     is_above,
@@ -33,6 +33,7 @@ from gateway.admin.access.privileged_objects import (
     may_control_user,
     require_may_control,
     require_may_control_subtree,
+    require_rights_of_realm_accounts,
 )
 from gateway.admin.changes import Changes
 from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults
@@ -308,6 +309,21 @@ def test_every_right_is_every_role_of_the_realm_and_admin_in_master() -> None:
     assert not has_every_right(in_master("create-realm", master_realm=AdminRole))
     for of in (DEMO, MASTER):
         assert has_every_right(operator(of))
+
+
+@pytest.mark.parametrize(
+    ("limited", "lacking"),
+    [
+        (acting(*(role for role in AdminRole if role != "manage-events")), "needs manage-events"),
+        (in_master("create-realm", master_realm=AdminRole), "needs admin"),
+    ],
+)
+def test_rights_of_all_accounts_are_named_where_one_lacks(limited: Acting, lacking: str) -> None:
+    with pytest.raises(MissingRights, match=lacking) as refusal:
+        require_rights_of_realm_accounts(limited, "smtpServer")
+    assert str(refusal.value).startswith("smtpServer")
+    for complete in (acting(*AdminRole), in_master("admin"), operator(DEMO), operator(MASTER)):
+        require_rights_of_realm_accounts(complete, "smtpServer")
 
 
 def test_roles_are_above_a_caller_that_lacks_an_administrative_one() -> None:

@@ -33,6 +33,7 @@ from gateway.admin.access.errors import (
     MailFailed,
     MalformedBody,
     MissingPart,
+    MissingRights,
     NotAcceptable,
     NotAuthenticated,
     NotFound,
@@ -72,6 +73,7 @@ from gateway.admin.access.privileged_objects import (
     may_control_user,
     require_may_control,
     require_may_control_subtree,
+    require_rights_of_realm_accounts,
 )
 from gateway.admin.access.role_index import (
     ADMIN,

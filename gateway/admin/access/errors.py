@@ -3,6 +3,7 @@
 AdminRefusal
 ├── NotAuthenticated    no token, or an invalid one; the text is for logs only
 ├── Forbidden           the caller lacks a role; the text names it, for logs only
+│   └── MissingRights   the caller lacks rights of other accounts; the text names them, public
 ├── InsufficientLevel   the caller's sign-in had a lower level than the change asks for; public
 ├── WrongClient         the token was issued for another client than the endpoint's; public
 ├── NotFound            the URL names what does not exist; the text is Keycloak's, public
@@ -31,6 +32,10 @@ class NotAuthenticated(AdminRefusal):
 
 class Forbidden(AdminRefusal):
     """The caller may not do this."""
+
+
+class MissingRights(Forbidden):
+    """The caller lacks administrative roles that accounts of the realm can have."""
 
 
 class InsufficientLevel(AdminRefusal):

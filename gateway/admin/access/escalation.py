@@ -69,6 +69,15 @@ def has_every_right(acting: Acting) -> bool:
     return acting.rights.roles == frozenset(AdminRole)
 
 
+def missing_rights(acting: Acting) -> tuple[str, ...]:
+    """Return the administrative roles of the realm that the caller does not act with, sorted."""
+    if has_every_right(acting):
+        return ()
+    if acting.realm.name == MASTER:
+        return (ADMIN,)
+    return tuple(sorted(frozenset(AdminRole) - acting.rights.roles))
+
+
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
     """Return whether the roles include an administrative one that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking(acting, roles))

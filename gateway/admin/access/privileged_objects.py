@@ -12,9 +12,10 @@ Keycloak: 9; Keycloak 26.7 lets `manage-users` and `manage-clients` do all of th
 from typing import Final, assert_never
 
 from gateway.admin.access.access import Acting, ControlledObject, ObjectKind
-from gateway.admin.access.errors import Forbidden
+from gateway.admin.access.errors import Forbidden, MissingRights
 from gateway.admin.access.escalation import (
     has_every_right,
+    missing_rights,
     require_rights_of,
     rights_of_group,
     roles_out_of_reach,
@@ -66,6 +67,20 @@ async def require_may_control_subtree(acting: Acting, stores: Stores, group_id: 
     above = await stores.group_catalogue.with_parents(realm_id, sorted(holders))
     if group_id in {group.id for group in above}:
         raise Forbidden(f"a group below {group_id} has a role that the caller does not have")
+
+
+def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
+    """Raise MissingRights unless the caller has every right that an account of the realm can have.
+
+    These are all roles over the realm, and in `master` the role `admin`. `subject` names the
+    setting that would be changed; the refusal shows it, with the roles that the caller lacks.
+    """
+    lacking = missing_rights(acting)
+    if lacking:
+        raise MissingRights(
+            f"{subject} can give the rights of any account of the realm {acting.realm.name}:"
+            f" the caller also needs {', '.join(lacking)}"
+        )
 
 
 class AccountControl:
