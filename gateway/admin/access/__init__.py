@@ -49,6 +49,7 @@ from gateway.admin.access.escalation import (
     has_every_right,
     is_above,
     is_administrative_client,
+    reach_decided_by,
     require_changeable_clients,
     require_changeable_role,
     require_every_right,

@@ -1,5 +1,17 @@
 """OAuth clients and their settings."""
 
+from gateway.domain.clients.administrative_reach import (
+    EVERY_ADMINISTRATIVE_ROLE,
+    EVERYWHERE,
+    NO_ADMINISTRATIVE_ROLES,
+    OWNER_IN_MASTER,
+    OWNER_OF_A_REALM,
+    AdministrativeReach,
+    RoleKey,
+    WithheldRoles,
+    administrative_name,
+    owns_rights,
+)
 from gateway.domain.clients.authenticators import (
     CERTIFICATE_AUTHENTICATOR,
     CLIENT_AUTHENTICATORS,

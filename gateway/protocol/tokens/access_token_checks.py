@@ -10,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gateway.admin.access import Caller
+from gateway.domain.clients import WithheldRoles
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
 from gateway.domain.ports.certificates import DeniedCertificates
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
+from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
@@ -24,11 +27,12 @@ from gateway.protocol.claims.protocol_claims import (
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     only_for,
+    roles_left_out,
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.devices import Devices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.scopes import scope_of, still_granted, withheld_roles
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
@@ -43,7 +47,8 @@ class ActiveToken:
     """A token that holds, the client it was issued to, and the user it speaks for.
 
     `session` is None for a transient one, such as a service account's. `user` has no roles of
-    clients that a narrowed token is not for; `whole_user` has all.
+    clients that a narrowed token is not for; `whole_user` has those too. Neither has roles that an
+    exchanged token leaves out.
     """
 
     claims: Mapping[str, Any]
@@ -98,6 +103,7 @@ class AccessTokens:
             raise InvalidToken("its client is gone or disabled", EventError.CLIENT_DISABLED)
         context, session = await self._context(request, claims, entry)
         user = await self._user(request, claims, entry, session, context)
+        user = without_left_out(request.realm, user, claims)
         not_before = max(realm.not_before, entry.client.not_before, user.user.not_before)
         if _instant(claims, "iat") < not_before:
             raise InvalidToken("issued before the realm's, the client's or the user's notBefore")
@@ -218,7 +224,7 @@ class AccessTokens:
         return UserEntry(_service_account(entry, claims), entry.roles)
 
 
-def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
+def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
     """Return the roles that the token may use to administer; None where they are not limited.
 
     They follow from the current settings. A narrowed token has those of its clients alone, and none
@@ -230,6 +236,26 @@ def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles
     if only_for(active.claims) is None:
         return scope
     return EffectiveRoles((), active.user.roles.within(scope).clients)
+
+
+def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
+    """Return the caller of the admin API who bears the token."""
+    left_out = roles_left_out(active.claims)
+    withheld = withheld_roles(active.client, active.user)
+    if left_out is not None:
+        withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
+    scope = _administered_scope(realm, active)
+    client, user = active.client.client, active.user
+    return Caller(realm.realm, user.user, client, scope, user.roles, withheld)
+
+
+def without_left_out(realm: RealmEntry, user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
+    """Return the user without the roles that an exchanged token leaves out."""
+    left_out = roles_left_out(claims)
+    if left_out is None:
+        return user
+    withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
+    return replace(user, roles=withheld.remove_from(user.roles))
 
 
 def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:

@@ -22,6 +22,7 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.scopes import OFFLINE_ACCESS
 from gateway.protocol.sessions import Sessions, is_part_over
+from gateway.protocol.tokens.access_token_checks import without_left_out
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 
@@ -124,7 +125,9 @@ class RefreshTokens:
         _require_issued_since(token, request.realm.realm.not_before, client.not_before)
         session = await self.session(request, client, token)
         user = await self._user(request, session, token)
-        return ActiveRefreshToken(token, session, user)
+        return ActiveRefreshToken(
+            token, session, without_left_out(request.realm, user, token.claims)
+        )
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""
