@@ -20,7 +20,7 @@ from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import audiences_of, only_for
 from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import resolve_claims, scope_of, still_granted
+from gateway.protocol.scopes import carried_roles, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint, TokenCredential
 from gateway.protocol.tokens import AccessTokens, ActiveToken
 
@@ -162,9 +162,7 @@ def _held(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles:
     """Return the roles that the user has now and that the token may carry."""
     names = str(active.claims.get("scope", "")).split()
     granted = still_granted(realm, active.client.client, names)
-    return active.user.roles.within(
-        scope_of(active.client, granted.permitted_to(active.user.roles))
-    )
+    return carried_roles(active.client, active.user, granted.permitted_to(active.user.roles))
 
 
 def _account_roles(held: EffectiveRoles) -> frozenset[AccountRole]:

@@ -3,7 +3,7 @@
 Keycloak: RoleRepresentation; composites are resolved transitively.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gateway.domain.groups import parse_names, render_names
@@ -41,6 +41,14 @@ class EffectiveRoles:
 
     realm: tuple[str, ...] = ()
     clients: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def pairs(self) -> Iterator[tuple[str | None, str]]:
+        """Yield the public name of the client, None for a realm role, and the name of each."""
+        for name in self.realm:
+            yield None, name
+        for client, names in self.clients:
+            for name in names:
+                yield client, name
 
     def within(self, scope: "EffectiveRoles | None") -> "EffectiveRoles":
         """Return those of the roles that are in `scope` too; None is a scope without limits."""

@@ -55,6 +55,7 @@ from gateway.admin.access.escalation import (
     is_above,
     is_administrative_client,
     missing_rights,
+    reach_decided_by,
     require_changeable_clients,
     require_changeable_role,
     require_may_compose,

@@ -17,7 +17,7 @@ from gateway.admin.access.administration_roles import (
 )
 from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.role_index import CREATE_REALM
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import EffectiveRoles
@@ -53,8 +53,8 @@ class ControlledObject:
 class Caller:
     """A user, or a service account, of `realm`, with a token of `client`.
 
-    `scope` are the roles that such a token may carry, None if unlimited. `held` are the roles that
-    the user has in its realm; the caller acts with those in scope.
+    `scope` are the roles that such a token may carry, None if unlimited; those in `withheld` it may
+    not. `held` are the roles that the user has in its realm; the caller acts with the others.
     """
 
     realm: Realm
@@ -62,6 +62,12 @@ class Caller:
     client: Client
     scope: EffectiveRoles | None = None
     held: EffectiveRoles = field(default_factory=EffectiveRoles)
+    withheld: WithheldRoles | None = None
+
+    def within_token(self, held: EffectiveRoles) -> EffectiveRoles:
+        """Return those of the user's roles that the caller acts with."""
+        roles = held.within(self.scope)
+        return roles if self.withheld is None else self.withheld.remove_from(roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,12 @@ class AdminAccess:
         """Return the roles that the caller acts with in its own realm."""
         async with self._database.read() as stores:
             held = await stores.roles.effective(caller.realm.id, caller.user.id)
-        return held.within(caller.scope)
+        return caller.within_token(held)
 
 
 def rights_of(caller: Caller, realm: Realm) -> Rights:
     """Return what a caller whose roles are known may do to `realm`."""
-    return rights_over(caller, realm, caller.held.within(caller.scope))
+    return rights_over(caller, realm, caller.within_token(caller.held))
 
 
 def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-REALM_MANAGEMENT: Final = "realm-management"
+from gateway.domain.clients import OWNER_IN_MASTER, OWNER_OF_A_REALM
+
+REALM_MANAGEMENT: Final = OWNER_OF_A_REALM
 """The client of a realm that holds the roles over it."""
 REALM_ADMIN: Final = "realm-admin"
 """The role of `realm-management` that contains all the others."""
@@ -77,4 +79,4 @@ As Keycloak 26.7 answers: this is less than `CONTAINED`, and not the same.
 
 def administration_client(realm_name: str) -> str:
     """Return the client of `master` that holds the roles over a realm."""
-    return f"{realm_name}-realm"
+    return f"{realm_name}{OWNER_IN_MASTER}"

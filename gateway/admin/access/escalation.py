@@ -21,14 +21,19 @@ from gateway.admin.access.administration_roles import (
     administration_client,
 )
 from gateway.admin.access.errors import Forbidden
-from gateway.admin.access.role_index import ADMIN, CREATE_REALM
+from gateway.admin.access.role_index import ADMIN
+from gateway.domain.clients import (
+    EVERY_ADMINISTRATIVE_ROLE,
+    EVERYWHERE,
+    AdministrativeReach,
+    administrative_name,
+    owns_rights,
+)
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import EffectiveRoles, ListedRole
 
-_OF_A_REALM: Final = administration_client("")
-_EVERYWHERE: Final = frozenset({ADMIN, CREATE_REALM})
 _NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})
 
 
@@ -78,6 +83,17 @@ def missing_rights(acting: Acting) -> tuple[str, ...]:
     return tuple(sorted(frozenset(AdminRole) - acting.rights.roles))
 
 
+def reach_decided_by(acting: Acting) -> AdministrativeReach:
+    """Return the administrative roles that tokens may carry where the caller decides on a client.
+
+    A caller without an account, such as a client that registers itself, decides on none.
+    """
+    if has_every_right(acting):
+        return EVERY_ADMINISTRATIVE_ROLE
+    held = () if acting.caller is None else _held(acting)
+    return AdministrativeReach(roles=frozenset(held))
+
+
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
     """Return whether the roles include an administrative one that the caller lacks."""
     return acting.rights.held is not None and bool(_lacking(acting, roles))
@@ -104,7 +120,8 @@ def require_may_lift_scope(acting: Acting) -> None:
 
 
 def _is_limited(acting: Acting) -> bool:
-    return acting.caller is not None and acting.caller.scope is not None
+    caller = acting.caller
+    return caller is not None and (caller.scope is not None or caller.withheld is not None)
 
 
 async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
@@ -124,9 +141,7 @@ async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
 
 def is_administrative_client(realm: Realm, client_id: str) -> bool:
     """Return whether a client with that public name owns administrative roles, or would."""
-    return (
-        client_id.endswith(_OF_A_REALM) if realm.name == MASTER else client_id == REALM_MANAGEMENT
-    )
+    return owns_rights(client_id, in_master=realm.name == MASTER)
 
 
 def require_changeable_clients(acting: Acting, *client_ids: str) -> None:
@@ -143,7 +158,7 @@ def require_changeable_role(acting: Acting, client_id: str | None, name: str) ->
     """Raise Forbidden for an administrative role, and any role beside one in its client."""
     if client_id is not None:
         require_changeable_clients(acting, client_id)
-    elif acting.realm.name == MASTER and name in _EVERYWHERE:
+    elif acting.realm.name == MASTER and name in EVERYWHERE:
         raise Forbidden(f"the role {name} cannot be changed")
 
 
@@ -183,11 +198,11 @@ def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
 
 def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
     """Yield the administrative ones as `name` or `client/name`."""
-    if realm.name == MASTER:
-        yield from (name for name in roles.realm if name in _EVERYWHERE)
-    for client, names in roles.clients:
-        if is_administrative_client(realm, client):
-            yield from (f"{client}/{name}" for name in names if name in _NAMES)
+    in_master = realm.name == MASTER
+    for client, name in roles.pairs():
+        found = administrative_name(client, name, in_master=in_master)
+        if found is not None and (client is None or name in _NAMES):
+            yield found
 
 
 def _held(acting: Acting) -> Iterator[str]:

@@ -16,6 +16,7 @@ from gateway.admin.access import (
     duplicate_resource,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
@@ -24,6 +25,7 @@ from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.client_scopes import (
     SCOPE_PROTOCOLS,
+    changes_reach_of_clients,
     is_scope_name,
     parse_client_scope,
     render_client_scope,
@@ -65,6 +67,7 @@ class ClientScopeAdministration:
         async with self._changes.begin(acting, alone=True) as change:
             scope = parse_client_scope(document, change.realm.id)
             await change.stores.client_scopes.add(scope)
+            await lower_reach_of_scope(change, scope.name)
             _note(change, OperationType.CREATE, _path(scope), document)
         return scope.id
 
@@ -84,10 +87,12 @@ class ClientScopeAdministration:
             before = await get_client_scope(change.stores, change.realm, scope_id)
             change.require_match(render_client_scope(before))
             scope = parse_client_scope(sent, change.realm.id, base=before)
+            if changes_reach_of_clients(before, scope):
+                await lower_reach_of_scope(change, before.name, scope.name)
             if scope != before:
                 await change.stores.client_scopes.replace(scope)
             if scope.name != before.name:
-                await _rename_in_clients(change.stores, before, scope.name)
+                await _rename_in_clients(change, before, scope.name)
             _note(change, OperationType.UPDATE, _path(scope), document)
 
     async def remove(self, acting: Acting, scope_id: str) -> None:
@@ -99,7 +104,7 @@ class ClientScopeAdministration:
             if len(await stores.client_scopes.list(realm.id)) == 1:
                 raise InvalidRequest("You are not allowed to delete all the client scopes.")
             await stores.client_scopes.remove(realm.id, scope.id)
-            await _rename_in_clients(stores, scope, None)
+            await _rename_in_clients(change, scope, None)
             _note(change, OperationType.DELETE, _path(scope))
 
     async def listed(self, realm: Realm, listed: RealmDefault) -> list[dict[str, Any]]:
@@ -152,14 +157,16 @@ def _validate(document: Mapping[str, Any]) -> None:
         raise InvalidRequest("Unexpected protocol")
 
 
-async def _rename_in_clients(stores: Stores, scope: ClientScope, name: str | None) -> None:
+async def _rename_in_clients(change: Change, scope: ClientScope, name: str | None) -> None:
     """Rename or, with None, remove the scope in the clients that have it."""
+    stores = change.stores
     for one in await stores.clients.list(scope.realm_id):
         if with_scope_renamed(one, scope.name, name) == one:
             continue
         client = await stores.clients.get_for_update(scope.realm_id, one.id)
         if client is not None:
-            await stores.clients.replace(with_scope_renamed(client, scope.name, name))
+            after = with_scope_renamed(client, scope.name, name)
+            await store_changed_part(stores, change.acting, client, after)
 
 
 def with_scope_renamed(client: Client, before: str, after: str | None) -> Client:

@@ -13,6 +13,7 @@ from gateway.admin.clients.access import (
     require_may_widen_scope,
 )
 from gateway.admin.clients.administration import AddressesRefused, ClientAdministration
+from gateway.admin.clients.administrative_reach import ClientReach
 from gateway.admin.clients.certificates import ClientCertificates
 from gateway.admin.clients.defaults import (
     ACCOUNT,
@@ -69,6 +70,7 @@ class ClientUseCases:
     devices: ClientDevices
     installation: ClientInstallation
     policies: ClientPolicies
+    reach: ClientReach
     protocol_mappers: ProtocolMapperAdministration
     scope_assignment: ClientScopeAssignment
     scope_mappings: ScopeMappingAdministration

@@ -22,6 +22,7 @@ from gateway.admin.access import (
     require_may_put_in_scope,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import store_changed_part
 from gateway.domain.clients import Client
 from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Stores
@@ -60,9 +61,9 @@ async def changing_client(
         yield change, client
 
 
-async def replace_client(change: Change, client: Client) -> None:
+async def replace_client(change: Change, before: Client, client: Client) -> None:
     """Store the client and invalidate what gateways hold of it."""
-    await change.stores.clients.replace(client)
+    await store_changed_part(change.stores, change.acting, before, client)
     change.invalidate(client_topic(client.realm_id, client.id))
 
 

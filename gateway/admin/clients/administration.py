@@ -6,7 +6,7 @@ Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from gateway.admin.access import (
     Acting,
@@ -19,6 +19,7 @@ from gateway.admin.access import (
     require_may_grant,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import BUILT_IN, store_changed_client, store_new_client
 from gateway.admin.client_scopes import chosen_from, inherited_from
 from gateway.admin.clients.access import (
     get_client_for_update,
@@ -67,11 +68,6 @@ from gateway.representations.clients import (
     with_protocol_defaults,
     wrong_addresses,
 )
-
-_BUILT_IN: Final = frozenset(
-    {"account", "account-console", "admin-cli", "broker", "security-admin-console"}
-)
-"""Clients of every realm, which Keycloak does not remove."""
 
 
 class AddressesRefused(InvalidRequest):
@@ -155,7 +151,7 @@ class ClientAdministration:
         caller = policies or PolicyCaller(change.acting)
         updater = await updater_of(stores, realm, caller)
         client = with_rotation_applied(realm, client, self.clock, updater)
-        await stores.clients.add(client)
+        client = await store_new_client(stores, change.acting, client)
         await self._add_account(change, client)
         change.invalidate(client_topic(realm.id, client.id))
         await self._ensure_keys(change, client)
@@ -219,7 +215,7 @@ class ClientAdministration:
         await require_existing_overrides(change.stores, change.realm, after, before)
         require_may_change_client(change.acting, before, after)
         try:
-            await change.stores.clients.replace(after)
+            after = await store_changed_client(change.stores, change.acting, before, after)
         except AlreadyExists as error:
             raise duplicate_resource() from error
         await self._change_account(change, before, after)
@@ -248,7 +244,7 @@ class ClientAdministration:
     def require_removable(self, acting: Acting, client: Client) -> None:
         """Raise Forbidden, or InvalidRequest for a built-in client."""
         require_changeable_clients(acting, client.client_id)
-        if client.client_id in _BUILT_IN:
+        if client.client_id in BUILT_IN:
             raise InvalidRequest(
                 "Could not delete client", WireFamily.OAUTH, code="invalid_request"
             )

@@ -135,7 +135,7 @@ class ClientCertificates:
         self, acting: Acting, client_id: str, key: ClientKey, path: str
     ) -> dict[str, str]:
         async with changing_client(self.changes, acting, client_id) as (change, client):
-            await replace_client(change, with_key(client, key))
+            await replace_client(change, client, with_key(client, key))
             answer, at = render_key(key), f"clients/{client.id}/certificates/{path}"
             change.record(OperationType.ACTION, ResourceType.CLIENT, at, answer)
         return answer

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from gateway.admin.client_reach import store_client_of_file
 from gateway.admin.client_scopes import ScopeChoice, inherited_from
 from gateway.admin.clients.preparation import changed_client, prepared_client
 from gateway.domain.client_scopes import ClientScope
@@ -13,7 +14,7 @@ from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
-from gateway.representations.clients import given_field, parse_client
+from gateway.representations.clients import given_field, parse_client, stated_reach, with_reach
 from gateway.representations.refusals import attempt, raise_all, repeated_names
 from gateway.representations.spelling import snake_case
 
@@ -35,10 +36,7 @@ class ClientChange:
     names_authenticator: bool = True
 
     async def store(self, stores: Stores) -> None:
-        if self.before is None:
-            await stores.clients.add(self.client)
-        elif self.client != self.before:
-            await stores.clients.replace(self.client)
+        await store_client_of_file(stores, self.client, self.before)
 
 
 async def read_clients(
@@ -102,7 +100,8 @@ def _prepared(
     choice: ScopeChoice,
 ) -> Client:
     if before:
-        return choice.of(changed_client(client, before, clock))
+        reach = stated_reach(item.get("attributes"))
+        return choice.of(with_reach(changed_client(client, before, clock), reach))
     prepared = prepared_client(client, clock, of_file=True)
     if given_field(item, _SCOPES) is not None:
         # As the file says, or the next import of the same file would change it.

@@ -39,7 +39,7 @@ class ClientNodes:
         _require_name(node)
         async with changing_client(self._changes, acting, client_id) as (change, client):
             nodes = {**nodes_of(client), node: int(self._clock.now().timestamp())}
-            await replace_client(change, with_nodes(client, nodes))
+            await replace_client(change, client, with_nodes(client, nodes))
             path = f"clients/{client.id}/nodes/{node}"
             change.record(OperationType.CREATE, ResourceType.CLUSTER_NODE, path)
 
@@ -49,7 +49,7 @@ class ClientNodes:
             if node not in nodes:
                 raise NotFound("Client does not have node ")
             del nodes[node]
-            await replace_client(change, with_nodes(client, nodes))
+            await replace_client(change, client, with_nodes(client, nodes))
             path = f"clients/{client.id}/nodes/{node}"
             change.record(OperationType.DELETE, ResourceType.CLUSTER_NODE, path)
 

@@ -17,6 +17,7 @@ from gateway.admin.access import (
     duplicate_resource,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
 from gateway.admin.clients.access import get_client, get_client_for_update
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
@@ -187,8 +188,10 @@ def _mappers(holder: Client | ClientScope) -> Mappers:
 async def _store(change: Change, holder: Client | ClientScope, mappers: Mappers) -> None:
     _require_room(len(mappers))
     if isinstance(holder, Client):
-        await change.stores.clients.replace(replace(holder, protocol_mappers=mappers))
+        after = replace(holder, protocol_mappers=mappers)
+        await store_changed_part(change.stores, change.acting, holder, after)
     else:
+        await lower_reach_of_scope(change, holder.name)
         await change.stores.client_scopes.replace(replace(holder, mappers=mappers))
 
 

@@ -10,6 +10,7 @@ from gateway.admin.access import (
     Acting,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import store_changed_part
 from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
 from gateway.admin.clients.access import get_client, get_client_for_update, require_may_widen_scope
 from gateway.domain.client_scopes import ClientScope, RealmDefault
@@ -57,7 +58,7 @@ class ClientScopeAssignment:
             if scope.name not in held and scope.protocol == found.protocol:
                 after = _with(found, listed, scope)
                 await require_may_widen_scope(acting, change.stores, found, after)
-                await change.stores.clients.replace(after)
+                await store_changed_part(change.stores, acting, found, after)
             _note(change, OperationType.CREATE, f"{_path(found, listed)}/{scope.id}", found)
 
     async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
@@ -67,7 +68,7 @@ class ClientScopeAssignment:
             scope = await get_client_scope(change.stores, change.realm, scope_id, _MISSING)
             after = with_scope_renamed(found, scope.name, None)
             if after != found:
-                await change.stores.clients.replace(after)
+                await store_changed_part(change.stores, acting, found, after)
             _note(change, OperationType.DELETE, f"{_path(found, listed)}/{scope.id}", found)
 
 

@@ -12,9 +12,11 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     NotFound,
+    is_above,
     require_may_put_in_scope,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import lower_reach, lower_reach_of_scope
 from gateway.admin.client_scopes import OF_THE_REALM, get_client_scope, in_scope
 from gateway.admin.clients.access import get_client
 from gateway.admin.roles import RoleListing, read_references
@@ -79,6 +81,7 @@ class ScopeMappingAdministration:
             roles = await _named(change, owner, container, document)
             ids = [role.role.id for role in roles]
             await require_may_put_in_scope(acting, change.stores, ids)
+            await _lower_reach(change, owner, ids)
             await change.stores.role_catalogue.give(change.realm.id, owner, ids)
             _note(change, OperationType.CREATE, owner, container, document)
 
@@ -128,6 +131,21 @@ async def _named(
     if None in owners:
         change.acting.rights.require(AdminRole.MANAGE_REALM)
     return roles
+
+
+async def _lower_reach(change: Change, owner: RoleHolder, role_ids: Sequence[str]) -> None:
+    """Lower the reach of the clients whose tokens would carry roles that the caller lacks.
+
+    Raises MissingRights where a built-in client is among them.
+    """
+    roles = await change.stores.roles.expanded(change.realm.id, role_ids)
+    if not is_above(change.acting, roles):
+        return
+    if owner.kind is HolderKind.CLIENT:
+        await lower_reach(change, owner.id)
+    else:
+        scope = await get_client_scope(change.stores, change.realm, owner.id)
+        await lower_reach_of_scope(change, scope.name)
 
 
 def _may_map(acting: Acting, container: str) -> bool:

@@ -40,7 +40,7 @@ class ClientSecrets:
         async with changing_client(self.changes, acting, client_id) as (change, client):
             updater = await updater_of(change.stores, change.realm, PolicyCaller(acting))
             renewed = with_renewed_secret(change.realm, client, self.clock, updater)
-            await replace_client(change, renewed)
+            await replace_client(change, client, renewed)
             credential = _credential(renewed.secret)
             path = f"clients/{client.id}/client-secret"
             change.record(OperationType.ACTION, ResourceType.CLIENT, path, credential)
@@ -57,7 +57,7 @@ class ClientSecrets:
             path = f"clients/{client.id}/client-secret/rotated"
             removed = None
             if client.rotated_secret is not None:
-                await replace_client(change, without_rotated_secret(client))
+                await replace_client(change, client, without_rotated_secret(client))
                 removed = _credential(client.rotated_secret)
             change.record(OperationType.DELETE, ResourceType.CLIENT, path, removed)
 

@@ -22,7 +22,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.authorities import render_file_authority
 from gateway.representations.client_scopes import render_client_scope
-from gateway.representations.clients import render_client
+from gateway.representations.clients import render_client, with_reach_stated
 from gateway.representations.component_files import render_components
 from gateway.representations.flows import actions_in, configs_in, flows_in
 from gateway.representations.forward_auth import render_site
@@ -112,7 +112,7 @@ class RealmDocument:
 
     async def clients(self) -> list[dict[str, Any]]:
         return [
-            render_client(client, masked=self._masked)
+            with_reach_stated(render_client(client, masked=self._masked), client.reach)
             async for client in in_slices(self._clients.values())
         ]
 

@@ -17,6 +17,7 @@ from gateway.admin.access import (
     require_may_join,
 )
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import rename_in_reaches, store_renamed_client
 from gateway.admin.clients import renamed_clients
 from gateway.admin.events import require_known_listeners
 from gateway.admin.flows import require_bindable
@@ -98,6 +99,7 @@ class RealmChanges:
                 holder = await _administration(change.stores, master, realm)
                 if holder is not None:
                     await change.stores.clients.remove(master.id, holder.id)
+                    await rename_in_reaches(change.stores, master, holder.client_id, None)
                 change.invalidate(realm_topic(master.id))
                 change.record(OperationType.DELETE, ResourceType.REALM, realm.name)
             change.invalidate(realm_topic(realm.id))
@@ -139,13 +141,14 @@ async def _rename(change: Change, realm: Realm) -> None:
         raise AlreadyExists("Realm with same name exists")
     await change.replace_realm(realm)
     for client in renamed_clients(await stores.clients.list(realm.id), before, realm):
-        await stores.clients.replace(client)
+        await store_renamed_client(stores, client)
     master = await stores.realms.find_by_name(MASTER)
     if master is not None:
         holder = await _administration(stores, master, before)
         if holder is not None:
             name = administration_client(realm.name)
-            await stores.clients.replace(replace(holder, client_id=name))
+            await store_renamed_client(stores, replace(holder, client_id=name))
+            await rename_in_reaches(stores, master, holder.client_id, name)
         change.invalidate(realm_topic(master.id))
 
 

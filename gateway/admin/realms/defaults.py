@@ -19,6 +19,7 @@ from gateway.admin.access import (
     default_role,
     load_roles,
 )
+from gateway.admin.client_reach import store_built_in_client
 from gateway.admin.client_scopes import (
     chosen_from,
     default_client_scopes,
@@ -97,7 +98,7 @@ async def ensure_administration(stores: Stores, realm: Realm) -> Realm | None:
 async def _add_rights(stores: Stores, master: Realm, realm: Realm, admin: Role) -> None:
     """Give the administrators the rights over one new realm."""
     client = parse_client(_administration(realm), master.id)
-    await stores.clients.add(client)
+    await store_built_in_client(stores, client)
     index = RoleIndex(stores, master, {client.client_id: client.id})
     await index.add(_admin_roles(client.client_id))
     every = (RoleName(role, client.client_id) for role in AdminRole)
@@ -158,7 +159,8 @@ async def _add_clients(
     scopes = await stores.client_scopes.list(realm.id) or default_client_scopes(realm.id)
     for document in documents:
         if await stores.clients.find_by_client_id(realm.id, document["clientId"]) is None:
-            await stores.clients.add(chosen_from(scopes, parse_client(document, realm.id)))
+            client = chosen_from(scopes, parse_client(document, realm.id))
+            await store_built_in_client(stores, client)
             added.append(document["clientId"])
     return tuple(added)
 

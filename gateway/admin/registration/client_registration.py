@@ -31,6 +31,7 @@ from gateway.admin.clients import (
     has_roles,
     require_may_widen_scope,
 )
+from gateway.admin.registration.certificate_names import require_free_certificate_name
 from gateway.admin.registration.formats import INVALID_METADATA, Format
 from gateway.admin.registration.policies import Policies
 from gateway.admin.registration.registrars import (
@@ -96,6 +97,7 @@ class ClientRegistration:
                     change, policies.completed(whole), registrar, described
                 )
                 registrar.require_flows_kept(client)
+                await require_free_certificate_name(change.stores, client)
                 await policies.require(change.stores, client, scopes=_scopes(whole))
                 token = await self.tokens.give(
                     change, client, anonymous=anonymous, origins=registrar.origins
@@ -171,6 +173,7 @@ class ClientRegistration:
                 )
                 require_changeable_clients(acting, before.client_id, after.client_id)
                 await require_may_widen_scope(acting, change.stores, before, after)
+                await require_free_certificate_name(change.stores, after, before)
                 by_itself = registrar.is_client
                 with registrar.rights_required():
                     after = await self.clients.store(

@@ -8,5 +8,6 @@ from gateway.domain.certificate_names.template import (
     RESERVED_CLAIMS,
     CertificateTemplate,
     Device,
+    shape_of_name,
     shapes_of,
 )

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from gateway.domain.certificate_names.name import CertificateName
 from gateway.domain.certificates import PresentedCertificate
 
 LONGEST_TEMPLATE: Final = 512
@@ -28,7 +29,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("session_state", "client_id", "active", "username", "token_type", "jwt", "prov"),
         *("aud_x", "reuse_id", "roles", "groups", "preferred_username", "email", "name"),
         *("email_verified", "given_name", "family_name", "permissions", DEVICE_CLAIM),
-        *("realmgate_issued_serial", "realmgate_renewal", "aud_only"),
+        *("realmgate_issued_serial", "realmgate_renewal", "aud_only", "realmgate_without_roles"),
     }
 )
 """Claims that a placeholder cannot become: they say who the subject is and what it may do."""
@@ -97,6 +98,18 @@ class CertificateTemplate:
         """Return whether a device can have the name."""
         return self._fit(name) is not None
 
+    def overlaps(self, other: "CertificateTemplate") -> bool:
+        """Return whether a name could fit both templates."""
+        return self.shape == other.shape and all(
+            own is None or theirs is None or own == theirs
+            for own, theirs in zip(self.literals, other.literals, strict=True)
+        )
+
+    def fits_name(self, name: CertificateName) -> bool:
+        """Return whether a registered name, of a kind that templates describe, fits."""
+        kind = "dns" if self.scheme is None else "uri"
+        return name.kind == kind and self.fits(name.value)
+
     def _candidates(self, certificate: PresentedCertificate) -> tuple[str, ...]:
         if self.scheme is None:
             return tuple(name.lower() for name in certificate.dns_names)
@@ -125,6 +138,14 @@ def shapes_of(certificate: PresentedCertificate) -> frozenset[str]:
     named += [(uri, True) for uri in certificate.uris]
     found = (_segments(name, is_uri=is_uri) for name, is_uri in named)
     return frozenset(_shape(scheme, len(segments)) for scheme, segments in found)
+
+
+def shape_of_name(name: CertificateName) -> str | None:
+    """Return the shape of the templates that a registered name could fit; None for other kinds."""
+    if name.kind not in {"dns", "uri"}:
+        return None
+    scheme, segments = _segments(name.value, is_uri=name.kind == "uri")
+    return _shape(scheme, len(segments))
 
 
 def _segments(name: str, *, is_uri: bool) -> tuple[str | None, list[str]]:

@@ -1,5 +1,17 @@
 """OAuth clients and their settings."""
 
+from gateway.domain.clients.administrative_reach import (
+    EVERY_ADMINISTRATIVE_ROLE,
+    EVERYWHERE,
+    NO_ADMINISTRATIVE_ROLES,
+    OWNER_IN_MASTER,
+    OWNER_OF_A_REALM,
+    AdministrativeReach,
+    RoleKey,
+    WithheldRoles,
+    administrative_name,
+    owns_rights,
+)
 from gateway.domain.clients.authenticators import (
     CERTIFICATE_AUTHENTICATOR,
     CLIENT_AUTHENTICATORS,
@@ -16,7 +28,12 @@ from gateway.domain.clients.authorization import (
     RequestObjectSettings,
     VerificationKeys,
 )
-from gateway.domain.clients.certificate_index import certificate_terms, terms_of_certificate
+from gateway.domain.clients.certificate_index import (
+    certificate_terms,
+    share_certificates,
+    terms_of_certificate,
+    terms_of_rivals,
+)
 from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.clients.devices import LONGEST_DEVICE_LOCK, DeviceSettings
 from gateway.domain.clients.logout import LogoutSettings

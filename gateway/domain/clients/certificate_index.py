@@ -8,7 +8,7 @@ whether the certificate is the client's is decided by `gateway/certificates/regi
 import hashlib
 from typing import Final
 
-from gateway.domain.certificate_names import canonical_email, shapes_of
+from gateway.domain.certificate_names import canonical_email, shape_of_name, shapes_of
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.clients.authenticators import CERTIFICATE_AUTHENTICATOR
 from gateway.domain.clients.client import Client
@@ -34,6 +34,32 @@ def certificate_terms(client: Client) -> frozenset[str]:
         return frozenset({_term("subject", str(parse_distinguished_name(registered.subject)))})
     except ValueError:
         return frozenset()
+
+
+def terms_of_rivals(client: Client) -> frozenset[str]:
+    """Return the terms of the clients that may own a certificate of this one.
+
+    The names that fit a template of the client have no common term: they are not among them.
+    """
+    name = client.certificate_authentication.alternative_name
+    shape = None if name is None else shape_of_name(name)
+    own = certificate_terms(client)
+    return own | {_term("template", shape)} if own and shape is not None else own
+
+
+def share_certificates(first: Client, second: Client) -> bool:
+    """Return whether one certificate can have the names of both clients, in the same field."""
+    own, other = first.devices.template, second.devices.template
+    if not certificate_terms(first) or not certificate_terms(second):
+        return False
+    if own is not None and other is not None:
+        return own.overlaps(other)
+    if own is not None:
+        name = second.certificate_authentication.alternative_name
+        return name is not None and own.fits_name(name)
+    if other is not None:
+        return share_certificates(second, first)
+    return not certificate_terms(first).isdisjoint(certificate_terms(second))
 
 
 def terms_of_certificate(leaf: PresentedCertificate) -> frozenset[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gateway.domain.clients.administrative_reach import NO_ADMINISTRATIVE_ROLES, AdministrativeReach
 from gateway.domain.clients.authorization import (
     AuthenticationLevels,
     AuthorizationSettings,
@@ -118,4 +119,6 @@ class Client:
     flow_overrides: Mapping[str, str] = field(default_factory=dict)
     """Ids of flows that replace the realm's, by use: `browser` and `direct_grant`."""
     protocol_mappers: tuple[ProtocolMapper, ...] = ()
+    reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES
+    """The administrative roles of users that its tokens may carry; no document changes that."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)

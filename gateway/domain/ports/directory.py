@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gateway.domain.client_scopes import RoleBoundScope
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.flows import STANDARD, SignInRules
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
@@ -42,6 +42,7 @@ class ClientEntry:
     The same object comes back until something changes.
     `scope_roles` are the roles that its tokens may carry where its scope is not full: its own, and
     those in its scope mappings, composites resolved. `own_roles` are the names of its own.
+    `withheld` are the roles of users that they do not carry; None where its reach is everything.
     """
 
     client: Client
@@ -49,6 +50,7 @@ class ClientEntry:
     roles: EffectiveRoles
     scope_roles: EffectiveRoles = field(default_factory=EffectiveRoles)
     own_roles: frozenset[str] = frozenset()
+    withheld: WithheldRoles | None = None
 
 
 @dataclass(frozen=True, slots=True)

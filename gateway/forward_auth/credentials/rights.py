@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.roles import render_client_role
-from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.scopes import carried_roles, still_granted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def current_rights(
     """Return the rights of the user for the client with the scopes that were granted."""
     names = frozenset(scopes)
     granted = still_granted(realm, client.client, names).permitted_to(user.roles)
-    roles = user.roles.within(scope_of(client, granted))
+    roles = carried_roles(client, user, granted)
     return Rights(
         frozenset(roles.realm),
         frozenset(

@@ -27,7 +27,7 @@ from gateway.protocol.sender_constraint import (
     TokenCredential,
     token_credential,
 )
-from gateway.protocol.tokens import AccessTokens, ActiveToken, administered_scope
+from gateway.protocol.tokens import AccessTokens, ActiveToken, administering_caller
 
 
 class AdminAuthentication:
@@ -68,9 +68,7 @@ class AdminAuthentication:
         exchange.log.client = active.client.client.client_id
         exchange.log.token_id = str(active.claims["jti"])
         exchange.log.user = active.user.user.id
-        entry, user = request.realm, active.user
-        scope = administered_scope(entry, active)
-        return Caller(entry.realm, user.user, active.client.client, scope, user.roles)
+        return administering_caller(request.realm, active)
 
     async def _active(
         self, exchange: Exchange, issuer: str, token: str

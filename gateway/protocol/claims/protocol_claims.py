@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from gateway.domain.certificate_names import DEVICE_CLAIM
+from gateway.domain.clients import RoleKey
 
 ROLES: Final = "roles"
 BEARER: Final = "Bearer"
@@ -23,6 +24,12 @@ ISSUED_SERIAL: Final = "realmgate_issued_serial"
 """The certificate of a bound token, as the digest of its issuer and serial number. An own claim."""
 ONLY_FOR: Final = "aud_only"
 """The clients that a token is for, where a token exchange named them: it has no roles of others."""
+WITHOUT_ROLES: Final = "realmgate_without_roles"
+"""Of an exchanged token, where the first one carried no administrative roles: so does this one.
+
+The value lists composites of them, which it does not carry either, as pairs of client and name;
+the client of a role of the realm is null. An own claim.
+"""
 RENEWAL: Final = "realmgate_renewal"
 """What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 
@@ -31,7 +38,7 @@ RESERVED_CLAIMS: Final = frozenset(
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL, DEVICE_CLAIM),
+        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES, DEVICE_CLAIM),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.
@@ -56,6 +63,19 @@ def only_for(claims: Mapping[str, Any]) -> frozenset[str] | None:
     """Return the clients that a verified token is limited to; None where it is not."""
     found = claims.get(ONLY_FOR)
     return None if found is None else frozenset(map(str, found))
+
+
+def roles_left_out(claims: Mapping[str, Any]) -> frozenset[RoleKey] | None:
+    """Return the composites that an exchanged token does not carry; None where it may carry all."""
+    found = claims.get(WITHOUT_ROLES)
+    if found is None:
+        return None
+    return frozenset((client, name) for client, name in found)
+
+
+def left_out_claim(roles: frozenset[RoleKey] | None) -> list[RoleKey] | None:
+    """Return the value of the claim for these composites."""
+    return None if roles is None else sorted(roles, key=lambda role: (role[0] or "", role[1]))
 
 
 class IncludedClaims(NamedTuple):

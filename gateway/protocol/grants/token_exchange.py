@@ -15,17 +15,26 @@ from typing import Final
 from gateway.authentication.validity import is_usable_client
 from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import DEVICE_CLAIM
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, RoleKey, WithheldRoles
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.directory import UserEntry
+from gateway.domain.realm import MASTER
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.protocol_claims import roles_left_out
 from gateway.protocol.claims.subject_identifiers import subject_identifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
 from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import ClaimsContext, GrantedScopes, grant_scopes, resolve_claims
+from gateway.protocol.scopes import (
+    ClaimsContext,
+    GrantedScopes,
+    grant_scopes,
+    resolve_claims,
+    withheld_roles,
+)
 from gateway.protocol.sender_constraint import KEY, binding_of
 from gateway.protocol.session_tokens import SessionTokens
 from gateway.protocol.sessions import Participation
@@ -95,7 +104,8 @@ class TokenExchange:
         client = caller.entry.client
         request.event.details[Detail.AUTH_METHOD] = "token_exchange"
         exchange = await self._accepted(request, client)
-        user, granted = exchange.subject.whole_user, exchange.granted
+        granted, left_out = exchange.granted, _left_out(exchange.subject)
+        user = _without_administration(request, exchange.subject.whole_user, left_out)
         joined = _session_to_join(exchange, client)
         part = _part(exchange, client)
         context = resolve_claims(
@@ -119,6 +129,7 @@ class TokenExchange:
             refreshable=joined is not None,
             id_token_alone=wants_id,
             audiences=exchange.audiences or None,
+            left_out=left_out,
             binding=exchange.binding,
         )
         tokens = issue_tokens(request, issue)
@@ -212,6 +223,28 @@ class TokenExchange:
         if joined is None:
             raise _invalid_token("its session is over")
         return self._tokens.part_of(request, joined)
+
+
+def _left_out(subject: ActiveToken) -> frozenset[RoleKey] | None:
+    """Return the composites to leave out; None where the exchanged token carries all roles.
+
+    A token of a client whose reach is limited must not become one that carries more.
+    """
+    left_out = roles_left_out(subject.claims)
+    withheld = withheld_roles(subject.client, subject.whole_user)
+    if withheld is None:
+        return left_out
+    held = subject.whole_user.roles.pairs()
+    return (left_out or frozenset()) | withheld.composites.intersection(held)
+
+
+def _without_administration(
+    request: ProtocolRequest, user: UserEntry, left_out: frozenset[RoleKey] | None
+) -> UserEntry:
+    if left_out is None:
+        return user
+    withheld = WithheldRoles(request.realm.realm.name == MASTER, composites=left_out)
+    return replace(user, roles=withheld.remove_from(user.roles))
 
 
 def _subject_token(request: ProtocolRequest, client: Client) -> str:

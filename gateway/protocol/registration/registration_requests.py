@@ -13,7 +13,6 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminAccess,
-    Caller,
     Rights,
 )
 from gateway.admin.registration import (
@@ -40,7 +39,7 @@ from gateway.protocol.sender_constraint import (
     TokenCredential,
     token_credential,
 )
-from gateway.protocol.tokens import AccessTokens, administered_scope
+from gateway.protocol.tokens import AccessTokens, administering_caller
 from gateway.protocol.web_origins import NO_PAGE
 from gateway.representations.clients import Installation
 
@@ -154,8 +153,7 @@ class RegistrationRequests:
             request.event.user_id = None
         origins = active.client.client.allowed_origins or ()
         request.page.require(origins)
-        scope = administered_scope(request.realm, active)
-        caller = Caller(realm, active.user.user, client, scope, active.user.roles)
+        caller = administering_caller(request.realm, active)
         rights = await self.access.rights(caller, realm)
         return Acting(caller, realm, rights, request.remote_address), origins
 

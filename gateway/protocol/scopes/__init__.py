@@ -3,8 +3,10 @@
 from gateway.protocol.scopes.claims_context import (
     SIGNED_IN,
     ClaimsContext,
+    carried_roles,
     resolve_claims,
     scope_of,
+    withheld_roles,
 )
 from gateway.protocol.scopes.granted import (
     OPENID,

@@ -1,7 +1,8 @@
 """The claims of one user for one client: the roles in its scope, and the mappers that apply.
 
 A client without full scope gets only roles that are its own, or in its scope mappings or in those
-of the scopes it was granted. Keycloak: 2.1, scope mappings
+of the scopes it was granted. A client whose reach is limited gets no administrative roles beyond
+that, except those of its own service account. Keycloak: 2.1, scope mappings
 """
 
 from collections import defaultdict
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from gateway.domain.clients import WithheldRoles
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
@@ -54,10 +56,13 @@ def resolve_claims(
     permitted = granted.permitted_to(user.roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
+    roles = mapped_roles(plans, carried_roles(client, user, permitted))
+    if client.withheld is not None:
+        roles = client.withheld.remove_from(roles, keep=_own_account_roles(client, user))
     subject = TokenSubject(
         user=user.user,
         client=client.client,
-        roles=mapped_roles(plans, user.roles.within(scope_of(client, permitted))),
+        roles=roles,
         session_notes=session.notes if session else notes or {},
         acr=(part and part.acr) or SIGNED_IN,
         groups=user.groups,
@@ -82,6 +87,29 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
     if found is None:
         found = _OWN_PLANS[client] = prepare(mappers)
     return found
+
+
+def carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes) -> EffectiveRoles:
+    """Return the roles of the user that tokens of the client may carry."""
+    roles = user.roles.within(scope_of(client, granted))
+    withheld = withheld_roles(client, user)
+    return roles if withheld is None else withheld.remove_from(roles)
+
+
+def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:
+    """Return the roles that tokens of the client for the user do not carry; None for no limit.
+
+    The roles of its own service account were given to the client itself.
+    """
+    return None if _is_own_account(client, user) else client.withheld
+
+
+def _own_account_roles(client: ClientEntry, user: UserEntry) -> EffectiveRoles | None:
+    return user.roles if _is_own_account(client, user) else None
+
+
+def _is_own_account(client: ClientEntry, user: UserEntry) -> bool:
+    return user.user.service_account_client == client.client.id
 
 
 def scope_of(client: ClientEntry, granted: GrantedScopes) -> EffectiveRoles | None:

@@ -4,7 +4,7 @@ from gateway.protocol.tokens.access_token_checks import (
     AccessTokens,
     ActiveToken,
     OtherKindOfToken,
-    administered_scope,
+    administering_caller,
 )
 from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
 from gateway.protocol.tokens.context import EXCHANGED

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from gateway.admin.access import Caller
 from gateway.authentication.validity import (
     Cause,
     ClientPart,
@@ -20,12 +21,13 @@ from gateway.authentication.validity import (
     Validity,
 )
 from gateway.domain.certificate_names import DEVICE_CLAIM
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
+from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.protocol_claims import (
@@ -33,10 +35,11 @@ from gateway.protocol.claims.protocol_claims import (
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
     only_for,
+    roles_left_out,
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import scope_of, still_granted
+from gateway.protocol.scopes import scope_of, still_granted, withheld_roles
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
 
@@ -50,7 +53,8 @@ class ActiveToken:
     """A token that holds, the client it was issued to, and the user it speaks for.
 
     `session` is None for a transient one, such as a service account's. `user` has no roles of
-    clients that a narrowed token is not for; `whole_user` has all.
+    clients that a narrowed token is not for; `whole_user` has those too. Neither has roles that an
+    exchanged token leaves out.
     """
 
     claims: Mapping[str, Any]
@@ -124,8 +128,8 @@ class AccessTokens:
             raise InvalidToken(Cause.CLIENT_UNUSABLE, EventError.CLIENT_DISABLED)
         request.event.user_id = current.user.user.id
         _require_subject(claims, entry.client, context, current)
-        limited = _limited(current.user, claims)
-        return ActiveToken(claims, context, entry, limited, current.session, current.user)
+        user = without_left_out(request.realm, current.user, claims)
+        return ActiveToken(claims, context, entry, _limited(user, claims), current.session, user)
 
     async def _current(
         self,
@@ -235,7 +239,7 @@ def _no_longer_valid(request: ProtocolRequest, refusal: NoLongerValid) -> Invali
     return InvalidToken(str(refusal), event_error)
 
 
-def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
+def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles | None:
     """Return the roles that the token may use to administer; None where they are not limited.
 
     They follow from the current settings. A narrowed token has those of its clients alone, and none
@@ -247,6 +251,26 @@ def administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRoles
     if only_for(active.claims) is None:
         return scope
     return EffectiveRoles((), active.user.roles.within(scope).clients)
+
+
+def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
+    """Return the caller of the admin API who bears the token."""
+    left_out = roles_left_out(active.claims)
+    withheld = withheld_roles(active.client, active.user)
+    if left_out is not None:
+        withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
+    scope = _administered_scope(realm, active)
+    client, user = active.client.client, active.user
+    return Caller(realm.realm, user.user, client, scope, user.roles, withheld)
+
+
+def without_left_out(realm: RealmEntry, user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
+    """Return the user without the roles that an exchanged token leaves out."""
+    left_out = roles_left_out(claims)
+    if left_out is None:
+        return user
+    withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
+    return replace(user, roles=withheld.remove_from(user.roles))
 
 
 def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:

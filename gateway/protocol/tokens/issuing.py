@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.domain.clients import ClientTokens
+from gateway.domain.clients import ClientTokens, RoleKey
 from gateway.domain.ports.client_encryption import Encrypter
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
@@ -29,8 +29,10 @@ from gateway.protocol.claims.protocol_claims import (
     LOWER_CASE_BEARER,
     ONLY_FOR,
     RESERVED_CLAIMS,
+    WITHOUT_ROLES,
     AccessTokenClaims,
     audience_claim,
+    left_out_claim,
     present,
 )
 from gateway.protocol.claims.subject import TokenSubject
@@ -97,6 +99,8 @@ class Issue:
     """An ID token is delivered, whatever the scopes are, and the access token is not."""
     audiences: frozenset[str] | None = None
     """The access token is for none but these; None: for all that mappers and roles give."""
+    left_out: frozenset[RoleKey] | None = None
+    """Composites that tokens leave out with all administrative roles; None leaves none out."""
     binding: Mapping[str, str] = field(default_factory=dict)
     """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -239,6 +243,8 @@ def access_claims(
         members |= certificate_claims(request, client, confirmation)
     if issue.audiences is not None:
         members[ONLY_FOR] = sorted(issue.audiences)
+    if issue.left_out is not None:
+        members[WITHOUT_ROLES] = left_out_claim(issue.left_out)
     return AccessToken(claims, mapped.document(members))
 
 
@@ -293,6 +299,7 @@ def _refresh_token(
         "reuse_id": part.family,
         "cnf": refresh_confirmation(client, access.confirmation),
         ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
+        WITHOUT_ROLES: left_out_claim(issue.left_out),
     }
     members = present(claims) | dict(renewal_claim(request, client, access.confirmation))
     token = request.realm.key_ring.sign_for_ourselves(members, request.now)

@@ -29,6 +29,7 @@ from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens.access_token_checks import without_left_out
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
 
@@ -141,7 +142,9 @@ class RefreshTokens:
         subject = token.claims.get("sub")
         if session is None or not is_subject(subject, client.client, user.user.id):
             raise session_is_over(token)
-        return ActiveRefreshToken(token, session, user)
+        return ActiveRefreshToken(
+            token, session, without_left_out(request.realm, user, token.claims)
+        )
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""

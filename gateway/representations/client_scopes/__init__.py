@@ -3,6 +3,7 @@
 from gateway.representations.client_scopes.client_scope import (
     CLIENT_SCOPE_TABLE,
     SCOPE_PROTOCOLS,
+    changes_reach_of_clients,
     is_scope_name,
     parse_client_scope,
     render_client_scope,

@@ -107,6 +107,26 @@ def render_client_scope(scope: ClientScope) -> dict[str, Any]:
     return CLIENT_SCOPE_TABLE.answer(scope, {})
 
 
+def changes_reach_of_clients(before: ClientScope, after: ClientScope) -> bool:
+    """Return whether two states of a scope differ in more than texts and the order of a list.
+
+    See `gateway/representations/clients/reach.py`.
+    """
+    return _reach_document(before) != _reach_document(after)
+
+
+def _reach_document(scope: ClientScope) -> dict[str, Any]:
+    document = render_client_scope(scope)
+    attributes = document.get("attributes", {})
+    kept = {name: text for name, text in attributes.items() if name not in _HARMLESS_ATTRIBUTES}
+    return {**document, "description": None, "attributes": kept}
+
+
+_HARMLESS_ATTRIBUTES: Final = frozenset(
+    {"consent.screen.text", "gui.order", "include.in.openid.provider.metadata"}
+)
+
+
 def render_reference(scope: ClientScope, *, protocol: bool = True) -> dict[str, Any]:
     """Return the few members by which lists name a scope."""
     named = {"id": scope.id, "name": scope.name}

@@ -1,6 +1,11 @@
 """JSON of clients, their certificates and adapter configurations."""
 
-from gateway.representations.clients.attributes import ClientAttributes, is_left_out
+from gateway.representations.clients.attributes import (
+    ClientAttributes,
+    is_left_out,
+    stated_reach,
+    with_reach_stated,
+)
 from gateway.representations.clients.certificates import (
     CERTIFICATE_ATTRIBUTES,
     JWT_CREDENTIAL,
@@ -29,6 +34,7 @@ from gateway.representations.clients.installation import (
     InstallationKind,
     installation_document,
 )
+from gateway.representations.clients.reach import changes_reach, with_reach
 from gateway.representations.clients.requests import (
     changed_client_document,
     failed_notifications,

@@ -6,15 +6,22 @@ of a client is a field of its own.
 Keycloak: client attributes. Spec: RFC 8705 §2.1.2 (the subject), §3.3 (bound tokens)
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gateway.domain.clients import CERTIFICATE_AUTHENTICATOR, Client
+from gateway.domain.clients import (
+    CERTIFICATE_AUTHENTICATOR,
+    EVERY_ADMINISTRATIVE_ROLE,
+    AdministrativeReach,
+    Client,
+)
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError
 from gateway.domain.limits.patterns import MAY_TAKE_HOURS, pattern_problem
 from gateway.representations.clients.certificate_attributes import certificate_name_errors
 from gateway.representations.clients.settings import (
+    ADMINISTRATIVE_ROLES,
     AUTHORITY,
     CHECKS,
     ROTATED_SECRET,
@@ -37,14 +44,14 @@ _SECRET_ENDINGS = (".private.key", ".secret.rotated")
 
 
 class ClientAttributes(TextMap):
-    """The shape of `attributes`: texts, without empty ones and those that hold secrets."""
+    """The shape of `attributes`: texts, without empty ones and those of the gateway alone."""
 
     def read(self, value: Any, path: str) -> dict[str, str]:
-        texts = _without_secrets(TextMap.read(self, value, path))
+        texts = _without_own(TextMap.read(self, value, path))
         return {name: text for name, text in texts.items() if text}
 
     def write(self, value: Mapping[str, str]) -> dict[str, str]:
-        return _without_secrets(value)
+        return _without_own(value)
 
 
 def holds_secret(name: str) -> bool:
@@ -57,8 +64,41 @@ def is_left_out(name: str) -> bool:
     return holds_secret(name) and name != ROTATED_SECRET
 
 
-def _without_secrets(attributes: Mapping[str, str]) -> dict[str, str]:
-    return {name: text for name, text in attributes.items() if not holds_secret(name)}
+def _without_own(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes without secrets, and without the roles that tokens may carry."""
+    return {
+        name: text
+        for name, text in attributes.items()
+        if name != ADMINISTRATIVE_ROLES and not holds_secret(name)
+    }
+
+
+def stated_reach(attributes: Any) -> AdministrativeReach:
+    """Return the reach that attributes of a document state: everything where they state none.
+
+    What cannot be parsed states that there is no administrative role.
+    """
+    stated = attributes.get(ADMINISTRATIVE_ROLES) if isinstance(attributes, Mapping) else None
+    if stated is None:
+        return EVERY_ADMINISTRATIVE_ROLE
+    try:
+        roles = json.loads(stated)
+    except (TypeError, ValueError, RecursionError):
+        roles = ()
+    names = roles if isinstance(roles, list) else ()
+    return AdministrativeReach(roles=frozenset(name for name in names if isinstance(name, str)))
+
+
+def with_reach_stated(document: dict[str, Any], reach: AdministrativeReach) -> dict[str, Any]:
+    """Return the document of an export, which states a reach that is not everything.
+
+    A file that is imported again does not widen it then.
+    """
+    if reach.everything:
+        return document
+    stated = json.dumps(sorted(reach.roles))
+    attributes = {**document.get("attributes", {}), ADMINISTRATIVE_ROLES: stated}
+    return {**document, "attributes": attributes}
 
 
 def attribute_errors(client: Client, path: str) -> list[FieldError]:

@@ -9,10 +9,19 @@ from typing import Any, Final
 from uuid import uuid4
 
 from gateway.client_policies import ClientSettings
-from gateway.domain.clients import CLIENT_AUTHENTICATORS, Client
+from gateway.domain.clients import (
+    CLIENT_AUTHENTICATORS,
+    NO_ADMINISTRATIVE_ROLES,
+    AdministrativeReach,
+    Client,
+)
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
-from gateway.representations.clients.attributes import ClientAttributes, attribute_errors
+from gateway.representations.clients.attributes import (
+    ClientAttributes,
+    attribute_errors,
+    stated_reach,
+)
 from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
 from gateway.representations.clients.uris import allowed_origins, origins_of
 from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly
@@ -150,7 +159,7 @@ def parse_client(
     """Return the client that `document` describes.
 
     Without `base`, what is absent or null takes the creation default, the id a new UUID. With
-    `base`, it stays as it is there; the id always, the secret also where the mask was sent.
+    `base`, it stays as it is there; id and reach always, the secret also where the mask was sent.
     Settings that would promise a protection without giving it are refused unless the caller
     reports them. Raises InvalidInput with every wrong field.
     """
@@ -184,6 +193,7 @@ def parse_client(
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(mappers, before.protocol_mappers),
         allowed_origins=allowed_origins(client.web_origins, kept),
+        reach=base.reach if base else _stated_reach(given),
         document=kept,
         **client_settings(client.attributes, kept),
     )
@@ -225,7 +235,11 @@ def client_representation(
     return document
 
 
-def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
+def restore_client(
+    document: Mapping[str, Any],
+    realm_id: str,
+    reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES,
+) -> Client:
     """Return the client of a stored document as `render_client` wrote it, without checks.
 
     Rows are written by this program alone, after `parse_client` has checked them. Checking again
@@ -239,6 +253,7 @@ def restore_client(document: Mapping[str, Any], realm_id: str) -> Client:
         realm_id=realm_id,
         document=kept,
         allowed_origins=allowed_origins(own.get("web_origins", ()), kept),
+        reach=reach,
         **own,
         **client_settings(own.get("attributes", {}), kept),
     )
@@ -251,6 +266,11 @@ _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "optional_client_scopes": tuple,
     "protocol_mappers": restore_mappers,
 }
+
+
+def _stated_reach(given: Given) -> AdministrativeReach:
+    _, attributes = given.get("attributes", ("", None))
+    return stated_reach(attributes)
 
 
 def _created(

@@ -52,6 +52,8 @@ TEMPLATE_CLAIMS: Final = "realmgate.certificate.template.claims"
 DEVICE_QUOTA: Final = "realmgate.certificate.device.quota"
 DEVICE_FAILURES: Final = "realmgate.certificate.device.failures"
 DEVICE_LOCK: Final = "realmgate.certificate.device.lock"
+ADMINISTRATIVE_ROLES: Final = "realmgate.administrative.roles"
+"""Of exports alone: a JSON list of the administrative roles that tokens may carry."""
 SECRET_CREATED: Final = "client.secret.creation.time"  # noqa: S105 - an attribute
 SECRET_EXPIRES: Final = "client.secret.expiration.time"  # noqa: S105 - an attribute
 ROTATED_SECRET: Final = "client.secret.rotated"  # noqa: S105 - an attribute
@@ -113,10 +115,13 @@ class _Setting:
     group: str
     field: str
     value: AttributeValue
+    harmless: str = ""
+    """Why it is not part of the reach of a client; empty where it is. See `reach.py`."""
 
 
+_OTHER_TIME: Final = "the same tokens for another time"
 _SETTINGS: Final[Mapping[str, _Setting]] = {
-    "access.token.lifespan": _Setting("tokens", "access_token_lifespan", LIFESPAN),
+    "access.token.lifespan": _Setting("tokens", "access_token_lifespan", LIFESPAN, _OTHER_TIME),
     BOUND: _Setting("tokens", "certificate_bound", FLAG),
     "dpop.bound.access.tokens": _Setting("tokens", "dpop_bound", FLAG),
     "client.use.lightweight.access.token.enabled": _Setting("tokens", "lightweight", SWITCH),
@@ -129,11 +134,13 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
         "tokens", "exchange_refreshes", EXCHANGE_REFRESH
     ),
     "token.response.type.bearer.lower-case": _Setting("tokens", "lower_case_type", FLAG),
-    "client.session.idle.timeout": _Setting("session_limits", "idle", LIMIT),
-    "client.session.max.lifespan": _Setting("session_limits", "max_lifespan", LIMIT),
-    "client.offline.session.idle.timeout": _Setting("session_limits", "offline_idle", LIMIT),
+    "client.session.idle.timeout": _Setting("session_limits", "idle", LIMIT, _OTHER_TIME),
+    "client.session.max.lifespan": _Setting("session_limits", "max_lifespan", LIMIT, _OTHER_TIME),
+    "client.offline.session.idle.timeout": _Setting(
+        "session_limits", "offline_idle", LIMIT, _OTHER_TIME
+    ),
     "client.offline.session.max.lifespan": _Setting(
-        "session_limits", "offline_max_lifespan", LIMIT
+        "session_limits", "offline_max_lifespan", LIMIT, _OTHER_TIME
     ),
     "access.token.signed.response.alg": _Setting("signing", "access_token", ALGORITHM),
     "id.token.signed.response.alg": _Setting("signing", "id_token", ALGORITHM),
@@ -199,9 +206,9 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     "jwt.credential.public.key": _Setting("verification_keys", "public_key", TEXT),
     "token.endpoint.auth.signing.alg": _Setting("assertions", "algorithm", TEXT),
     "token.endpoint.auth.signing.max.exp": _Setting("assertions", "max_lifespan", LIMIT),
-    "logoUri": _Setting("display", "logo_uri", TEXT),
-    "policyUri": _Setting("display", "policy_uri", TEXT),
-    "tosUri": _Setting("display", "terms_uri", TEXT),
+    "logoUri": _Setting("display", "logo_uri", TEXT, "a link for users"),
+    "policyUri": _Setting("display", "policy_uri", TEXT, "a link for users"),
+    "tosUri": _Setting("display", "terms_uri", TEXT, "a link for users"),
     "login_theme": _Setting("display", "theme", TEXT),
     SUBJECT: _Setting("certificate_authentication", "subject", TEXT),
     SUBJECT_IS_PATTERN: _Setting("certificate_authentication", "is_pattern", FLAG),
@@ -223,6 +230,12 @@ _SETTINGS: Final[Mapping[str, _Setting]] = {
     SECRET_EXPIRES: _Setting("secret_settings", "expires_at", INSTANT),
     ROTATED_EXPIRES: _Setting("secret_settings", "rotated_expires_at", INSTANT),
 }
+SETTING_ATTRIBUTES: Final = frozenset(_SETTINGS)
+"""The attributes that rules read."""
+HARMLESS_SETTINGS: Final[Mapping[str, str]] = {
+    name: setting.harmless for name, setting in _SETTINGS.items() if setting.harmless
+}
+"""Those that are not part of the reach of a client, and why."""
 _GROUPS: Final = frozenset(setting.group for setting in _SETTINGS.values())
 _DEFAULTS: Final[Mapping[str, Any]] = {
     item.name: item.default for item in fields(Client) if item.name in _GROUPS

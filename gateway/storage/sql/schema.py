@@ -8,6 +8,8 @@ Indexes with options of a database are in migrations/target_schema.py.
 Every change here needs a migration; migrations/README.md says what one may do.
 """
 
+from typing import Final
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -25,6 +27,7 @@ from sqlalchemy import (
 
 from gateway.storage.sql.column_types import Document, Instant, Name, Names
 
+_OF_THE_REQUEST: Final = "parameter of the authorization request"
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -85,6 +88,7 @@ clients = Table(
     Column("document", Document, nullable=False),
     Column("secret", Text, comment="sealed"),
     Column("registration_token_id", Name, comment="jti of the one that is believed"),
+    Column("administrative_roles", Text, comment="that tokens may carry: JSON list; * for all"),
     UniqueConstraint("realm_id", "client_id"),
 )
 
@@ -236,12 +240,7 @@ offline_client_sessions = Table(
     Column("scope", Text, nullable=False),
     Column("acr", Text, comment="class of the sign-in"),
     Column("authenticated_at", Instant),
-    Column(
-        *("claims", Text),
-        nullable=False,
-        server_default="",
-        comment="parameter of the authorization request",
-    ),
+    Column("claims", Text, nullable=False, server_default="", comment=_OF_THE_REQUEST),
     _reference("session_id", "offline_sessions"),
     _reference("client", "clients"),
     Index(

@@ -19,6 +19,7 @@ from gateway.admin.clients import (
     ClientNodes,
     ClientPolicies,
     ClientQuery,
+    ClientReach,
     ClientUseCases,
 )
 from gateway.admin.realms import VIEW_REALM
@@ -59,6 +60,7 @@ def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tupl
     return (
         *_clients(clients),
         *_one_client(clients),
+        *_reach(clients.reach),
         *_sessions(sessions),
         *_nodes(clients.nodes),
         *certificate_operations(clients.certificates, _CLIENT),
@@ -175,6 +177,25 @@ async def _installation(installation: ClientInstallation, request: AdminRequest)
     client_id, provider_id = request.path["client_id"], request.path["provider_id"]
     text = await installation.write(request.acting, client_id, provider_id, request.public_url)
     return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
+
+
+def _reach(reach: ClientReach) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    return (
+        rows.get(
+            "/administrative-roles",
+            "Get the administrative roles that tokens of a client may carry",
+            lambda r: document(reach.get(r.acting, r.path["client_id"])),
+            returns="object",
+        ),
+        rows.put(
+            "/administrative-roles",
+            "Let tokens of a client carry the administrative roles that you have",
+            lambda r: document(reach.decide(r.acting, r.path["client_id"])),
+            returns="object",
+            status=200,
+        ),
+    )
 
 
 def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:

@@ -1,5 +1,6 @@
 """Clients: one JSON document each, the secret sealed in a column, the rotated one in it."""
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -7,7 +8,13 @@ from typing import Any, Final
 
 from sqlalchemy import Select, and_, bindparam, delete, select, update
 
-from gateway.domain.clients import Client, certificate_terms
+from gateway.domain.clients import (
+    EVERY_ADMINISTRATIVE_ROLE,
+    NO_ADMINISTRATIVE_ROLES,
+    AdministrativeReach,
+    Client,
+    certificate_terms,
+)
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.clients import ClientSearch
 from gateway.domain.roles import EffectiveRoles
@@ -30,6 +37,10 @@ _BY_NAME: Final = FixedQuery(
         *(clients.c[name] == bindparam(name, type_=Name) for name in ("realm_id", "client_id"))
     )
 )
+
+
+EVERY_ROLE: Final = "*"
+"""Stands in the column for the reach of everything."""
 
 
 class SqlClients:
@@ -157,12 +168,13 @@ class SqlClients:
             "document": document,
             "secret": secret
             and self._secrets.seal(secret.reveal(), _context(client.realm_id, client.id)),
+            "administrative_roles": _stored_reach(client.reach),
         }
 
 
 def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
     """Return the client of a row."""
-    client = restore_client(row.document, row.realm_id)
+    client = restore_client(row.document, row.realm_id, _reach(row.administrative_roles))
     rotated = sealed_rotated_secret(row.document)
     if rotated is not None:
         context = _rotated_context(row.realm_id, row.id)
@@ -171,6 +183,20 @@ def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
         return client
     context = _context(row.realm_id, row.id)
     return replace(client, secret=Secret(secrets.unseal(row.secret, context)))
+
+
+def _stored_reach(reach: AdministrativeReach) -> str | None:
+    if reach.everything:
+        return EVERY_ROLE
+    return json.dumps(sorted(reach.roles)) if reach.roles else None
+
+
+def _reach(stored: str | None) -> AdministrativeReach:
+    if stored == EVERY_ROLE:
+        return EVERY_ADMINISTRATIVE_ROLE
+    if stored is None:
+        return NO_ADMINISTRATIVE_ROLES
+    return AdministrativeReach(roles=frozenset(json.loads(stored)))
 
 
 def _by_name(realm_id: str) -> Select[Any]:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
+from gateway.domain.clients import Client, WithheldRoles
 from gateway.domain.consents import Consent
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.invalidation import RecordedChange
 from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import Credential, User
@@ -197,11 +199,20 @@ class SqlLookups:
         reached = _items(row.scope_roles)
         in_scope = _names(reached)
         own = frozenset(name for _, name, owner in reached if owner == client.client_id)
+        withheld = _withheld(client, row)
         if row.account_id is None or not client.service_accounts_enabled:
-            return ClientEntry(client, None, EffectiveRoles(), in_scope, own)
+            return ClientEntry(client, None, EffectiveRoles(), in_scope, own, withheld)
         account = _Account._make(row[-len(_Account._fields) :])
         held = effective(_items(row.roles))
-        return ClientEntry(client, read_user(account), held, in_scope, own)
+        return ClientEntry(client, read_user(account), held, in_scope, own, withheld)
+
+
+def _withheld(client: Client, row: Any) -> WithheldRoles | None:
+    """Return the roles that tokens of a client do not carry; None where they carry all."""
+    if client.reach.everything:
+        return None
+    contained = (((owner, name), (of, part)) for name, owner, part, of in _items(row.composites))
+    return WithheldRoles.of(client.reach, contained, in_master=row.limited_in == MASTER)
 
 
 def _is_meant(

@@ -14,8 +14,10 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
+    case,
     func,
     literal_column,
+    null,
     or_,
     select,
     type_coerce,
@@ -23,10 +25,15 @@ from sqlalchemy import (
 )
 
 from gateway.domain.ports.storage.documents import DocumentKind
-from gateway.storage.sql.clients import is_always_listed
+from gateway.storage.sql.clients import EVERY_ROLE, is_always_listed
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.prepared_query import PreparedQuery
-from gateway.storage.sql.roles import names_in_client_scopes, names_in_scope_of, names_of_held
+from gateway.storage.sql.roles import (
+    names_in_client_scopes,
+    names_in_scope_of,
+    names_of_administrative_composites,
+    names_of_held,
+)
 from gateway.storage.sql.schema import (
     change_log,
     client_scopes,
@@ -169,10 +176,27 @@ def _client(dialect: str) -> Select[Any]:
             *clients.c,
             _gathered("roles", names_of_held(_REALM, account), dialect),
             _gathered("scope_roles", names_in_scope_of(_REALM, this), dialect),
+            *_withheld(dialect),
             *(column.label(f"account_{column.key}") for column in users.c),
         )
         .outerjoin(users, is_account)
         .where(of_client)
+    )
+
+
+def _withheld(dialect: str) -> tuple[Label[Any], Label[Any]]:
+    """Return the name of the realm, and composites of administrative roles; null for most clients.
+
+    Tokens of a client whose reach is everything carry all roles: nothing is gathered for it.
+    """
+    stored = clients.c.administrative_roles
+    is_limited = or_(stored.is_(None), stored != literal_column(f"'{EVERY_ROLE}'"))
+    composites = names_of_administrative_composites(_REALM)
+    realm_name = select(realms.c.name).where(realms.c.id == _REALM).scalar_subquery()
+    gathered = _gathered("gathered", composites, dialect).element
+    return (
+        case((is_limited, realm_name), else_=null()).label("limited_in"),
+        type_coerce(case((is_limited, gathered), else_=null()), Text).label("composites"),
     )
 
 

@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0020"
+HEAD = "0021"
 """The schema this version of the program works with."""

@@ -8,5 +8,6 @@ from gateway.storage.sql.roles.statements import (
     names_in_client_scopes,
     names_in_scope_of,
     names_of_accounts,
+    names_of_administrative_composites,
     names_of_held,
 )

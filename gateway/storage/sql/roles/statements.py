@@ -12,14 +12,19 @@ from typing import Any, Final
 from sqlalchemy import (
     CTE,
     BindParameter,
+    ColumnElement,
     CompoundSelect,
     Select,
     and_,
     literal_column,
+    not_,
+    or_,
     select,
     union,
 )
+from sqlalchemy.sql.selectable import NamedFromClause
 
+from gateway.domain.clients import EVERYWHERE, OWNER_IN_MASTER, OWNER_OF_A_REALM
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.schema import (
     client_roles_in_scope,
@@ -71,6 +76,60 @@ def containers(realm_id: Given, begun: Select[tuple[str]]) -> CTE:
         role_composites.c.composite_id == parts.c.role_id, role_composites.c.realm_id == realm_id
     )
     return parts.union(select(role_composites.c.role_id).join(parts, of_part))
+
+
+def names_of_administrative_composites(realm_id: Given) -> Select[Any]:
+    """Select roles that contain administrative ones, each with one of these: names and clients.
+
+    Roles that are administrative themselves are left out. Names are compared as in any realm: the
+    caller knows whether it is `master`.
+    """
+    owner, part_owner = clients.alias("owner"), clients.alias("part_owner")
+    part, composite = roles.alias("part"), roles.alias("composite")
+    begun = (
+        select(part.c.id.label("owner"), part.c.id.label("role_id"))
+        .select_from(part)
+        .outerjoin(part_owner, _owns(part_owner, part))
+        .where(part.c.realm_id == realm_id, _is_administrative(part_owner, part))
+    )
+    parts = begun.cte("administrative_parts", recursive=True)
+    of_part = and_(
+        role_composites.c.composite_id == parts.c.role_id, role_composites.c.realm_id == realm_id
+    )
+    parts = parts.union(select(parts.c.owner, role_composites.c.role_id).join(parts, of_part))
+    named = roles.alias("named_part")
+    named_owner = clients.alias("named_part_owner")
+    return (
+        select(
+            composite.c.name,
+            owner.c.client_id,
+            named.c.name.label("part_name"),
+            named_owner.c.client_id.label("part_client_id"),
+        )
+        .select_from(parts)
+        .join(composite, and_(composite.c.realm_id == realm_id, composite.c.id == parts.c.role_id))
+        .outerjoin(owner, _owns(owner, composite))
+        .join(named, and_(named.c.realm_id == realm_id, named.c.id == parts.c.owner))
+        .outerjoin(named_owner, _owns(named_owner, named))
+        .where(not_(_is_administrative(owner, composite)))
+    )
+
+
+def _owns(owner: NamedFromClause[Any], role: NamedFromClause[Any]) -> ColumnElement[bool]:
+    return and_(owner.c.realm_id == role.c.realm_id, owner.c.id == role.c.client)
+
+
+def _is_administrative(
+    owner: NamedFromClause[Any], role: NamedFromClause[Any]
+) -> ColumnElement[bool]:
+    of_client = or_(
+        owner.c.client_id == literal_column(f"'{OWNER_OF_A_REALM}'"),
+        owner.c.client_id.like(literal_column(f"'%{OWNER_IN_MASTER}'")),
+    )
+    everywhere = role.c.name.in_([literal_column(f"'{name}'") for name in sorted(EVERYWHERE)])
+    return or_(
+        and_(role.c.client.is_(None), everywhere), and_(role.c.client.is_not(None), of_client)
+    )
 
 
 def names_of_held(realm_id: Given, user_id: Given) -> Select[Any]:

@@ -1,0 +1,644 @@
+"""Tokens carry administrative roles where an administrator with these decided on their client.
+
+`lesser` may manage clients. `chief` is a user with every right over the realm, who signs in at
+clients that `lesser` has made or changed: with those tokens `lesser` gets no rights of `chief`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from gateway.admin.access.administration_roles import AdminRole
+from gateway.representations.clients import CLIENT_FIELDS
+from gateway.representations.clients.reach import HARMLESS_ATTRIBUTES, HARMLESS_FIELDS
+from gateway.representations.clients.settings import CHECKS, SETTING_ATTRIBUTES
+from tests.support.administered_realm import (
+    SIGN_IN,
+    AdministeredRealm,
+    administered_realm,
+    person,
+)
+from tests.support.administration import PASSWORD, SECRET, Administration
+from tests.support.client_policies import policies_of
+from tests.support.registration import Registration
+from tests.support.wire import claims_of
+
+ADMINISTRATORS = {
+    "lesser": ["manage-clients"],
+    "importer": ["manage-clients", "manage-realm"],
+    "everything": ["realm-admin"],
+}
+OF_LESSER: Final = frozenset(
+    {
+        *("manage-clients", "create-client", "view-clients"),
+        *("manage-authorization", "view-authorization"),
+        *(role for role in AdminRole if role.startswith("query-")),
+    }
+)
+"""What `lesser` may grant: the tokens of its clients carry no other administrative role."""
+PUBLIC: Final[Mapping[str, Any]] = {
+    "publicClient": True,
+    "directAccessGrantsEnabled": True,
+    "redirectUris": ["https://client.test/*"],
+    "enabled": True,
+}
+CONFIDENTIAL: Final[Mapping[str, Any]] = {**PUBLIC, "publicClient": False, "secret": SECRET}
+BUILT_IN: Final = ("security-admin-console", "account-console", "admin-cli", "account", "broker")
+EVERY_ROLE: Final = {
+    "name": "every role",
+    "protocol": "openid-connect",
+    "protocolMapper": "oidc-hardcoded-role-mapper",
+    "config": {"role": "realm-management.realm-admin"},
+}
+
+
+@pytest.fixture(scope="module")
+def realm(administration: Administration) -> Iterator[AdministeredRealm]:
+    """Make a realm whose `chief` has every right, once by a composite role."""
+    everything = {"client": {"realm-management": ["manage-users"]}}
+    chief = person(
+        "chief",
+        email="chief@reach.test",
+        firstName="C",
+        lastName="C",
+        realmRoles=["default-roles-of-client-reach", "plain", "outer"],
+        clientRoles={"realm-management": ["realm-admin"]},
+    )
+    worker = person("worker", realmRoles=["default-roles-of-client-reach", "plain"])
+    with administered_realm(
+        administration,
+        "of-client-reach",
+        ADMINISTRATORS,
+        **{
+            **SIGN_IN,
+            "roles": {
+                "realm": [
+                    {"name": "plain"},
+                    {"name": "inner", "composites": everything},
+                    {"name": "outer", "composites": {"realm": ["inner"]}},
+                ]
+            },
+            "users": [chief, worker],
+        },
+    ) as made:
+        made.change("POST", "client-scopes", {"name": "spare", "protocol": "openid-connect"})
+        yield made
+
+
+@pytest.fixture
+def approved(realm: AdministeredRealm) -> Iterator[str]:
+    """Make a confidential client that may carry everything; return its path."""
+    made = realm.change("POST", "clients", {"clientId": "approved", **CONFIDENTIAL})
+    yield f"clients/{made}"
+    realm.ask("DELETE", f"clients/{made}")
+
+
+def token_request(realm: AdministeredRealm, form: Mapping[str, str]) -> httpx2.Response:
+    url = f"/realms/{realm.name}/protocol/openid-connect/token"
+    return realm.administration.http.post(url, data=dict(form))
+
+
+def tokens(realm: AdministeredRealm, client_id: str, username: str = "chief") -> dict[str, Any]:
+    """Return the tokens of a user who signs in at the client."""
+    form = {"grant_type": "password", "client_id": client_id, "client_secret": SECRET}
+    form |= {"username": username, "password": PASSWORD, "scope": "openid"}
+    answer = token_request(realm, form)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def carried(document: str | Mapping[str, Any]) -> set[str]:
+    """Return the administrative roles, and composites of them, in a token or a document."""
+    claims = claims_of(document) if isinstance(document, str) else document
+    of_clients = claims.get("resource_access", {})
+    named = {*of_clients.get("realm-management", {}).get("roles", ())}
+    composites = {"inner", "outer"} & {*claims.get("realm_access", {}).get("roles", ())}
+    return named | composites
+
+
+def opens(realm: AdministeredRealm, token: str) -> bool:
+    """Return whether the admin API lists users, which `lesser` may not see."""
+    answer = realm.administration.ask("GET", f"{realm.name}/users", token)
+    assert answer.status_code in {200, 403}, answer.text
+    return answer.status_code == 200 and bool(answer.json())
+
+
+def reach(realm: AdministeredRealm, path: str) -> Any:
+    return realm.get(f"{path}/administrative-roles")
+
+
+def change_account(realm: AdministeredRealm, token: str) -> int:
+    http = realm.administration.http
+    url = f"/realms/{realm.name}/account"
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+    sent = {"username": "chief", "email": "chief@reach.test", "firstName": "C", "lastName": "C"}
+    return http.post(url, headers=headers, json=sent).status_code
+
+
+def test_a_client_of_a_lesser_administrator_carries_no_greater_role(
+    realm: AdministeredRealm,
+) -> None:
+    made = realm.change("POST", "clients", {"clientId": "collector", **PUBLIC}, by="lesser")
+    of_chief = tokens(realm, "collector")
+    access = of_chief["access_token"]
+    assert carried(access) <= OF_LESSER
+    assert "plain" in claims_of(access)["realm_access"]["roles"]
+    assert not opens(realm, access)
+    renewed = token_request(
+        realm,
+        {
+            "grant_type": "refresh_token",
+            "client_id": "collector",
+            "refresh_token": of_chief["refresh_token"],
+        },
+    ).json()["access_token"]
+    assert carried(renewed) <= OF_LESSER
+    assert not opens(realm, renewed)
+    assert change_account(realm, access) == 403
+    of_worker = claims_of(tokens(realm, "collector", "worker")["access_token"])
+    assert "plain" in of_worker["realm_access"]["roles"]
+    assert "manage-account" in of_worker["resource_access"]["account"]["roles"]
+    realm.change("DELETE", f"clients/{made}")
+
+
+def test_tokens_of_an_equal_administrators_client_carry_every_role(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    access = tokens(realm, "approved")["access_token"]
+    assert {"realm-admin", "manage-users", "inner", "outer"} <= carried(access)
+    assert opens(realm, access)
+    assert change_account(realm, access) == 204
+    assert reach(realm, approved) == {"all": True, "roles": []}
+
+
+def test_an_equal_administrator_approves_a_client(realm: AdministeredRealm) -> None:
+    made = realm.change("POST", "clients", {"clientId": "examined", **PUBLIC}, by="lesser")
+    path = f"clients/{made}"
+    shown = reach(realm, path)
+    assert not shown["all"]
+    assert {name.removeprefix("realm-management/") for name in shown["roles"]} == OF_LESSER
+    realm.change("PUT", path, {"description": "by everything"}, by="everything")
+    realm.change("PUT", path, realm.get(path), by="everything")
+    assert not opens(realm, tokens(realm, "examined")["access_token"])
+    realm.change("PUT", f"{path}/administrative-roles", by="everything")
+    assert opens(realm, tokens(realm, "examined")["access_token"])
+    realm.change("PUT", f"{path}/administrative-roles", by="lesser")
+    assert not opens(realm, tokens(realm, "examined")["access_token"])
+    realm.change("PUT", path, {"redirectUris": ["https://examined.test/*"]}, by="everything")
+    assert opens(realm, tokens(realm, "examined")["access_token"])
+    realm.change("DELETE", path)
+
+
+def test_a_token_loses_roles_with_the_reach_of_its_client(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    issued = tokens(realm, "approved")
+    access = issued["access_token"]
+    assert opens(realm, access)
+    realm.change("PUT", approved, {"redirectUris": ["https://evil.test/*"]}, by="lesser")
+    assert not opens(realm, access)
+    own = {"client_id": "approved", "client_secret": SECRET}
+    url = f"/realms/{realm.name}/protocol/openid-connect"
+    http = realm.administration.http
+    introspected = http.post(f"{url}/token/introspect", data={**own, "token": access}).json()
+    assert not introspected["active"] or carried(introspected) <= OF_LESSER
+    renewed = token_request(
+        realm,
+        {**own, "grant_type": "refresh_token", "refresh_token": issued["refresh_token"]},
+    ).json()["access_token"]
+    assert carried(renewed) <= OF_LESSER
+    assert change_account(realm, access) == 403
+
+
+def _ways(realm: AdministeredRealm, client: str) -> list[tuple[str, str, Any]]:
+    """Return changes of parts of a client, each of which is part of its reach."""
+    scopes = {one["name"]: one["id"] for one in realm.get("client-scopes")}
+    management = realm.admin_roles("everything")["id"]
+    manage_users = realm.get(f"clients/{management}/roles/manage-users")
+    return [
+        ("POST", f"{client}/client-secret", None),
+        ("POST", f"{client}/protocol-mappers/models", EVERY_ROLE),
+        ("POST", f"{client}/protocol-mappers/add-models", [EVERY_ROLE]),
+        ("PUT", f"{client}/default-client-scopes/{scopes['spare']}", None),
+        ("PUT", f"{client}/optional-client-scopes/{scopes['spare']}", None),
+        ("DELETE", f"{client}/default-client-scopes/{scopes['email']}", None),
+        ("POST", f"{client}/scope-mappings/clients/{management}", [manage_users]),
+        ("POST", f"{client}/certificates/jwt.credential/generate", None),
+    ]
+
+
+def test_changes_of_parts_of_a_client_take_roles_away(
+    realm: AdministeredRealm,
+) -> None:
+    for place in range(len(_ways(realm, ""))):
+        made = realm.change("POST", "clients", {"clientId": "approved", **CONFIDENTIAL})
+        path = f"clients/{made}"
+        method, at, document = _ways(realm, path)[place]
+        realm.change(method, at, document, by="everything")
+        realm.change("PUT", f"{path}/administrative-roles")
+        assert reach(realm, path)["all"]
+        realm.change("DELETE", path)
+        made = realm.change("POST", "clients", {"clientId": "approved", **CONFIDENTIAL})
+        path = f"clients/{made}"
+        method, at, document = _ways(realm, path)[place]
+        realm.change(method, at, document, by="lesser")
+        assert not reach(realm, path)["all"], at
+        realm.change("PUT", path, {"secret": SECRET}, by="lesser")
+        issued = tokens(realm, "approved")["access_token"]
+        assert carried(issued) <= OF_LESSER, at
+        assert not opens(realm, issued), at
+        realm.change("DELETE", path)
+
+
+def test_a_part_that_an_equal_administrator_changes_approves_nothing(
+    realm: AdministeredRealm,
+) -> None:
+    made = realm.change("POST", "clients", {"clientId": "approved", **CONFIDENTIAL}, by="lesser")
+    for method, at, document in _ways(realm, f"clients/{made}"):
+        if "add-models" not in at:
+            realm.change(method, at, document)
+        assert not reach(realm, f"clients/{made}")["all"], at
+    realm.change("DELETE", f"clients/{made}")
+
+
+@pytest.mark.parametrize("client_id", BUILT_IN)
+def test_the_reach_of_built_in_clients_needs_every_right(
+    realm: AdministeredRealm, client_id: str
+) -> None:
+    path = f"clients/{realm.get(f'clients?clientId={client_id}')[0]['id']}"
+    before = realm.get(path)
+    documents: list[dict[str, Any]] = [
+        {"redirectUris": ["https://evil.test/*"]},
+        {"webOrigins": ["https://evil.test"]},
+        {"rootUrl": "https://evil.test"},
+        {"attributes": {"post.logout.redirect.uris": "https://evil.test/*"}},
+        {"attributes": {"oauth2.device.authorization.grant.enabled": "true"}},
+        {"attributes": {"backchannel.logout.url": "https://evil.test"}},
+        {"fullScopeAllowed": not before["fullScopeAllowed"]},
+        {"clientId": "renamed"},
+        {**before, "redirectUris": ["https://evil.test/*"]},
+    ]
+    for document in documents:
+        assert realm.refused("PUT", path, document, by="lesser")[0] == 403, document
+    for method, at, document in _ways(realm, path):
+        answer = realm.ask(method, at, document, by="lesser")
+        assert answer.status_code == 403, (at, answer.text)
+    assert realm.get(path) == before
+    assert reach(realm, path)["all"]
+    realm.change("PUT", path, {"description": "by lesser"}, by="lesser")
+    realm.change("PUT", path, {"description": before.get("description") or ""})
+
+
+def test_a_registration_token_of_a_built_in_client_changes_no_reach(
+    realm: AdministeredRealm,
+) -> None:
+    service = Registration(realm)
+    console = realm.get("clients?clientId=security-admin-console")[0]
+    path = f"clients/{console['id']}"
+    made = realm.ask("POST", f"{path}/registration-access-token", by="lesser").json()
+    sent = {**console, "redirectUris": ["https://evil.test/*"]}
+    sent.pop("access")
+    refused = service.refused(
+        "PUT", "default/security-admin-console", sent, token=made["registrationAccessToken"]
+    )
+    assert refused[0] == 403
+    assert realm.get(path)["redirectUris"] == console["redirectUris"]
+
+
+def test_a_registration_token_decides_on_no_role(realm: AdministeredRealm, approved: str) -> None:
+    service = Registration(realm)
+    made = realm.ask("POST", f"{approved}/registration-access-token", by="lesser").json()
+    shown = {**realm.get(approved), "secret": SECRET}
+    shown.pop("access")
+    own = made["registrationAccessToken"]
+    same = {**shown, "name": "its own name"}
+    own = service.given("PUT", "default/approved", same, token=own)["registrationAccessToken"]
+    assert reach(realm, approved)["all"]
+    sent = {**same, "redirectUris": ["https://evil.test/*"]}
+    service.given("PUT", "default/approved", sent, token=own)
+    assert reach(realm, approved) == {"all": False, "roles": []}
+    issued = tokens(realm, "approved")["access_token"]
+    assert carried(issued) == set()
+    assert not opens(realm, issued)
+
+
+def test_a_client_that_registers_itself_carries_no_role(realm: AdministeredRealm) -> None:
+    service = Registration(realm)
+    sent = {"clientId": "registered", **CONFIDENTIAL}
+    stated = {"attributes": {"realmgate.administrative.roles": '["realm-management/view-users"]'}}
+    made = service.given("POST", "default", {**sent, **stated}, token=service.initial())
+    assert reach(realm, f"clients/{made['id']}") == {"all": False, "roles": []}
+    assert "realmgate.administrative.roles" not in made["attributes"]
+    issued = tokens(realm, "registered")["access_token"]
+    assert carried(issued) == set()
+    assert not opens(realm, issued)
+    realm.change("DELETE", f"clients/{made['id']}")
+
+
+def test_a_client_scope_that_is_changed_takes_roles_away(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    made = realm.change("POST", "client-scopes", {"name": "extra", "protocol": "openid-connect"})
+    scope = f"client-scopes/{made}"
+    realm.change("PUT", f"{approved}/optional-client-scopes/{made}")
+    management = realm.admin_roles("everything")["id"]
+    above = realm.get(f"clients/{management}/roles/manage-users")
+    changes: list[tuple[str, str, Any]] = [
+        ("POST", f"{scope}/protocol-mappers/models", EVERY_ROLE),
+        ("POST", f"{scope}/scope-mappings/clients/{management}", [above]),
+        ("PUT", scope, {"name": "renamed", "protocol": "openid-connect"}),
+        ("PUT", scope, {"attributes": {"display.on.consent.screen": "false"}}),
+    ]
+    for method, at, document in changes:
+        assert reach(realm, approved)["all"]
+        realm.change(method, at, document, by="lesser")
+        assert not reach(realm, approved)["all"], at
+        realm.change("PUT", f"{approved}/administrative-roles")
+    realm.change("PUT", scope, {"description": "by lesser"}, by="lesser")
+    assert reach(realm, approved)["all"]
+    realm.change("DELETE", scope)
+
+
+def test_client_scopes_of_built_in_clients_need_every_right(realm: AdministeredRealm) -> None:
+    scope = next(one for one in realm.get("client-scopes") if one["name"] == "profile")
+    path = f"client-scopes/{scope['id']}"
+    management = realm.admin_roles("everything")["id"]
+    above = realm.get(f"clients/{management}/roles/manage-users")
+    mapper = f"{path}/protocol-mappers/models/{scope['protocolMappers'][0]['id']}"
+    changes: list[tuple[str, str, Any]] = [
+        ("POST", f"{path}/protocol-mappers/models", EVERY_ROLE),
+        ("DELETE", mapper, None),
+        ("POST", f"{path}/scope-mappings/clients/{management}", [above]),
+        ("PUT", path, {"name": "taken"}),
+        ("DELETE", path, None),
+    ]
+    for method, at, document in changes:
+        assert realm.refused(method, at, document, by="lesser")[0] == 403, at
+    after = next(one for one in realm.get("client-scopes") if one["name"] == "profile")
+    assert after == scope
+
+
+def test_an_import_is_a_decision_of_its_caller(realm: AdministeredRealm) -> None:
+    document = {
+        "ifResourceExists": "OVERWRITE",
+        "clients": [{"clientId": "imported", **PUBLIC}],
+    }
+    path = "clients?clientId=imported"
+    for by, whole in (("importer", False), ("everything", True), ("importer", False)):
+        realm.change("POST", "partialImport", document, by=by)
+        found = f"clients/{realm.get(path)[0]['id']}"
+        assert reach(realm, found)["all"] is whole
+        assert opens(realm, tokens(realm, "imported")["access_token"]) is whole
+    realm.change("DELETE", found)
+
+
+def test_an_import_changes_no_built_in_client(realm: AdministeredRealm) -> None:
+    for client_id in BUILT_IN:
+        path = f"clients?clientId={client_id}"
+        before = realm.get(path)
+        document = {
+            "ifResourceExists": "OVERWRITE",
+            "clients": [{"clientId": client_id, "redirectUris": ["https://evil.test/*"]}],
+        }
+        realm.ask("POST", "partialImport", document, by="importer")
+        assert realm.get(path) == before
+
+
+def test_an_export_states_the_reach_for_the_next_import(
+    realm: AdministeredRealm, tmp_path: Path
+) -> None:
+    made = realm.change("POST", "clients", {"clientId": "stated", **PUBLIC}, by="lesser")
+    whole = realm.ask("POST", "partial-export?exportClients=true").json()
+    clients = {one["clientId"]: one for one in whole["clients"]}
+    stated = clients["stated"]["attributes"]["realmgate.administrative.roles"]
+    assert "realm-management/manage-clients" in json.loads(stated)
+    assert all(
+        "realmgate.administrative.roles" not in one["attributes"]
+        for name, one in clients.items()
+        if name in BUILT_IN
+    )
+    assert "realmgate.administrative.roles" not in realm.get(f"clients/{made}")["attributes"]
+    file = tmp_path / "realm.json"
+    for one, carries in ((clients["stated"], False), ({"clientId": "stated"}, True)):
+        file.write_text(json.dumps({"realm": realm.name, "clients": [one]}))
+        imported = realm.administration.command("realm", "import", str(file))
+        assert imported.exit_code == 0, imported.output
+        assert reach(realm, f"clients/{made}")["all"] is carries
+    realm.change("DELETE", f"clients/{made}")
+    for by, carries in (("everything", False), ("lesser", False)):
+        again = realm.change("POST", "clients", clients["stated"], by=by)
+        assert reach(realm, f"clients/{again}")["all"] is carries
+        realm.change("DELETE", f"clients/{again}")
+
+
+@pytest.mark.parametrize("sent", ["*", '["*"]', "all", "true", '{"all":true}', "[1]", "[[]]"])
+def test_a_lesser_administrator_states_no_reach(realm: AdministeredRealm, sent: str) -> None:
+    attributes = {"realmgate.administrative.roles": sent}
+    document = {"clientId": "stating", **PUBLIC, "attributes": attributes}
+    path = f"clients/{realm.change('POST', 'clients', document, by='lesser')}"
+    realm.change("PUT", path, document, by="lesser")
+    assert not reach(realm, path)["all"]
+    assert {name.removeprefix("realm-management/") for name in reach(realm, path)["roles"]} <= (
+        OF_LESSER
+    )
+    assert not opens(realm, tokens(realm, "stating")["access_token"])
+    realm.change("DELETE", path)
+
+
+def test_what_a_policy_configures_counts_as_a_change_of_the_caller(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    with policies_of(realm, {"full-scope-disabled": {"auto-configure": True}}):
+        realm.change("PUT", approved, {"description": "by lesser"}, by="lesser")
+    assert not realm.get(approved)["fullScopeAllowed"]
+    assert not reach(realm, approved)["all"]
+
+
+def test_an_exchange_brings_back_no_role(realm: AdministeredRealm, approved: str) -> None:
+    exchange = {"standard.token.exchange.enabled": "true"}
+    refreshes = {"standard.token.exchange.enableRefreshRequestedTokenType": "SAME_SESSION"}
+    realm.change("PUT", approved, {"attributes": {**exchange, **refreshes}})
+    further = realm.change(
+        "POST", "clients", {"clientId": "further", **CONFIDENTIAL, "attributes": exchange}
+    )
+    audiences = [
+        {
+            "name": f"for {name}",
+            "protocol": "openid-connect",
+            "protocolMapper": "oidc-audience-mapper",
+            "config": {"included.client.audience": name, "access.token.claim": "true"},
+        }
+        for name in ("approved", "further")
+    ]
+    realm.change("PUT", approved, {"protocolMappers": audiences[1:]})
+    made = realm.change(
+        "POST",
+        "clients",
+        {"clientId": "collector", **PUBLIC, "protocolMappers": audiences},
+        by="lesser",
+    )
+    assert reach(realm, approved)["all"]
+    assert opens(realm, tokens(realm, "approved")["access_token"])
+
+    def exchanged(by: str, subject: str, **form: str) -> dict[str, Any]:
+        grant = "urn:ietf:params:oauth:grant-type:token-exchange"
+        kind = "urn:ietf:params:oauth:token-type:access_token"
+        form |= {"grant_type": grant, "subject_token": subject, "subject_token_type": kind}
+        form |= {"client_id": by, "client_secret": SECRET}
+        answer = token_request(realm, form)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    collected = tokens(realm, "collector")["access_token"]
+    kind = "urn:ietf:params:oauth:token-type:refresh_token"
+    first = exchanged("approved", collected, requested_token_type=kind)
+    own = {"client_id": "approved", "client_secret": SECRET}
+    renewed = token_request(
+        realm, {**own, "grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
+    ).json()
+    chain = [first, renewed, exchanged("further", renewed["access_token"])]
+    for each in chain:
+        assert carried(each["access_token"]) == set()
+        assert not opens(realm, each["access_token"])
+        assert change_account(realm, each["access_token"]) in {401, 403}
+    url = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
+    data = {**own, "token": renewed["access_token"]}
+    introspected = realm.administration.http.post(url, data=data).json()
+    assert introspected["active"] is False or carried(introspected) == set()
+    direct = exchanged("further", tokens(realm, "approved")["access_token"])
+    assert opens(realm, direct["access_token"])
+    for one in (made, further):
+        realm.change("DELETE", f"clients/{one}")
+
+
+def test_a_service_account_keeps_the_roles_that_it_was_given(realm: AdministeredRealm) -> None:
+    document = {"clientId": "robot", **CONFIDENTIAL, "serviceAccountsEnabled": True}
+    made = realm.change("POST", "clients", document, by="lesser")
+    account = realm.get(f"clients/{made}/service-account-user")["id"]
+    management = realm.admin_roles("everything")["id"]
+    role = realm.get(f"clients/{management}/roles/view-users")
+    realm.change("POST", f"users/{account}/role-mappings/clients/{management}", [role])
+    assert opens(realm, realm.administration.fresh_token("robot", realm.name))
+    path = f"clients/{made}"
+    for method, at, sent in (
+        ("POST", f"{path}/client-secret", None),
+        ("PUT", path, {"redirectUris": ["https://evil.test/*"]}),
+        ("PUT", f"{path}/administrative-roles", None),
+    ):
+        assert realm.refused(method, at, sent, by="lesser")[0] == 403
+    assert not opens(realm, tokens(realm, "robot")["access_token"])
+    realm.change("DELETE", path)
+
+
+VALUES: Final[Mapping[str, Any]] = {
+    "clientId": "renamed",
+    "rootUrl": "https://evil.test",
+    "adminUrl": "https://evil.test",
+    "baseUrl": "https://evil.test",
+    "clientAuthenticatorType": "client-jwt",
+    "secret": "another",
+    "redirectUris": ["https://evil.test/*"],
+    "webOrigins": ["https://evil.test"],
+    "bearerOnly": True,
+    "consentRequired": True,
+    "standardFlowEnabled": False,
+    "implicitFlowEnabled": True,
+    "directAccessGrantsEnabled": False,
+    "serviceAccountsEnabled": True,
+    "authorizationServicesEnabled": True,
+    "publicClient": True,
+    "frontchannelLogout": True,
+    "protocol": "saml",
+    "authenticationFlowBindingOverrides": {"browser": "{browser}"},
+    "fullScopeAllowed": False,
+    "protocolMappers": [EVERY_ROLE],
+    "defaultClientScopes": ["phone"],
+    "optionalClientScopes": ["profile"],
+}
+"""Another value for each member that is part of the reach."""
+NO_EFFECT: Final = frozenset({"defaultClientScopes", "optionalClientScopes"})
+"""Members that a change of a client ignores."""
+NOT_CHANGED: Final = frozenset({"id", "attributes"})
+"""The id never changes; attributes are judged one by one."""
+
+
+def test_every_member_of_a_client_is_judged(realm: AdministeredRealm) -> None:
+    names = {*CLIENT_FIELDS.shapes, "secret"}
+    assert names - NOT_CHANGED - HARMLESS_FIELDS.keys() == VALUES.keys()
+    flow = next(one["id"] for one in realm.get("authentication/flows") if one["alias"] == "browser")
+    for name in sorted(names - NOT_CHANGED - HARMLESS_FIELDS.keys()):
+        value = VALUES[name]
+        if isinstance(value, dict):
+            value = {key: text.replace("{browser}", flow) for key, text in value.items()}
+        path = f"clients/{realm.change('POST', 'clients', {'clientId': 'judged', **CONFIDENTIAL})}"
+        before = realm.get(path)
+        answer = realm.ask("PUT", path, {name: value}, by="lesser")
+        changed = realm.get(path) != before
+        assert changed is (name not in NO_EFFECT), (name, answer.text)
+        assert reach(realm, path)["all"] is not changed, name
+        realm.change("DELETE", path)
+
+
+CANDIDATES: Final = (
+    *("true", "1", "60", "S256", "RS256", "RSA-OAEP", "A256GCM", "https://evil.test", "any"),
+    *("SAME_SESSION", "request only", '{"gold": 2}', "acme", "CN=evil", "evil.test", "device"),
+    *('{"device": "evil"}', "urn:evil", "192.0.2.7", "evil@evil.test", "spiffe://evil/{device}"),
+)
+
+
+BOUND: Final = {"tls.client.certificate.bound.access.tokens": "true"}
+OF_DEVICES: Final = ("device.failures", "device.lock", "device.quota", "template.claims")
+
+
+def needed_for(name: str) -> dict[str, Any]:
+    """Return the settings without which a client cannot have the attribute."""
+    if name.endswith(".enc"):
+        return {"attributes": {f"{name.removesuffix('.enc')}.alg": "RSA-OAEP"}}
+    if name.endswith("renewal.overlap"):
+        return {"attributes": BOUND}
+    if not name.startswith("realmgate.certificate."):
+        return {}
+    template = {**BOUND, "realmgate.certificate.template": "spiffe://plant/{device}"}
+    attributes = template if name.endswith(OF_DEVICES) else BOUND
+    return {"clientAuthenticatorType": "client-x509", "attributes": attributes}
+
+
+def test_every_attribute_of_a_client_is_judged(realm: AdministeredRealm) -> None:
+    names = {*SETTING_ATTRIBUTES, *CHECKS, "unknown.attribute"}
+    for name in sorted(names - HARMLESS_ATTRIBUTES.keys()):
+        document = {"clientId": "judged", **CONFIDENTIAL, **needed_for(name)}
+        path = f"clients/{realm.change('POST', 'clients', document)}"
+        before = realm.get(path)["attributes"]
+        for text in CANDIDATES:
+            answer = realm.ask("PUT", path, {"attributes": {name: text}}, by="lesser")
+            if answer.is_success and realm.get(path)["attributes"] != before:
+                break
+        else:
+            pytest.fail(f"no value of {name} was accepted: {answer.text}")
+        assert not reach(realm, path)["all"], name
+        realm.change("DELETE", path)
+
+
+def test_harmless_settings_leave_the_reach(realm: AdministeredRealm, approved: str) -> None:
+    values = {"enabled": True, "notBefore": 1, "nodeReRegistrationTimeout": 5}
+    flags = {"alwaysDisplayInConsole", "surrogateAuthRequired"}
+    for name in HARMLESS_FIELDS:
+        value = values.get(name, True if name in flags else "text")
+        if name == "registeredNodes":
+            realm.change("POST", f"{approved}/nodes", {"node": "node.test"}, by="lesser")
+        else:
+            realm.change("PUT", approved, {name: value}, by="lesser")
+        assert reach(realm, approved)["all"], name
+    for name in HARMLESS_ATTRIBUTES:
+        for text in CANDIDATES:
+            if realm.ask("PUT", approved, {"attributes": {name: text}}, by="lesser").is_success:
+                break
+        assert reach(realm, approved)["all"], name
+    realm.change("PUT", approved, {**realm.get(approved), "description": "whole"}, by="lesser")
+    assert reach(realm, approved)["all"]
