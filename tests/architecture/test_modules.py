@@ -21,8 +21,9 @@ LISTS_OF_PLUG_INS = {
     "gateway/cli/doctor/nginx/checks",
     "gateway/client_policies/executors",
     "gateway/policies",
+    "gateway/storage/sql/migrations/versions",
 }
-"""Folders of one module for each command, check, executor, password rule and authenticator."""
+"""Folders of one module for each command, check, executor, password rule and revision."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
 CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
@@ -32,6 +33,7 @@ TOP_LEVEL = {
     "Dockerfile",
     "LICENSE",
     "README.md",
+    "SECURITY.md",
     "bench",
     "certs",
     "docker-compose.yml",

@@ -145,6 +145,7 @@ OPERATIONS: Final = OperationList(
                 "/users/{user_id}/role-mappings/clients/{client_id}": "POST DELETE",
                 "/groups/{group_id}/role-mappings/realm": "POST DELETE",
                 "/groups/{group_id}/role-mappings/clients/{client_id}": "POST DELETE",
+                "/clients/{client_id}/administrative-roles": "PUT",
             },
             "proves the client alone: the rights of its service account are needed": {
                 "/clients/{client_id}": "DELETE",

@@ -14,6 +14,7 @@ from gateway.storage.sql import (  # noqa: F401 - their tables belong to the met
     expiry,
     forward_auth,
 )
+from gateway.storage.sql import users as users_package  # noqa: F401 - likewise
 from gateway.storage.sql.schema import (
     admin_events,
     groups,
@@ -23,7 +24,6 @@ from gateway.storage.sql.schema import (
     users,
     webhook_deliveries,
 )
-from gateway.storage.sql.users import password_costs  # noqa: F401 - likewise
 
 Index(
     "uq_roles_of_realm",
