@@ -250,7 +250,7 @@ async def test_a_host_of_the_rules_file_is_not_that_of_a_realms_site(setup: _Set
     }
 
 
-async def test_a_name_that_the_file_reserves_is_that_of_no_realm_under_any_port(
+async def test_no_realm_has_a_name_of_the_file_under_any_port(
     setup: _Setup,
 ) -> None:
     content: Any = _File(_toml("wiki.example.org:8443", "*.apps.example.org"))
@@ -261,7 +261,7 @@ async def test_a_name_that_the_file_reserves_is_that_of_no_realm_under_any_port(
     assert await made.hosts() == {"wiki.example.org:8443", "*.apps.example.org", "shop.example.org"}
 
 
-async def test_a_name_of_two_realms_is_refused_for_both_and_logged_once(setup: _Setup) -> None:
+async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) -> None:
     """A former version let two realms have a host name under different ports."""
     await setup.put("other", replace(SHOP, hosts=("shop.example.org", "taken.example.org:1")))
     async with setup.database.write() as stores:

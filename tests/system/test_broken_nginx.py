@@ -238,7 +238,7 @@ http {{
         (("*.example.org",), ("3000", "3001"), 1),
     ],
 )
-def test_one_site_does_not_decide_about_the_services_of_several_ports(
+def test_one_site_decides_about_one_service_of_a_name(
     folder: Path, hosts: tuple[str, ...], services: tuple[str, str], problems: int
 ) -> None:
     servers = "".join(

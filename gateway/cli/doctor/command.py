@@ -129,8 +129,7 @@ def doctor(
 def _examinations(
     settings: "Settings", configuration: Path | None, attacks: _Attacked
 ) -> Iterator[Examination]:
-    from gateway.cli.doctor.attack_examinations import current_sites
-    from gateway.cli.doctor.installation import examine_installation
+    from gateway.cli.doctor.installation import current_sites, examine_installation
     from gateway.cli.doctor.nginx.proxy import Proxy
     from gateway.cli.doctor.nginx_examinations import examine_nginx
 
@@ -212,7 +211,8 @@ def _attack(
 ) -> Iterator[Examination]:
     from dataclasses import replace
 
-    from gateway.cli.doctor.attack_examinations import current_sites, examine_edge
+    from gateway.cli.doctor.attack_examinations import examine_edge
+    from gateway.cli.doctor.installation import current_sites
 
     sites = current_sites(settings)
     for target in targets:

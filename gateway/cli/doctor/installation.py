@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gateway.admin.realms import Administrator
     from gateway.admin.users import LookAlike
     from gateway.domain.forward_auth import Site
+    from gateway.forward_auth.site_table import SiteTable
     from gateway.settings import Settings
     from gateway.supervisor.administrator_warnings import ExpiringPassword
 
@@ -246,9 +247,29 @@ def _unchecked(site: "Site") -> Finding:
     return Finding(problem, remedy)
 
 
-def _site_hosts(settings: "Settings") -> str:
-    from gateway.cli.doctor.attack_examinations import current_sites
+def current_sites(settings: "Settings") -> "SiteTable | None":
+    """Return the protected sites, None where the stores or the rules file cannot be read.
 
+    The examination of the installation reports the reason.
+    """
+    from gateway.bootstrap.services import open_services
+
+    if not has_database(settings):
+        return None
+
+    async def read() -> "SiteTable":
+        async with open_services(settings) as services:
+            if services.rules_file is not None:
+                services.rules_file.load()
+            return await services.sites.table()
+
+    try:
+        return asyncio.run(read())
+    except (RealmgateError, OSError):
+        return None
+
+
+def _site_hosts(settings: "Settings") -> str:
     table = current_sites(settings)
     if table is None:
         return "The hosts of sites are not known without the database."
