@@ -5,6 +5,7 @@ of `gateway.admin.access.account_proof`, or these tests fail.
 """
 
 import ast
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from gateway.representations.setting_effects.realm_attributes import MIRRORED
 from tests.support.admin_operations import operations
 
 ADMIN = Path(__file__).parents[2] / "gateway" / "admin"
+DOMAIN = ADMIN.parent / "domain"
+OWN_ATTRIBUTE = re.compile(r'"(realmgate\.[\w.]+)"')
 ONLY_IN_KEYCLOAK = {"userCacheEnabled", "realmCacheEnabled", "oid4VciEnabled"}
 """Members of Keycloak's RealmRepresentation, 26.7 and before, that the gateway refuses."""
 FILES = {"realm_files/plan.py", "realms/bootstrap_administrator.py"}
@@ -56,6 +59,14 @@ def test_every_member_of_a_realm_is_on_one_of_the_lists() -> None:
 def test_every_attribute_that_acts_is_on_one_of_the_lists() -> None:
     listed = REALM_ATTRIBUTES.proving.keys() | REALM_ATTRIBUTES.harmless.keys()
     assert listed == {row.name for row in REALM_ATTRIBUTE_ROWS} - MIRRORED.keys()
+
+
+def test_every_own_attribute_that_a_rule_reads_is_listed() -> None:
+    """Also one without a row of effects: the rules name their attributes in the domain."""
+    files = [*(DOMAIN / "realm").glob("*.py"), *(DOMAIN / "mail").glob("*.py")]
+    read = {name for file in files for name in OWN_ATTRIBUTE.findall(file.read_text())}
+    assert len(read) > 15
+    assert {name for name in read if REALM_ATTRIBUTES.proves(name) is None} == set()
 
 
 def test_an_attribute_that_repeats_a_member_has_a_listed_member() -> None:
