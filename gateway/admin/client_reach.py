@@ -9,7 +9,8 @@ everything: only a caller with the rights of all accounts of the realm changes i
 Every client is stored by this module. See docs/decisions/0022-reach-of-clients.md
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
@@ -21,7 +22,7 @@ from gateway.admin.changes import Change
 from gateway.domain.clients import EVERY_ADMINISTRATIVE_ROLE, AdministrativeReach, Client
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.clients import changes_reach, with_reach
+from gateway.representations.clients import changes_reach, stated_reach, with_reach
 
 BUILT_IN: Final = frozenset(
     {"account", "account-console", "admin-cli", "broker", "security-admin-console"}
@@ -29,9 +30,12 @@ BUILT_IN: Final = frozenset(
 """Clients of every realm, which Keycloak does not remove."""
 
 
-async def store_new_client(stores: Stores, acting: Acting, client: Client) -> Client:
+async def store_new_client(
+    stores: Stores, acting: Acting, client: Client, document: Mapping[str, Any]
+) -> Client:
     """Add a client with the reach that its document states, as far as the caller decides on it."""
-    decided = with_reach(client, client.reach.within(reach_decided_by(acting)))
+    stated = stated_reach(document.get("attributes"))
+    decided = with_reach(client, stated.within(reach_decided_by(acting)))
     await stores.clients.add(decided)
     return decided
 

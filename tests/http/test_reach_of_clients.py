@@ -22,7 +22,7 @@ from tests.support.administered_realm import (
     administered_realm,
     person,
 )
-from tests.support.administration import PASSWORD, SECRET, Administration
+from tests.support.administration import ADMIN_PASSWORD, PASSWORD, SECRET, Administration
 from tests.support.client_policies import policies_of
 from tests.support.registration import Registration
 from tests.support.wire import claims_of
@@ -642,3 +642,59 @@ def test_harmless_settings_leave_the_reach(realm: AdministeredRealm, approved: s
         assert reach(realm, approved)["all"], name
     realm.change("PUT", approved, {**realm.get(approved), "description": "whole"}, by="lesser")
     assert reach(realm, approved)["all"]
+
+
+def given_role(master: AdministeredRealm, client_id: str, owner: str, name: str) -> str:
+    """Make a client of `master` whose service account has one role; return its path."""
+    document = {"clientId": client_id, **CONFIDENTIAL, "serviceAccountsEnabled": True}
+    path = f"clients/{master.change('POST', 'clients', document)}"
+    account = master.get(f"{path}/service-account-user")["id"]
+    container = master.get(f"clients?clientId={owner}")[0]["id"]
+    role = master.get(f"clients/{container}/roles/{name}")
+    master.change("POST", f"users/{account}/role-mappings/clients/{container}", [role])
+    return path
+
+
+def test_roles_over_other_realms_are_administrative_in_master(
+    administration: Administration,
+) -> None:
+    master = AdministeredRealm(administration, "master")
+    lesser = given_role(master, "lesser-in-master", "master-realm", "manage-clients")
+    made = master.change(
+        "POST", "clients", {"clientId": "collector", **PUBLIC}, by="lesser-in-master"
+    )
+    form = {"grant_type": "password", "client_id": "collector"}
+    form |= {"username": "admin", "password": ADMIN_PASSWORD}
+    access = token_request(master, form).json()["access_token"]
+    claims = claims_of(access)
+    assert "admin" not in claims["realm_access"]["roles"]
+    owners = claims["resource_access"]
+    assert {name for name in owners if name.endswith("-realm")} == {"master-realm"}
+    assert {*owners["master-realm"]["roles"]} <= OF_LESSER
+    for path in ("acme/users", "master/users"):
+        answer = administration.ask("GET", path, access)
+        assert answer.status_code == 403 or answer.json() == []
+    assert administration.ask("POST", "", access, document={"realm": "x"}).status_code == 403
+    for path in (f"clients/{made}", lesser):
+        master.change("DELETE", path)
+
+
+def test_the_reach_follows_the_name_of_a_realm(administration: Administration) -> None:
+    master = AdministeredRealm(administration, "master")
+    assert administration.ask("POST", "", document={"realm": "former"}).is_success
+    lesser = given_role(master, "lesser-over-former", "master-realm", "manage-clients")
+    account = master.get(f"{lesser}/service-account-user")["id"]
+    over = master.get("clients?clientId=former-realm")[0]["id"]
+    role = master.get(f"clients/{over}/roles/view-users")
+    master.change("POST", f"users/{account}/role-mappings/clients/{over}", [role])
+    document = {"clientId": "collector", **PUBLIC}
+    path = f"clients/{master.change('POST', 'clients', document, by='lesser-over-former')}"
+    assert "former-realm/view-users" in reach(master, path)["roles"]
+    assert administration.ask("PUT", "former", document={"realm": "latter"}).is_success
+    shown = reach(master, path)["roles"]
+    assert "latter-realm/view-users" in shown
+    assert not any(name.startswith("former-realm/") for name in shown)
+    assert administration.ask("DELETE", "latter").is_success
+    assert not any(name.startswith("latter-realm/") for name in reach(master, path)["roles"])
+    for one in (path, lesser):
+        master.change("DELETE", one)

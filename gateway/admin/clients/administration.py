@@ -151,7 +151,7 @@ class ClientAdministration:
         caller = policies or PolicyCaller(change.acting)
         updater = await updater_of(stores, realm, caller)
         client = with_rotation_applied(realm, client, self.clock, updater)
-        client = await store_new_client(stores, change.acting, client)
+        client = await store_new_client(stores, change.acting, client, whole)
         await self._add_account(change, client)
         change.invalidate(client_topic(realm.id, client.id))
         await self._ensure_keys(change, client)

@@ -99,9 +99,9 @@ def _prepared(
     clock: Clock,
     choice: ScopeChoice,
 ) -> Client:
+    client = with_reach(client, stated_reach(item.get("attributes")))
     if before:
-        reach = stated_reach(item.get("attributes"))
-        return choice.of(with_reach(changed_client(client, before, clock), reach))
+        return choice.of(changed_client(client, before, clock))
     prepared = prepared_client(client, clock, of_file=True)
     if given_field(item, _SCOPES) is not None:
         # As the file says, or the next import of the same file would change it.

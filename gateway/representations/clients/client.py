@@ -20,7 +20,6 @@ from gateway.domain.secrets import Secret
 from gateway.representations.clients.attributes import (
     ClientAttributes,
     attribute_errors,
-    stated_reach,
 )
 from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
 from gateway.representations.clients.uris import allowed_origins, origins_of
@@ -159,7 +158,8 @@ def parse_client(
     """Return the client that `document` describes.
 
     Without `base`, what is absent or null takes the creation default, the id a new UUID. With
-    `base`, it stays as it is there; id and reach always, the secret also where the mask was sent.
+    `base`, it stays as it is there; the id always, the secret also where the mask was sent. Whether
+    its tokens may carry administrative roles is not read: `gateway/admin/client_reach.py` decides.
     Settings that would promise a protection without giving it are refused unless the caller
     reports them. Raises InvalidInput with every wrong field.
     """
@@ -193,7 +193,6 @@ def parse_client(
         flow_overrides=_overrides(before.flow_overrides, client.flow_overrides),
         protocol_mappers=with_ids(mappers, before.protocol_mappers),
         allowed_origins=allowed_origins(client.web_origins, kept),
-        reach=base.reach if base else _stated_reach(given),
         document=kept,
         **client_settings(client.attributes, kept),
     )
@@ -266,11 +265,6 @@ _RESTORED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "optional_client_scopes": tuple,
     "protocol_mappers": restore_mappers,
 }
-
-
-def _stated_reach(given: Given) -> AdministrativeReach:
-    _, attributes = given.get("attributes", ("", None))
-    return stated_reach(attributes)
 
 
 def _created(
