@@ -84,7 +84,12 @@ def recorded(administration: Administration) -> Iterator[Recorded]:
     document = {**RECORDED, "bruteForceProtected": False, "clients": clients}
     with administered_realm(administration, NAME, {}, **document) as realm:
         realm.change("POST", "certificates/authorities", {"certificate": ROOT.pem})
-        yield Recorded(realm)
+        made = Recorded(realm)
+        svc = realm.get("clients?clientId=svc")[0]["id"]
+        realm.change("POST", f"clients/{svc}/roles", {"name": "own"})
+        own, john = realm.get(f"clients/{svc}/roles/own"), made.user_id("john")
+        realm.change("POST", f"users/{john}/role-mappings/clients/{svc}", [own])
+        yield made
 
 
 def _token(recorded: Recorded, grant_type: str, **form: str) -> httpx2.Response:
@@ -183,13 +188,19 @@ def _lightweight(recorded: Recorded) -> object:
     return claims_of(_password(recorded).json()["access_token"])["jti"][2:4] == "lt"
 
 
-def _roles_of_realm(recorded: Recorded) -> object:
-    return "realm_access" in claims_of(_password(recorded).json()["access_token"])
+def _has_foreign_roles(claims: Mapping[str, Any]) -> bool:
+    """Return whether there are roles of the realm beside the client's own one."""
+    assert claims["resource_access"]["svc"] == {"roles": ["own"]}
+    return "realm_access" in claims
+
+
+def _issued_roles(recorded: Recorded) -> object:
+    return _has_foreign_roles(claims_of(_password(recorded).json()["access_token"]))
 
 
 def _introspected_roles(recorded: Recorded) -> object:
     token = _password(recorded).json()["access_token"]
-    return "realm_access" in recorded.post("token/introspect", {"token": token}).json()
+    return _has_foreign_roles(recorded.post("token/introspect", {"token": token}).json())
 
 
 def _detached(recorded: Recorded) -> object:
@@ -228,7 +239,7 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
     ),
     "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code)),
     "full-scope-disabled": (
-        Changed(_roles_of_realm, before=True, after=False),
+        Changed(_issued_roles, before=True, after=False),
         Changed(_introspected_roles, before=True, after=False),
     ),
     "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code)),
