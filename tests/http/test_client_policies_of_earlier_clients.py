@@ -26,7 +26,7 @@ from tests.support.browser_sign_ins import REDIRECT_URI, sign_in
 from tests.support.chains import CA, Node, issue
 from tests.support.client_policies import global_profile, policies_of
 from tests.support.recorded_realm import RECORDED, Recorded
-from tests.support.sign_in_browser import SignInBrowser
+from tests.support.sign_in_browser import Page, SignInBrowser
 from tests.support.wire import PUBLIC_URL, audience, claims_of
 
 NAME: Final = "earlier-clients"
@@ -210,13 +210,26 @@ def _detached(recorded: Recorded) -> object:
     return "preferred_username" in claims_of(done.parameters["id_token"])
 
 
-def _asks_for_consent(recorded: Recorded) -> object:
-    """Return whether the user sees the page of consents after the password."""
+def _signed_in(recorded: Recorded, **asked: str) -> Page:
+    """Return the page or the redirect that follows the password."""
     with recorded.realm.administration.gateway.client() as http:
         browser = SignInBrowser(http, NAME)
-        page = browser.open("svc", redirect_uri=REDIRECT_URI, scope="openid")
-        page = browser.submit(page, username="john", password=PASSWORD)
-        return page.status == httpx2.codes.OK and "accept" in page.response.text
+        page = browser.open("svc", redirect_uri=REDIRECT_URI, scope="openid", **asked)
+        return browser.submit(page, username="john", password=PASSWORD)
+
+
+def _asks_for_consent(recorded: Recorded) -> object:
+    page = _signed_in(recorded)
+    return page.status == httpx2.codes.OK and "accept" in page.response.text
+
+
+def _implicit_token(recorded: Recorded) -> httpx2.Response:
+    return _signed_in(recorded, response_type="token").response
+
+
+def _is_implicit_lightweight(recorded: Recorded) -> object:
+    token = _signed_in(recorded, response_type="token").answer["access_token"]
+    return claims_of(token)["jti"][2:4] == "lt"
 
 
 _METHODS: Final = {"allowed-client-authenticators": ["client-jwt"]}
@@ -237,12 +250,12 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
         Refused((_OF_PASSWORDS,)),
         Changed(_asks_for_consent, before=False, after=True),
     ),
-    "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code)),
+    "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code, _implicit_token)),
     "full-scope-disabled": (
         Changed(_issued_roles, before=True, after=False),
         Changed(_introspected_roles, before=True, after=False),
     ),
-    "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code)),
+    "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code, _implicit_token)),
     "pkce-enforcer": Refused((_authorize, _code)),
     "reject-implicit-grant": Refused((lambda recorded: _authorize(recorded, **_IMPLICIT),)),
     "reject-ropc-grant": Refused((_OF_PASSWORDS,)),
@@ -313,7 +326,10 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
         Refused((_with_certificate,), _DN),
         Refused((_with_certificate,), {**_DN, "enforced": False}),
     ),
-    "use-lightweight-access-token": Changed(_lightweight, before=False, after=True),
+    "use-lightweight-access-token": (
+        Changed(_lightweight, before=False, after=True),
+        Changed(_is_implicit_lightweight, before=False, after=True),
+    ),
 }
 """Executor -> how a client that violates it is used."""
 AT_REGISTRATION: Final = frozenset({"secret-rotation"})
