@@ -24,8 +24,10 @@ from gateway.client_policies import (
     check_start,
     client_for_tokens,
 )
+from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
@@ -57,6 +59,8 @@ def check_caller(
     `presented` are the claims of a verified token in the request, `scopes` what the tokens would
     have.
     """
+    if not realm_policies(request.realm):
+        return caller.entry
     return _check(
         request,
         caller.entry,
@@ -85,6 +89,8 @@ def check_client(
 
     `redirect_uri` is the verified address to which a browser goes after its logout.
     """
+    if not realm_policies(request.realm):
+        return entry
     judged = ClientRequest(
         kind,
         entry.client,
@@ -107,14 +113,10 @@ def client_of_claims(
     read = ClientRequest(
         kind, entry.client, scopes=frozenset(scopes), authenticates=False, own_roles=own_roles
     )
-    client = client_for_tokens(policies, read)
-    return entry if client == entry.client else replace(entry, client=client)
+    return _with_client(entry, client_for_tokens(policies, read))
 
 
 def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) -> ClientEntry:
-    policies = realm_policies(request.realm)
-    if not policies:
-        return entry
     realm = request.realm.realm
     judged = replace(
         judged,
@@ -124,8 +126,22 @@ def _check(request: ProtocolRequest, entry: ClientEntry, judged: ClientRequest) 
         own_roles=entry.own_roles,
     )
     with _refused_by_policies(request):
-        client = apply_to_request(policies, judged)
-    return entry if client == entry.client else replace(entry, client=client)
+        client = apply_to_request(realm_policies(request.realm), judged)
+    return _with_client(entry, client)
+
+
+def _with_client(entry: ClientEntry, client: Client) -> ClientEntry:
+    """Return the entry with the client as the policies leave it.
+
+    The roles in the scope of a client with full scope are not kept. Where a policy takes its full
+    scope away, its own roles are left, and those of its client scopes.
+    """
+    if client == entry.client:
+        return entry
+    if client.full_scope_allowed or not entry.client.full_scope_allowed:
+        return replace(entry, client=client)
+    own = EffectiveRoles(clients=((client.client_id, tuple(sorted(entry.own_roles))),))
+    return replace(entry, client=client, scope_roles=own)
 
 
 def check_authorization_start(

@@ -26,7 +26,7 @@ from tests.support.browser_sign_ins import REDIRECT_URI, sign_in
 from tests.support.chains import CA, Node, issue
 from tests.support.client_policies import global_profile, policies_of
 from tests.support.recorded_realm import RECORDED, Recorded
-from tests.support.sign_in_browser import SignInBrowser
+from tests.support.sign_in_browser import Page, SignInBrowser
 from tests.support.wire import PUBLIC_URL, audience, claims_of
 
 NAME: Final = "earlier-clients"
@@ -84,7 +84,12 @@ def recorded(administration: Administration) -> Iterator[Recorded]:
     document = {**RECORDED, "bruteForceProtected": False, "clients": clients}
     with administered_realm(administration, NAME, {}, **document) as realm:
         realm.change("POST", "certificates/authorities", {"certificate": ROOT.pem})
-        yield Recorded(realm)
+        made = Recorded(realm)
+        svc = realm.get("clients?clientId=svc")[0]["id"]
+        realm.change("POST", f"clients/{svc}/roles", {"name": "own"})
+        own, john = realm.get(f"clients/{svc}/roles/own"), made.user_id("john")
+        realm.change("POST", f"users/{john}/role-mappings/clients/{svc}", [own])
+        yield made
 
 
 def _token(recorded: Recorded, grant_type: str, **form: str) -> httpx2.Response:
@@ -183,13 +188,19 @@ def _lightweight(recorded: Recorded) -> object:
     return claims_of(_password(recorded).json()["access_token"])["jti"][2:4] == "lt"
 
 
-def _roles_of_realm(recorded: Recorded) -> object:
-    return "realm_access" in claims_of(_password(recorded).json()["access_token"])
+def _has_foreign_roles(claims: Mapping[str, Any]) -> bool:
+    """Return whether there are roles of the realm beside the client's own one."""
+    assert claims["resource_access"]["svc"] == {"roles": ["own"]}
+    return "realm_access" in claims
+
+
+def _issued_roles(recorded: Recorded) -> object:
+    return _has_foreign_roles(claims_of(_password(recorded).json()["access_token"]))
 
 
 def _introspected_roles(recorded: Recorded) -> object:
     token = _password(recorded).json()["access_token"]
-    return "realm_access" in recorded.post("token/introspect", {"token": token}).json()
+    return _has_foreign_roles(recorded.post("token/introspect", {"token": token}).json())
 
 
 def _detached(recorded: Recorded) -> object:
@@ -199,13 +210,26 @@ def _detached(recorded: Recorded) -> object:
     return "preferred_username" in claims_of(done.parameters["id_token"])
 
 
-def _asks_for_consent(recorded: Recorded) -> object:
-    """Return whether the user sees the page of consents after the password."""
+def _signed_in(recorded: Recorded, **asked: str) -> Page:
+    """Return the page or the redirect that follows the password."""
     with recorded.realm.administration.gateway.client() as http:
         browser = SignInBrowser(http, NAME)
-        page = browser.open("svc", redirect_uri=REDIRECT_URI, scope="openid")
-        page = browser.submit(page, username="john", password=PASSWORD)
-        return page.status == httpx2.codes.OK and "accept" in page.response.text
+        page = browser.open("svc", redirect_uri=REDIRECT_URI, scope="openid", **asked)
+        return browser.submit(page, username="john", password=PASSWORD)
+
+
+def _asks_for_consent(recorded: Recorded) -> object:
+    page = _signed_in(recorded)
+    return page.status == httpx2.codes.OK and "accept" in page.response.text
+
+
+def _implicit_token(recorded: Recorded) -> httpx2.Response:
+    return _signed_in(recorded, response_type="token").response
+
+
+def _is_implicit_lightweight(recorded: Recorded) -> object:
+    token = _signed_in(recorded, response_type="token").answer["access_token"]
+    return claims_of(token)["jti"][2:4] == "lt"
 
 
 _METHODS: Final = {"allowed-client-authenticators": ["client-jwt"]}
@@ -226,12 +250,12 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
         Refused((_OF_PASSWORDS,)),
         Changed(_asks_for_consent, before=False, after=True),
     ),
-    "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code)),
+    "dpop-bind-enforcer": Refused((_OF_PASSWORDS, _code, _implicit_token)),
     "full-scope-disabled": (
-        Changed(_roles_of_realm, before=True, after=False),
+        Changed(_issued_roles, before=True, after=False),
         Changed(_introspected_roles, before=True, after=False),
     ),
-    "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code)),
+    "holder-of-key-enforcer": Refused((_OF_PASSWORDS, _code, _implicit_token)),
     "pkce-enforcer": Refused((_authorize, _code)),
     "reject-implicit-grant": Refused((lambda recorded: _authorize(recorded, **_IMPLICIT),)),
     "reject-ropc-grant": Refused((_OF_PASSWORDS,)),
@@ -302,7 +326,10 @@ USES: Final[Mapping[str, Refused | Changed | tuple[Refused | Changed, ...]]] = {
         Refused((_with_certificate,), _DN),
         Refused((_with_certificate,), {**_DN, "enforced": False}),
     ),
-    "use-lightweight-access-token": Changed(_lightweight, before=False, after=True),
+    "use-lightweight-access-token": (
+        Changed(_lightweight, before=False, after=True),
+        Changed(_is_implicit_lightweight, before=False, after=True),
+    ),
 }
 """Executor -> how a client that violates it is used."""
 AT_REGISTRATION: Final = frozenset({"secret-rotation"})

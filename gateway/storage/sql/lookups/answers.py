@@ -196,8 +196,9 @@ class SqlLookups:
 
     def _client(self, row: Any) -> ClientEntry:
         client = read_client_row(row, self._secrets)
+        limited = not client.full_scope_allowed
         reached = _items(row.scope_roles)
-        in_scope = _names(reached)
+        in_scope = _names(reached) if limited else EffectiveRoles()
         own = frozenset(name for _, name, owner in reached if owner == client.client_id)
         withheld = _withheld(client, row)
         if row.account_id is None or not client.service_accounts_enabled:
