@@ -144,7 +144,12 @@ def test_every_way_in_refuses_and_a_lock_out_for_a_time_ends_no_session(
     }
     assert set(going_on.values()) == {state == "temporary"}, going_on
     # What the device gets, its user did not have before. Keycloak: 26.7.5
+    states.events()
     assert _token(states, grant_type=_DEVICE_GRANT, device_code=before.device_code) == 400
+    (event,) = states.events()
+    error = "user_temporarily_disabled" if state == "temporary" else "user_disabled"
+    assert (event["type"], event["error"]) == ("OAUTH2_DEVICE_CODE_TO_TOKEN_ERROR", error)
+    assert event["userId"] == states.user_id(state)
 
 
 def _comparable(page: Page, name: str) -> tuple[int, str]:
