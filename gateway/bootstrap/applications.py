@@ -134,7 +134,7 @@ def build_applications(
         decisions=at_sites.decisions,
         service_tokens=service_tokens(services, context),
         refusal_pages=at_sites.refusals,
-        audience_warnings=AudienceWarnings(services.clock, log),
+        audience_warnings=AudienceWarnings(services.clock),
     )
     management = build_management_application(
         lifecycle,

@@ -1,13 +1,11 @@
 """Warnings about sites that accept bearer tokens for other services because none was chosen.
 
-Such sites are older than `bearerAudience`. Each is logged once an hour and worker, when a token
+Such sites are older than `bearerAudience`. Each has one warning an hour and worker, when a token
 passes at it.
 """
 
 from datetime import datetime, timedelta
-from typing import Final
-
-from structlog.typing import FilteringBoundLogger
+from typing import Any, Final
 
 from gateway.domain.clock import Clock
 from gateway.domain.forward_auth import Allowed, Credential
@@ -19,31 +17,32 @@ _REMEDY: Final = "bearerAudience of the site, or audiences of the rule"
 
 
 class AudienceWarnings:
-    """Logs the warnings."""
+    """Finds out which decisions have a warning."""
 
-    def __init__(self, clock: Clock, log: FilteringBoundLogger) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._log = log
         self._warned_at: SizedCache[tuple[str, str], datetime] = SizedCache(_REMEMBERED_BYTES)
 
-    def note(self, decision: Allowed) -> None:
-        """Log a warning where the request passed with a token whose audience was not checked."""
+    def warning(self, decision: Allowed) -> dict[str, Any] | None:
+        """Return the fields of the warning, None without one.
+
+        A request has one that passed with a token whose audience was not checked.
+        """
         identity, site = decision.identity, decision.site
         if site.bearer_audience is not None or identity is None:
-            return
+            return None
         if identity.kind is not Credential.BEARER or decision.rule.audiences:
-            return
+            return None
         now, key = self._clock.now(), (site.realms[0], site.name)
         before = self._warned_at.get(key)
         if before is not None and before <= now < before + PAUSE:
-            return
+            return None
         self._warned_at.put(key, now)
-        self._log.warning(
-            "site accepts tokens for other services",
-            realm=identity.realm,
-            site=site.name,
-            rule=decision.rule.name,
-            client=identity.client_id,
-            audiences=sorted(identity.audiences)[:5],
-            remedy=_REMEDY,
-        )
+        return {
+            "realm": identity.realm,
+            "site": site.name,
+            "rule": decision.rule.name,
+            "client": identity.client_id,
+            "audiences": sorted(identity.audiences)[:5],
+            "remedy": _REMEDY,
+        }

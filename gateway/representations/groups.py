@@ -55,7 +55,8 @@ _TEXTS: Final[Mapping[str, Shape]] = {"description": Text(most=255), "attributes
 _FILE_TEXTS: Final[Mapping[str, Shape]] = {"id": UrlName(), **_TEXTS}
 _MOST: Final = 10_000
 _DEEPEST: Final = 50
-_LONGEST_PATH: Final = 256 * _DEEPEST
+_LONGEST_PATH: Final = 2 * 256 * _DEEPEST
+"""Each character of a name may be escaped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,19 @@ def test_sites_go_with_a_realm_into_a_file_and_come_back(
     administration.ask("DELETE", OTHER)
 
 
+def test_a_realm_file_opens_no_site_and_closes_none(
+    administration: Administration, tmp_path: Path
+) -> None:
+    """Without `bearerAudience`, a new site expects its audience and another keeps its choice."""
+    make(administration, OTHER, guardSites=[site(), site("api", bearerAudience="any")])
+    file = tmp_path / "realm.json"
+    file.write_text(json.dumps({"realm": OTHER, "guardSites": [site(), site("api"), site("new")]}))
+    administration.command("realm", "import", str(file))
+    found = exported(administration, OTHER)["guardSites"]
+    assert found == [site("api", bearerAudience="any"), site("new"), site()]
+    administration.ask("DELETE", OTHER)
+
+
 def test_a_realm_file_with_a_host_of_another_realm_is_refused(
     realm: AdministeredRealm, administration: Administration, tmp_path: Path
 ) -> None:

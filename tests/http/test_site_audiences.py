@@ -23,10 +23,13 @@ NEW, OLD, CLOSED = "new.example.test", "old.example.test", "closed.example.test"
 TOKENS: Final = "/realms/staff/protocol/openid-connect/token"
 EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 ON: Final = {"standard.token.exchange.enabled": "true"}
+LIGHT: Final = {"client.use.lightweight.access.token.enabled": "true"}
 CLIENTS: Final = (
     client("shop"),
     client("billing"),
     app("portal-for-shop", protocolMappers=[audience("shop"), audience("billing"), audience("ex")]),
+    app("light-for-shop", protocolMappers=[audience("shop")], attributes=LIGHT),
+    app("light-elsewhere", protocolMappers=[audience("billing")], attributes=LIGHT),
     app("elsewhere", protocolMappers=[audience("billing")]),
     client("ex", attributes=ON, protocolMappers=[audience("shop"), audience("billing")]),
     client("shop-itself", directAccessGrantsEnabled=True),
@@ -99,14 +102,20 @@ def tokens(shop: Protected) -> Mapping[str, str]:
         "narrowed to the site": _exchanged(shop, several, "shop"),
         "narrowed to billing": _exchanged(shop, several, "billing"),
         "for billing": shop.token("ada", "elsewhere")["access_token"],
+        "lightweight, for the site": shop.token("ada", "light-for-shop")["access_token"],
+        "lightweight, for billing": shop.token("ada", "light-elsewhere")["access_token"],
         "for no service": shop.token("ada", "portal")["access_token"],
         "of the site's client, without aud": shop.client_token("staff", "shop"),
         "of another client, without aud": own,
     }
 
 
-FOR_THE_SITE: Final = {"for the site and others", "narrowed to the site"}
-FOR_BILLING: Final = {"for the site and others", "narrowed to billing", "for billing"}
+FOR_THE_SITE: Final = {
+    *("for the site and others", "narrowed to the site", "lightweight, for the site"),
+}
+FOR_BILLING: Final = {
+    *("for the site and others", "narrowed to billing", "for billing", "lightweight, for billing"),
+}
 
 
 def _passing(shop: Protected, tokens: Mapping[str, str], host: str, path: str) -> set[str]:

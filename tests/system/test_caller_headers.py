@@ -78,8 +78,8 @@ def test_every_spelling_is_removed_by_its_name_or_refused() -> None:
             assert not is_unremovable(spelling.lower().encode()), spelling
     separators = ("-", "_", ".", "~")
     for parts in itertools.product(("x",), separators, ("forwarded",), separators, ("user",)):
-        name = "".join(parts).encode()
-        assert is_unremovable(name) is (name != b"x-forwarded-user"), name
+        spelled = "".join(parts)
+        assert is_unremovable(spelled.encode()) is (spelled != "x-forwarded-user"), spelled
 
 
 def _arriving(proxy: GuardingProxy, names: Sequence[str], path: str = "/home/") -> set[str]:

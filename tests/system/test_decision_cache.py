@@ -55,6 +55,20 @@ def test_a_repeated_request_is_decided_once_with_the_same_identity(edge: Guarded
     assert len(edge.gateway.received) < 4
 
 
+def test_a_kept_decision_keeps_authorization_from_the_service_too(edge: GuardedEdge) -> None:
+    removing = response("200 OK", "Remote-User: ada", "X-Realmgate-Authorization: remove")
+    sent = (("Authorization", "Bearer a"),)
+    for path, decision, passed in (
+        ("/removed", removing, []),
+        ("/kept", _ALLOWED, ["Bearer a"]),
+    ):
+        edge.gateway.responses[DECISION] = decision
+        for _ in range(4):
+            assert _ask(edge, path, headers=sent).status_code == 200
+            assert edge.service.last.all("Authorization") == passed
+    assert len(edge.gateway.received) < 8
+
+
 def test_a_decision_about_a_dpop_proof_is_never_kept(edge: GuardedEdge) -> None:
     """A proof is for one request, also within the second of the cache. RFC 9449 §11.1."""
     proof = (("Authorization", "DPoP a"), ("DPoP", "b"))

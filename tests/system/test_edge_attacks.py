@@ -82,6 +82,7 @@ def _broken_source(folder: Path, service: str, gateway_port: int) -> Path:
                 "X-Forwarded-For $http_x_forwarded_for;",
             ),
             "realmgate/guard.conf": ("proxy_set_header Remote-User $realmgate_user;", ""),
+            "realmgate/removed-headers.conf": ('proxy_set_header X-WEBAUTH-USER "";', ""),
             "realmgate/tls.conf": ("ssl_session_tickets off;", "ssl_session_tickets on;"),
         },
     )
@@ -227,6 +228,7 @@ DONE = {"forged-headers", "paths", "unknown-host", "resumed-session", "stolen-to
     [
         ("forged-headers", "/home/", "https", "a caller's own X-Forwarded-For"),
         ("forged-identity", "/public/echo", "https", "a caller's own Remote-User"),
+        ("forged-identity", "/public/echo", "https", "a caller's own X-WEBAUTH-USER"),
         ("paths", "/home/", "https", "realmgate-doctor.css is answered without a credential"),
         ("unknown-host", "/", "http", "answered to a request for realmgate-doctor.invalid"),
         ("bad-certificates", "/", "self_signed", "accepts a certificate of another authority"),

@@ -120,7 +120,9 @@ class DecisionEndpoint:
     async def _allowed(self, decision: Allowed, exchange: Exchange) -> Reply:
         headers: Headers = ()
         identity = decision.identity
-        self._warnings.note(decision)
+        warning = self._warnings.warning(decision)
+        if warning is not None:
+            self._log.warning("site accepts tokens for other services", **warning)
         if identity is not None:
             exchange.log.realm, exchange.log.client = identity.realm, identity.client_id
             exchange.log.user = identity.subject
