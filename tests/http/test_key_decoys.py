@@ -170,8 +170,8 @@ def test_a_key_that_is_presented_for_a_decoy_is_refused_alike(
                 page = browser.post(page.form_with_id("webauth").action, fields)
                 seen.setdefault(handle, {})[name] = _structure(page, name)
     for found in seen.values():
-        for name, page in found.items():
-            assert page == found["no-user"], name
+        for name, answer in found.items():
+            assert answer == found["no-user"], name
 
 
 def test_decoys_of_a_name_stay_the_same(decoys: SignInRealm) -> None:
