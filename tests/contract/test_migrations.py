@@ -311,7 +311,7 @@ async def test_users_that_look_alike_stop_no_migration(
     }
     engines = create_engines(parse_database_url(empty_database))
     async with engines.reader.connect() as connection:
-        found = {
+        found: dict[str, dict[str, tuple[object, ...]]] = {
             table: {row[0]: tuple(row[1:]) for row in await connection.execute(text(statement))}
             for table, statement in keys.items()
         }

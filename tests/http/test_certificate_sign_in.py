@@ -120,6 +120,22 @@ def test_users_find_their_certificates_in_the_account_console(server: Administer
     assert "Signing in" in page.html.partition('aria-current="page"')[2].partition("</a>")[0]
 
 
+def test_a_certificate_names_no_user_who_looks_alike(server: AdministeredServer) -> None:
+    """Who enters the name finds the user; the certificate was issued to another person."""
+    [device] = server.get(f"/{REALM}/users?username=device-1")
+    server.ask("DELETE", f"/{REALM}/users/{device['id']}")
+    alike = user("dev\u0131ce-1")
+    made = server.ask("POST", f"/{REALM}/users", alike)
+    assert made.status_code == 201, made.text
+    assert signed_in(server, "device-1")[0] == 400
+    server.ask("DELETE", f"/{REALM}/users/{made.headers['location'].rpartition('/')[2]}")
+    again = server.ask("POST", f"/{REALM}/users", user("device-1"))
+    assert again.status_code == 201, again.text
+    assert signed_in(server, "device-1")[0] == 200
+    path = f"/{REALM}/users/{again.headers['location'].rpartition('/')[2]}"
+    server.ask("PUT", path, {"enabled": False})
+
+
 def test_a_locked_user_is_refused_with_a_certificate_too(server: AdministeredServer) -> None:
     """attacks: D3."""
     [alice] = server.get(f"/{REALM}/users?username=alice")

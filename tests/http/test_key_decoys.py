@@ -157,7 +157,8 @@ def test_a_page_after_the_name_is_the_same_for_every_name(
 def test_a_key_that_is_presented_for_a_decoy_is_refused_alike(
     decoys: SignInRealm, names: tuple[str, ...], client: str
 ) -> None:
-    own, seen = SoftwareAuthenticator(), {}
+    own = SoftwareAuthenticator()
+    seen: dict[str, dict[str, tuple[int, str]]] = {}
     with decoys.changed(bruteForceProtected=False):
         for name in names:
             if "shut-out" in name:
@@ -169,8 +170,8 @@ def test_a_key_that_is_presented_for_a_decoy_is_refused_alike(
                 page = browser.post(page.form_with_id("webauth").action, fields)
                 seen.setdefault(handle, {})[name] = _structure(page, name)
     for found in seen.values():
-        for name, page in found.items():
-            assert page == found["no-user"], name
+        for name, answer in found.items():
+            assert answer == found["no-user"], name
 
 
 def test_decoys_of_a_name_stay_the_same(decoys: SignInRealm) -> None:
@@ -198,7 +199,9 @@ def _again(decoys: SignInRealm) -> tuple[SignInBrowser, str, dict[str, str]]:
 
 def test_decoys_look_like_keys(decoys: SignInRealm) -> None:
     """Of many names: lengths, transports and numbers are those of authenticators."""
-    lengths, counts, seen = set(), [], set()
+    lengths: set[int] = set()
+    counts: list[int] = []
+    seen: set[str] = set()
     for number in range(60):
         page = _named(decoys, "passkey-only", f"name-{number}")[1]
         ids = allowed(page)

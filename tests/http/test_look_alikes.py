@@ -301,3 +301,14 @@ def test_an_address_that_is_the_name_is_no_name_of_another_user(
     with mailed.changed(registrationEmailAsUsername=True):
         for text in (f"named-{number}@example.org", f"n\uff41med-{number}@example.org"):
             assert not OF_ADDRESSES[way](ways, {"email": text}), text
+
+
+@pytest.mark.parametrize("way", [*OWN[:5], "admin API create", "admin API update", "command"])
+def test_the_standard_profile_accepts_no_letters_of_other_scripts(
+    mailed: MailedRealm, tmp_path: Path, way: str
+) -> None:
+    """`up-username-not-idn-homograph`: no normal form unites Latin and Cyrillic letters."""
+    ways = Ways(mailed, tmp_path)
+    sent = ("mik\u0435", "\u043cik\u0435", "mi\u03bae", "mi\u043ae-2", "\u13bfike")
+    accepted = [name for name in sent if OF_BOTH[way](ways, {"username": name})]
+    assert accepted == []

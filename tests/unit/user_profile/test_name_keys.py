@@ -24,7 +24,7 @@ CHANGES: Final[Mapping[str, Callable[[str], str]]] = {
     "canonical": canonical_name,
 }
 """What applications and databases compare names by."""
-STORED: Final = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=40).map(
+STORED: Final = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).map(
     partial(unicodedata.normalize, "NFC")
 )
 
