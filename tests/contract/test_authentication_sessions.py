@@ -15,6 +15,7 @@ from gateway.domain.authentication import (
     new_authentication_session,
 )
 from gateway.domain.errors import InvalidInput, StoreUnavailable
+from gateway.domain.limits.fair_share import caller_address
 from gateway.domain.ports.sign_in.authentication_sessions import MOST_BYTES, MOST_TABS
 from gateway.domain.realm import TokenLifespans
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
@@ -255,7 +256,7 @@ async def test_the_oldest_of_too_many_anonymous_sign_ins_are_removed(
     assert left == flood[-ROOM:]
     with redis_server.client() as plain:
         assert len(plain.keys("rg:authentication-session:*")) == ROOM
-        assert plain.zcard("rg:unproven:authentication-session:demo-id") == ROOM
+        assert plain.zcard("rg:unproven:authentication-session:demo-id:") == ROOM
         assert all(0 < plain.pttl(key) <= 30 * 60_000 for key in plain.keys("rg:unproven*"))
 
 
@@ -273,6 +274,44 @@ async def test_a_flood_of_a_realm_leaves_others_and_what_was_proven(
     assert await _found(bounded, proven) == proven
     assert await _found(bounded, elsewhere) == elsewhere
     assert await _found(bounded, replace(second, id="a-new-id")) is None
+
+
+async def test_a_flood_of_one_network_leaves_the_sign_ins_of_others(
+    redis_server: RedisServer, bounded: RedisAuthenticationSessions, clock: SetClock
+) -> None:
+    """The network with the most bytes gives way, also after a step and under another id."""
+    caller_address.set("192.0.2.1")
+    first, second = await _begin_many(bounded, clock, 2)
+    caller_address.set("2001:db8::1")
+    flood = await _begin_many(bounded, clock, 3 * ROOM)
+    assert await _found(bounded, first) == first
+    assert await _found(bounded, flood[-1]) == flood[-1]
+    caller_address.set("192.0.2.1")
+    retried = replace(first.next_step(), id="another-id")
+    assert await bounded.replace(first, retried, LATER)
+    caller_address.set("2001:db8::2")
+    await _begin_many(bounded, clock, 3 * ROOM)
+    assert await _found(bounded, retried) == retried
+    assert await _found(bounded, second) == second
+    with redis_server.client() as plain:
+        shares = plain.zrange(
+            "rg:unproven-networks:authentication-session:demo-id", 0, -1, withscores=True
+        )
+        total = plain.get("rg:unproven-sum:authentication-session:demo-id")
+    assert [name for name, _ in shares] == ["192.0.2.1", "2001:db8::/64"]
+    assert sum(share for _, share in shares) == int(total)
+
+
+async def test_networks_whose_entries_have_expired_take_no_room(
+    redis_server: RedisServer, bounded: RedisAuthenticationSessions, clock: SetClock
+) -> None:
+    caller_address.set("192.0.2.1")
+    await _begin_many(bounded, clock, ROOM)
+    with redis_server.client() as plain:
+        plain.delete("rg:unproven:authentication-session:demo-id:192.0.2.1")
+    caller_address.set("192.0.2.2")
+    found = await _begin_many(bounded, clock, ROOM)
+    assert [await _found(bounded, one) for one in found] == found
 
 
 async def test_a_step_makes_a_sign_in_the_youngest(
@@ -309,5 +348,5 @@ async def test_what_has_ended_takes_no_room(
             await sessions.add(begun(session.id), LATER + timedelta(seconds=number))
         await sessions.delete("demo-id", session.id)
     with redis_server.client() as plain:
-        assert plain.get("rg:unproven-bytes:authentication-session:demo-id") == "0"
-        assert plain.zcard("rg:unproven:authentication-session:demo-id") == 0
+        assert plain.get("rg:unproven-sum:authentication-session:demo-id") == "0"
+        assert plain.zcard("rg:unproven:authentication-session:demo-id:") == 0

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.fair_share import caller_address
 from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
     DeviceAuthorization,
@@ -200,6 +202,37 @@ async def test_without_redis_no_device_gets_tokens(own_redis: RedisServer) -> No
     with pytest.raises(StoreUnavailable):
         await RedisDeviceAuthorizations(client).poll(_REALM, ASKED.device_code, ASKED.client)
     await client.aclose()
+
+
+async def test_a_flood_of_one_network_leaves_the_codes_of_others(
+    redis_server: RedisServer,
+) -> None:
+    async with aclosing(create_client(redis_server.url)) as client:
+        devices = RedisDeviceAuthorizations(client, most_anonymous_bytes=5 * 1800)
+        anonymous = replace(ASKED, is_anonymous=True, scope="x" * 1000)
+        own = [replace(anonymous, device_code=f"own{n}", user_code=f"OWN{n}") for n in range(2)]
+        caller_address.set("192.0.2.1")
+        for asked in own:
+            assert await devices.add(_REALM, asked, _MINUTE)
+        caller_address.set("192.0.2.66")
+        for number in range(50):
+            asked = replace(anonymous, device_code=f"f{number}", user_code=f"F{number}")
+            assert await devices.add(_REALM, asked, _MINUTE)
+        for asked in own:
+            assert await _find(devices, asked.user_code) is DeviceStatus.PENDING
+            assert await devices.approve(_REALM, asked.user_code, ASKED.client, APPROVAL)
+            assert (await devices.poll(_REALM, asked.device_code, ASKED.client)).authorization
+        assert await _find(devices, "F49") is DeviceStatus.PENDING
+
+
+async def test_guesses_of_one_network_keep_no_other_from_its_code(
+    devices: RedisDeviceAuthorizations,
+) -> None:
+    assert await devices.add(_REALM, ASKED, _MINUTE)
+    for _ in range(2 * _LIMIT.most):
+        await _find(devices, "BBBBBBBB", "192.0.2.66")
+    assert await _find(devices, address="192.0.2.66") is DeviceStatus.TOO_MANY_GUESSES
+    assert await _find(devices, address="192.0.2.1") is DeviceStatus.PENDING
 
 
 async def test_the_oldest_of_too_many_anonymous_authorizations_are_removed(

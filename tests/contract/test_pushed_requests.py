@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.fair_share import caller_address
 from gateway.domain.ports.sign_in.pushed_requests import PushedParameters
 from gateway.protocol.authorization import AuthorizationRequest, PageError
 from gateway.protocol.authorization.checks.pushed_request import PUSHED
@@ -150,6 +151,22 @@ async def test_the_certificate_of_the_push_stays_with_it(store: RedisPushedReque
     assert request.stored()["certificate"] == "thumbprint"
 
 
+async def test_a_flood_of_one_network_leaves_the_requests_of_others(redis: RedisClient) -> None:
+    """Also where a parameter of the flood has the name that the store gives the network."""
+    text = "x" * 1000
+    store = RedisPushedRequests(redis, most_anonymous_bytes=5 * 1600)
+    own = PushedParameters({"state": text}, is_anonymous=True)
+    caller_address.set("192.0.2.1")
+    await store.add("shared", "client", "own", own, MINUTE)
+    caller_address.set("192.0.2.66")
+    forged = PushedParameters({"caller#network": "192.0.2.1", "state": text}, is_anonymous=True)
+    for number in range(50):
+        flood = forged if number % 2 else own
+        await store.add("shared", "client", str(number), flood, MINUTE)
+    assert await store.find("shared", "client", "own") == PushedParameters({"state": text}, None)
+    assert await store.find("shared", "client", "49") == PushedParameters({"state": text}, None)
+
+
 async def test_the_oldest_of_too_many_anonymous_requests_are_removed(redis: RedisClient) -> None:
     """Attacks: C24. Everyone may push in the name of a public client."""
     text = "x" * 1000
@@ -165,5 +182,5 @@ async def test_the_oldest_of_too_many_anonymous_requests_are_removed(redis: Redi
     assert await store.find("other", "client", "0") is not None
     for number in left:
         assert await store.use("flooded", "client", str(number), MINUTE)
-    assert await redis.get("rg:unproven-bytes:pushed-request:flooded") == "0"
-    assert await redis.zcard("rg:unproven:pushed-request:flooded") == 0
+    assert await redis.get("rg:unproven-sum:pushed-request:flooded") == "0"
+    assert await redis.zcard("rg:unproven:pushed-request:flooded:") == 0

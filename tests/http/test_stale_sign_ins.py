@@ -116,7 +116,7 @@ def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_its_form_again(
         proven.open("asking", prompt="consent"), username="bert", password=PASSWORD
     )
     assert consent.id == "consent"
-    fill_sign_ins(pages.realm.administration.gateway, pages.realm.get("")["id"])
+    fill_sign_ins(pages.realm.administration.gateway, pages.realm.get("")["id"], "203.0.113.9")
     last = pages.browser()
     last_page = last.open()
     again = early.submit(page, username="anna", password=PASSWORD)
@@ -128,6 +128,15 @@ def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_its_form_again(
     assert ("code" in answer, answer["state"]) == (True, "of the first")
     assert "code" in proven.submit(consent, accept="on").answer
     assert "code" in last.submit(last_page, username="anna", password=PASSWORD).answer
+
+
+def test_a_flood_of_sign_ins_from_another_network_ends_none_of_them(pages: SignInRealm) -> None:
+    """attacks: C24."""
+    early = pages.browser()
+    page = early.open(state="of the first")
+    fill_sign_ins(pages.realm.administration.gateway, pages.realm.get("")["id"], "192.0.2.66")
+    pages.browser().open()
+    assert "code" in early.submit(page, username="anna", password=PASSWORD).answer
 
 
 _TIMED_OUT: Final = "Your login attempt timed out. Login will start from the beginning."

@@ -133,16 +133,19 @@ def seconds_left(gateway: Gateway, done: Finished) -> int:
     return _run(gateway, read)
 
 
-def fill_sign_ins(gateway: Gateway, realm_id: str) -> None:
-    """Take all room of anonymous sign-ins of a realm, as a flood of them does."""
+def fill_sign_ins(gateway: Gateway, realm_id: str, network: str) -> None:
+    """Take all room of anonymous sign-ins of a realm, as a flood from a network does."""
 
     async def fill(_: Services) -> None:
         redis = create_client(redis_url(_settings(gateway)))
         seconds, microseconds = await redis.time()
         name = f"authentication-session:{realm_id}"
         member = f"flood tab {MOST_UNPROVEN_BYTES}"
-        await redis.zadd(f"rg:unproven:{name}", {member: seconds * 1_000_000 + microseconds})
-        await redis.incrby(f"rg:unproven-bytes:{name}", MOST_UNPROVEN_BYTES)
+        await redis.zadd(
+            f"rg:unproven:{name}:{network}", {member: seconds * 1_000_000 + microseconds}
+        )
+        await redis.zincrby(f"rg:unproven-networks:{name}", MOST_UNPROVEN_BYTES, network)
+        await redis.incrby(f"rg:unproven-sum:{name}", MOST_UNPROVEN_BYTES)
         await redis.aclose()
 
     _run(gateway, fill)

@@ -19,8 +19,14 @@ local function find(tab)
   return nil
 end
 
+-- The network of the caller comes first in the text, where no request can put a name.
+local function network_of(value)
+  return value:match('^%d+ %d+ {"w":"([^"]*)"') or ''
+end
+
 local function forget(tab)
-  unproven.remove(ARGV[3] .. ' ' .. tab, redis.call('HSTRLEN', KEY, tab))
+  local value = redis.call('HGET', KEY, tab) or ''
+  unproven.remove(network_of(value), ARGV[3] .. ' ' .. tab, #value)
 end
 
 local function remove(tab)
@@ -39,7 +45,7 @@ local function write(tab, lasts, version, text, most)
     redis.call('PEXPIRE', KEY, string.format('%.0f', ttl))
   end
   if tonumber(most) == 0 then return end
-  unproven.add(ARGV[3] .. ' ' .. tab, #value, now, ttl)
+  unproven.add(network_of(value), ARGV[3] .. ' ' .. tab, #value, now, ttl)
   unproven.make_room(tonumber(most), function(name)
     local id, oldest = name:match('^(.*) (.*)$')
     redis.call('HDEL', PREFIX .. id, oldest)
@@ -64,9 +70,10 @@ end
 
 local function move(id)
   for _, tab in ipairs(redis.call('HKEYS', KEY)) do
-    local length = redis.call('HSTRLEN', KEY, tab)
-    local at = unproven.remove(ARGV[3] .. ' ' .. tab, length)
-    if at then unproven.add(id .. ' ' .. tab, length, at, redis.call('PTTL', KEY)) end
+    local value = redis.call('HGET', KEY, tab)
+    local network = network_of(value)
+    local at = unproven.remove(network, ARGV[3] .. ' ' .. tab, #value)
+    if at then unproven.add(network, id .. ' ' .. tab, #value, at, redis.call('PTTL', KEY)) end
   end
   redis.call('RENAME', KEY, PREFIX .. id)
 end

@@ -5,7 +5,8 @@ ends, its version, and JSON. Every call is one script and so atomic. The key exp
 that ends last. Sessions end by the clock of the server.
 
 Anonymous callers begin sign-ins: the script counts the bytes of those in which no credential was
-right, and removes the oldest ones of a realm that has too many.
+right; in a realm that has too many it removes the oldest ones of the network with the most. A
+sign-in belongs to the network of its last step.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ import orjson
 from gateway.domain.authentication import AuthenticationSession, ExecutionStatus, Stage
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.fair_share import caller_network
 from gateway.domain.ports.sign_in.authentication_sessions import (
     MOST_BYTES,
     MOST_TABS,
@@ -94,7 +96,8 @@ class RedisAuthenticationSessions:
 
 
 def _encode(session: AuthenticationSession) -> str:
-    fields: dict[str, Any] = {name: getattr(session, field) for name, field in _TEXTS.items()}
+    fields: dict[str, Any] = {"w": caller_network()}  # first, where the script reads it
+    fields |= {name: getattr(session, field) for name, field in _TEXTS.items()}
     fields |= {
         "s": (session.started_at - _EPOCH) // _MICROSECOND,
         "g": session.stage.value,

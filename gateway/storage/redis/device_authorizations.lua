@@ -12,7 +12,9 @@ local anonymous = bounded.set('device-code', realm)
 local operations = {}
 
 local function read(code)
-  local FIELDS = {'status', 'client', 'expires', 'interval', 'authorization', 'approval'}
+  local FIELDS = {
+    'status', 'client', 'expires', 'interval', 'authorization', 'approval', 'network'
+  }
   local values = redis.call('HMGET', DEVICE .. code, unpack(FIELDS))
   if not values[1] then return nil end
   local device = {code = code}
@@ -28,15 +30,15 @@ end
 
 -- An expired code is remembered for the interval and ten seconds more: its device learns of it.
 -- `most` is the limit of bytes of what public clients of the realm asked for; 0 for another client.
-function operations.add(code, user_code, client, lifespan, interval, authorization, most)
+function operations.add(code, user_code, client, lifespan, interval, authorization, most, network)
   local lasts = tonumber(lifespan) + tonumber(interval) + REMEMBERED
   if not redis.call('SET', USER_CODE .. user_code, code, 'PX', lasts, 'NX') then return 0 end
   local expires = string.format('%.0f', now + tonumber(lifespan) * 1000)
   redis.call('HSET', DEVICE .. code, 'status', 'pending', 'client', client, 'expires', expires,
-    'interval', interval, 'authorization', authorization)
+    'interval', interval, 'authorization', authorization, 'network', network)
   redis.call('PEXPIRE', DEVICE .. code, lasts)
   if tonumber(most) == 0 then return 1 end
-  anonymous.add(code .. ' ' .. user_code, #authorization, now, lasts)
+  anonymous.add(network, code .. ' ' .. user_code, #authorization, now, lasts)
   anonymous.make_room(tonumber(most), function(name)
     local oldest, typed = name:match('^(.*) (.*)$')
     redis.call('DEL', DEVICE .. oldest, USER_CODE .. typed)
@@ -82,7 +84,8 @@ local function answer(user_code, client, status, approval)
   if not device or device.status ~= 'pending' or device.client ~= client then return 0 end
   redis.call('HSET', DEVICE .. device.code, 'status', status, 'approval', approval)
   redis.call('DEL', USER_CODE .. user_code)
-  anonymous.remove(device.code .. ' ' .. user_code, #device.authorization)
+  local name = device.code .. ' ' .. user_code
+  anonymous.remove(device.network or '', name, #device.authorization)
   return 1
 end
 

@@ -4,8 +4,8 @@
 `rg:device-user-code:<realm>:<user code>` the device code, until the user has answered.
 `rg:device-polled:<realm>:<device code>` exists for the interval after a poll, and
 `rg:device-guesses:<realm>:<address>` counts unknown user codes. Every key expires. The script
-counts the bytes of what was asked for in the name of public clients and waits for an answer, and
-removes the oldest ones of a realm that has too many.
+counts the bytes of what was asked for in the name of public clients and waits for an answer; in a
+realm that has too many it removes the oldest ones of the network with the most.
 Spec: RFC 8628 §3.5, §5.1; Keycloak: 1.8
 """
 
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from gateway.domain.limits.fair_share import caller_network
 from gateway.domain.ports.sign_in.device_authorizations import MOST_ANONYMOUS_BYTES
 from gateway.domain.sign_in.device_authorizations import (
     DeviceApproval,
@@ -51,7 +52,7 @@ class RedisDeviceAuthorizations:
         added = await self._run(
             *("add", realm_id, asked.device_code, asked.user_code, asked.client),
             *(max(1, lifespan // _MILLISECOND), asked.interval // _MILLISECOND, _encode(asked)),
-            self._most_anonymous if asked.is_anonymous else 0,
+            *(self._most_anonymous if asked.is_anonymous else 0, caller_network()),
         )
         return bool(added)
 

@@ -2,8 +2,9 @@
 
 `rg:pushed-request:<realm>:<client>:<reference>` is the JSON of the parameters, and once the request
 was used an empty mark; both expire by themselves. The thumbprint of a certificate stands beside the
-parameters, and whether they came in a verified request object. The script counts the bytes of the
-requests of public clients, and removes the oldest ones of a realm that has too many.
+parameters, and whether they came in a verified request object; the network of the caller before
+them. The script counts the bytes of the requests of public clients; of a realm that has too many it
+removes the oldest of the network with the most.
 Spec: RFC 9126 §2.2, §7.3
 """
 
@@ -12,6 +13,7 @@ from typing import Final
 
 import orjson
 
+from gateway.domain.limits.fair_share import caller_network
 from gateway.domain.ports.sign_in.pushed_requests import MOST_ANONYMOUS_BYTES, PushedParameters
 from gateway.storage.redis.connection import RedisClient
 from gateway.storage.redis.server_script import LoadScript, ServerScript
@@ -19,7 +21,10 @@ from gateway.storage.redis.server_script import LoadScript, ServerScript
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _CERTIFICATE: Final = "x5t#S256"
 _SIGNED: Final = "signed#object"
-"""No parameter has one of these names."""
+_NETWORK: Final = "caller#network"
+"""It comes first, where the script reads it."""
+_OWN: Final = {_CERTIFICATE, _SIGNED, _NETWORK}
+"""Parameters with these names are left out: the store alone writes them."""
 
 
 class RedisPushedRequests:
@@ -43,7 +48,8 @@ class RedisPushedRequests:
         pushed: PushedParameters,
         lifespan: timedelta,
     ) -> None:
-        members = dict(pushed.values)
+        members = {_NETWORK: caller_network()}
+        members |= {name: text for name, text in pushed.values.items() if name not in _OWN}
         if pushed.certificate is not None:
             members[_CERTIFICATE] = pushed.certificate
         if pushed.was_signed:
@@ -58,6 +64,7 @@ class RedisPushedRequests:
         if not found:
             return None
         values = orjson.loads(found)
+        values.pop(_NETWORK, None)
         certificate, was_signed = values.pop(_CERTIFICATE, None), values.pop(_SIGNED, None)
         return PushedParameters(values, certificate, was_signed=was_signed is not None)
 

@@ -20,7 +20,8 @@ class AuthenticationSessionStore(Protocol):
     """Authentication sessions until they end at `expires_at`, by realm, id and tab.
 
     Anonymous callers begin sign-ins. Those of a realm in which no credential was right (`used` is
-    empty) have at most MOST_UNPROVEN_BYTES: the one whose last step is the oldest is removed.
+    empty) have at most MOST_UNPROVEN_BYTES: of the network with the most, the one whose last step
+    is the oldest is removed.
     """
 
     async def add(self, session: AuthenticationSession, expires_at: datetime) -> None:

@@ -19,7 +19,7 @@ class DeviceAuthorizationStore(Protocol):
     """Methods raise StoreUnavailable.
 
     The anonymous authorizations of a realm that wait for an answer have at most
-    MOST_ANONYMOUS_BYTES: the oldest is removed.
+    MOST_ANONYMOUS_BYTES: the oldest of the network with the most is removed.
     """
 
     async def add(

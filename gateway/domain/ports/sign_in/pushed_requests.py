@@ -25,7 +25,8 @@ class PushedParameters:
 class PushedRequestStore(Protocol):
     """Keeps requests for all gateways; each belongs to the client that pushed it.
 
-    The anonymous ones of a realm have at most MOST_ANONYMOUS_BYTES: the oldest is removed.
+    The anonymous ones of a realm have at most MOST_ANONYMOUS_BYTES: the oldest of the network
+    with the most is removed.
     """
 
     async def add(
