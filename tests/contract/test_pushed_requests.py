@@ -60,6 +60,14 @@ async def use(store: RedisPushedRequests) -> bool:
     return await store.use("demo", ENTRY.client.id, "x", 2 * MINUTE)
 
 
+@pytest.mark.parametrize("name", ["signed#object", "x5t#S256", "caller#network"])
+async def test_no_parameter_writes_what_the_gateway_found_out(
+    store: RedisPushedRequests, name: str
+) -> None:
+    await push(store, **{name: "true"})
+    assert await find(store) == PushedParameters(GOOD, None, was_signed=False)
+
+
 async def test_of_many_at_once_one_uses_the_request(store: RedisPushedRequests) -> None:
     await push(store)
     uses = await asyncio.gather(*(use(store) for _ in range(50)))
