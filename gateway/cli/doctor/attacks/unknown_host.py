@@ -1,4 +1,7 @@
-"""A protected path under a name that no site has. Source: RFC 9112 §3.2."""
+"""A protected path under a name that no site has, or under a port of its own name that none has.
+
+Source: RFC 9112 §3.2
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +17,7 @@ def _run(target: Target) -> Iterator[Finding]:
     for path, location in target.locations:
         if target.edge.ask(path).allowed:
             continue  # open to everybody under its own name
-        for host in _UNKNOWN:
+        for host in (*_UNKNOWN, f"{target.edge.host}:1", f"{target.edge.host}."):
             if target.edge.ask(path, host=host).allowed:
                 yield Finding(
                     f"{target.edge.url}: {path} is answered to a request for {host}",
