@@ -1,5 +1,6 @@
 """Client policies that a realm file may have brought: read as a whole, or not at all."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -9,6 +10,7 @@ from gateway.client_policies import (
     EXECUTORS,
     AuthorizationStart,
     ClientChange,
+    ClientRequest,
     EventKind,
     PolicyRefusal,
     Updater,
@@ -124,3 +126,27 @@ def test_a_caller_without_an_address_comes_from_no_host() -> None:
         updater = Updater(address=address)
         change = ClientChange(EventKind.UPDATE, client, client, updater=updater)
         assert condition.vote(change) is vote
+
+
+def test_tokens_signed_by_the_algorithm_of_the_realm_are_judged() -> None:
+    """RFC 7591 has no member for access tokens, so registered clients name none for them."""
+    executor = EXECUTORS["secure-signature-algorithm"].read(Configuration({}))
+    client = client_entry().client
+    for of_realm, id_token, access_token, is_accepted in (
+        ("RS256", None, None, False),
+        ("ES256", None, None, True),
+        ("RS256", "PS256", None, True),
+        ("RS256", "PS256", "RS256", False),
+        ("ES256", "RS256", None, False),
+        ("ES256", None, "HS256", False),
+        ("RS256", "PS256", "ES256", True),
+    ):
+        signing = replace(client.signing, id_token=id_token, access_token=access_token)
+        asking = ClientRequest(
+            EventKind.TOKEN_REQUEST, replace(client, signing=signing), realm_algorithm=of_realm
+        )
+        if is_accepted:
+            executor.check_request(asking)
+            continue
+        with pytest.raises(PolicyRefusal, match="not allowed signature algorithm"):
+            executor.check_request(asking)

@@ -39,9 +39,10 @@ _BY_ADMINISTRATORS: Final[Mapping[str, Callable[[Client], str | None]]] = {
 class SecureSignatureAlgorithm(Executor):
     """Sets `default` where a client names no algorithm, and refuses others than the secure ones.
 
-    It judges requests too: what a client signed, and what would sign its tokens, which is the
-    algorithm of the realm where it names none. A client of before is refused until it is updated,
-    which sets `default`. Keycloak judges clients alone, when they are created or changed.
+    It judges requests too: what a client signed, and what would sign its tokens. ID tokens of a
+    client that names no algorithm are signed by that of the realm. A client of before is refused
+    until it is updated, which sets `default`. Keycloak judges clients alone, when they are created
+    or changed.
     """
 
     provider: ClassVar = "secure-signature-algorithm"
@@ -78,9 +79,12 @@ class SecureSignatureAlgorithm(Executor):
 
 
 def _require_secure_tokens(client: Client, of_realm: str) -> None:
-    """Refuse a client whose tokens would be signed by another algorithm."""
-    chosen = (client.signing.id_token or of_realm, client.signing.access_token or of_realm)
-    if any(algorithm not in SECURE_ALGORITHMS for algorithm in chosen):
+    """Refuse a client whose tokens would be signed by another algorithm.
+
+    A registered client names none for access tokens: for them it accepts what the realm signs with.
+    """
+    id_token, access_token = client.signing.id_token or of_realm, client.signing.access_token
+    if id_token not in SECURE_ALGORITHMS or access_token not in (None, *SECURE_ALGORITHMS):
         raise _insecure()
 
 
