@@ -76,11 +76,12 @@ def lending_nginx(
     certificates: Path | None,
     cores: str = LOAD_CORES,
     hosts: Mapping[str, str] | None = None,
+    addresses: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, int]]:
     """Run the load's nginx: for each target's TLS port, a plain HTTP port that leads to it.
 
     Where no certificates are given none is shown. `hosts` are those that targets are asked
-    for, where they are not localhost.
+    for, where they are not localhost; `addresses` are those that the requests come from.
     """
     ports = {name: free_port() for name in targets}
     with tempfile.TemporaryDirectory(prefix="realmgate-lending-") as folder:
@@ -92,6 +93,7 @@ def lending_nginx(
                 target=targets[name],
                 port=port,
                 shown=shown,
+                bind=f"proxy_bind {(addresses or {}).get(name, '127.0.0.1')};",
                 host=(hosts or {}).get(name, f"localhost:{targets[name]}"),
             )
             for name, port in ports.items()
@@ -146,6 +148,7 @@ _SERVER = """
             proxy_set_header Host {host};
             proxy_ssl_session_reuse on;
             {shown}
+            {bind}
         }}
     }}
 """

@@ -72,6 +72,12 @@ def login_requests(realm: str, connections: int) -> Requests:
     return Requests(token_path(realm), body, COUNT, connections, in_order=True)
 
 
+def flood_requests(realm: str, connections: int) -> Requests:
+    """Send wrong passwords of unknown users."""
+    body = urlencode(_login("nobody-%d") | {"password": "wrong"}, safe="%")
+    return Requests(token_path(realm), body, connections, connections)
+
+
 def token_path(realm: str) -> str:
     """Return the path of a realm's token endpoint."""
     return f"/realms/{realm}/protocol/openid-connect/token"
