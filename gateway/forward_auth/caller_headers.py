@@ -85,7 +85,7 @@ OTHER_FAMILIES: Final = (
         "oauth2-proxy",
         (
             *("X-Forwarded-User", "X-Forwarded-Email", "X-Forwarded-Groups"),
-            *("X-Forwarded-Preferred-Username", "X-Forwarded-Access-Token"),
+            *("X-Forwarded-Preferred-Username", "X-Forwarded-Access-Token", "X-Forwarded-Name"),
             *("X-Auth-Request-User", "X-Auth-Request-Email", "X-Auth-Request-Groups"),
             *("X-Auth-Request-Preferred-Username", "X-Auth-Request-Access-Token"),
             *("X-Auth-Request-Redirect", "GAP-Auth"),
@@ -93,8 +93,9 @@ OTHER_FAMILIES: Final = (
         (
             *("x-auth-request-", "x-forwarded-user", "x-forwarded-email", "x-forwarded-mail"),
             *("x-forwarded-group", "x-forwarded-role", "x-forwarded-preferred-"),
-            *("x-forwarded-access-", "x-forwarded-id-", "x-forwarded-auth", "x-forwarded-login"),
-            *("x-forwarded-name", "x-forwarded-account", "x-forwarded-claim"),
+            *("x-forwarded-access-", "x-forwarded-id-", "x-forwarded-auth-", "x-forwarded-login"),
+            *("x-forwarded-authenticated", "x-forwarded-authorization", "x-forwarded-full"),
+            *("x-forwarded-account", "x-forwarded-claim"),
             *("x-forwarded-identity", "x-forwarded-principal", "x-forwarded-subject"),
         ),
     ),
