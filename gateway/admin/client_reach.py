@@ -20,6 +20,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change
 from gateway.domain.clients import EVERY_ADMINISTRATIVE_ROLE, AdministrativeReach, Client
+from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.clients import changes_reach, stated_reach, with_reach
@@ -111,7 +112,7 @@ async def decide_on_client(change: Change, client: Client) -> Client:
 
 
 async def lower_reach(change: Change, client_id: str) -> None:
-    """Lower the reach of a client whose scope mappings were changed."""
+    """Lower the reach of a client of which something beside its document was changed."""
     client = await change.stores.clients.get_for_update(change.realm.id, client_id)
     if client is not None:
         await _lower(change, client)
@@ -135,6 +136,7 @@ async def _lower(change: Change, client: Client) -> None:
     lowered = client.reach.within(reach_decided_by(change.acting))
     if lowered != client.reach:
         await change.stores.clients.replace(with_reach(client, lowered))
+        change.invalidate(client_topic(client.realm_id, client.id))
 
 
 def _require_changeable(acting: Acting, *clients: Client) -> None:

@@ -23,6 +23,7 @@ from tests.support.administered_realm import (
     person,
 )
 from tests.support.administration import ADMIN_PASSWORD, PASSWORD, SECRET, Administration
+from tests.support.chains import CA, issue
 from tests.support.client_policies import policies_of
 from tests.support.registration import Registration
 from tests.support.sign_in_browser import CALLBACK, SignInBrowser, web_client
@@ -272,6 +273,18 @@ def test_changes_of_parts_of_a_client_take_roles_away(
         assert carried(issued) <= OF_LESSER, at
         assert not opens(realm, issued), at
         realm.change("DELETE", path)
+
+
+def test_an_authority_of_a_client_takes_roles_away(realm: AdministeredRealm, approved: str) -> None:
+    path = f"{approved}/certificates/authorities"
+    sent = {"certificate": issue("root of a client", None, CA).pem}
+    made = realm.change("POST", path, sent)
+    assert reach(realm, approved)["all"]
+    realm.change("DELETE", f"{path}/{made}", by="lesser")
+    assert not reach(realm, approved)["all"]
+    realm.change("PUT", f"{approved}/administrative-roles")
+    realm.change("POST", path, sent, by="lesser")
+    assert not opens(realm, tokens(realm, "approved")["access_token"])
 
 
 def test_a_part_that_an_equal_administrator_changes_approves_nothing(
