@@ -125,10 +125,12 @@ async def lower_reach_of_scope(change: Change, *names: str) -> None:
     """
     if reach_decided_by(change.acting).everything:
         return
-    for client in await change.stores.clients.list(change.realm.id):
-        used = {*client.default_client_scopes, *client.optional_client_scopes}
-        if not used.isdisjoint(names):
-            await lower_reach(change, client.id)
+    stores, realm_id = change.stores, change.realm.id
+    for client in await stores.clients.named(realm_id, sorted(BUILT_IN)):
+        if not {*client.default_client_scopes, *client.optional_client_scopes}.isdisjoint(names):
+            _require_changeable(change.acting, client)
+    for client in await stores.clients.using_scopes(realm_id, names):
+        await lower_reach(change, client.id)
 
 
 async def _lower(change: Change, client: Client) -> None:
