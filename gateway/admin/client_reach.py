@@ -20,6 +20,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change
 from gateway.domain.clients import EVERY_ADMINISTRATIVE_ROLE, AdministrativeReach, Client
+from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.representations.clients import changes_reach, stated_reach, with_reach
@@ -111,7 +112,7 @@ async def decide_on_client(change: Change, client: Client) -> Client:
 
 
 async def lower_reach(change: Change, client_id: str) -> None:
-    """Lower the reach of a client whose scope mappings were changed."""
+    """Lower the reach of a client of which something beside its document was changed."""
     client = await change.stores.clients.get_for_update(change.realm.id, client_id)
     if client is not None:
         await _lower(change, client)
@@ -124,10 +125,12 @@ async def lower_reach_of_scope(change: Change, *names: str) -> None:
     """
     if reach_decided_by(change.acting).everything:
         return
-    for client in await change.stores.clients.list(change.realm.id):
-        used = {*client.default_client_scopes, *client.optional_client_scopes}
-        if not used.isdisjoint(names):
-            await lower_reach(change, client.id)
+    stores, realm_id = change.stores, change.realm.id
+    for client in await stores.clients.named(realm_id, sorted(BUILT_IN)):
+        if not {*client.default_client_scopes, *client.optional_client_scopes}.isdisjoint(names):
+            _require_changeable(change.acting, client)
+    for client in await stores.clients.using_scopes(realm_id, names):
+        await lower_reach(change, client.id)
 
 
 async def _lower(change: Change, client: Client) -> None:
@@ -135,6 +138,7 @@ async def _lower(change: Change, client: Client) -> None:
     lowered = client.reach.within(reach_decided_by(change.acting))
     if lowered != client.reach:
         await change.stores.clients.replace(with_reach(client, lowered))
+        change.invalidate(client_topic(client.realm_id, client.id))
 
 
 def _require_changeable(acting: Acting, *clients: Client) -> None:

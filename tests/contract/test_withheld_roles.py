@@ -1,5 +1,7 @@
 """A client comes with the roles of users that its tokens do not carry, on both databases."""
 
+from typing import Any
+
 import pytest
 
 from gateway.domain.clients import EVERY_ADMINISTRATIVE_ROLE, AdministrativeReach
@@ -7,6 +9,7 @@ from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, realm, role
 
+_LISTS = ("default_client_scopes", "optional_client_scopes")
 MANAGED = frozenset({"realm-management/manage-users"})
 HELD = EffectiveRoles(
     ("admin", "inner", "outer", "plain"),
@@ -72,6 +75,24 @@ async def test_a_client_that_carries_everything_withholds_nothing(stored: SqlDat
         assert found is not None
         assert found.value.withheld is None
         assert found.value.client.reach == EVERY_ADMINISTRATIVE_ROLE
+
+
+async def test_clients_of_a_scope_are_found_where_they_carry_roles(stored: SqlDatabase) -> None:
+    names = ('a "quoted" one%', "b_", "\N{LATIN SMALL LETTER E WITH ACUTE}", "plain")
+    async with stored.write() as stores:
+        for place, name in enumerate(names):
+            fields: dict[str, Any] = {_LISTS[place % 2]: (name,)}
+            for kind, reach in (("all", EVERY_ADMINISTRATIVE_ROLE), ("no", AdministrativeReach())):
+                await stores.clients.add(client(f"{kind}-{place}", **fields, reach=reach))
+        found = {
+            name: [one.client_id for one in await stores.clients.using_scopes("demo-id", [name])]
+            for name in (*names, "b", "a", "plai", "bx", "device")
+        }
+        assert await stores.clients.using_scopes("demo-id", []) == ()
+    assert found == {
+        **{name: [f"all-{place}"] for place, name in enumerate(names)},
+        **{name: [] for name in ("b", "a", "plai", "bx", "device")},
+    }
 
 
 async def test_the_reach_of_a_client_is_stored(stored: SqlDatabase) -> None:

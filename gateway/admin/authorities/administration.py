@@ -11,6 +11,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.authorities.registration import new_authority
 from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import lower_reach
 from gateway.admin.clients import get_client
 from gateway.domain.authorities import MOST_AUTHORITIES, Authority
 from gateway.domain.errors import AlreadyExists
@@ -92,10 +93,14 @@ class AuthorityAdministration:
 
 
 async def _require_client(change: Change, client: str | None) -> None:
-    """Raise NotFound or Forbidden unless it is None or a client that may be changed."""
+    """Raise NotFound or Forbidden unless it is None or a client that may be changed.
+
+    The authorities decide who can authenticate as the client: its reach is lowered.
+    """
     if client is not None:
         found = await get_client(change.stores, change.realm.id, client)
         require_changeable_clients(change.acting, found.client_id)
+        await lower_reach(change, found.id)
 
 
 def _existing(authority: Authority | None) -> Authority:

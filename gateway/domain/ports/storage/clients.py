@@ -41,6 +41,9 @@ class ClientRepository(Protocol):
     ) -> tuple[Client, ...]:
         """Return a page of the clients that match, by public name."""
 
+    async def using_scopes(self, realm_id: str, names: Collection[str]) -> tuple[Client, ...]:
+        """Return clients with one of the client scopes, but none without administrative roles."""
+
     async def with_certificate_terms(
         self, realm_id: str, terms: Collection[str], most: int
     ) -> tuple[str, ...]:

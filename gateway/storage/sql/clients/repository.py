@@ -25,7 +25,7 @@ from gateway.representations.clients import (
     sealed_rotated_secret,
     with_sealed_rotated_secret,
 )
-from gateway.storage.sql.clients.search import matches
+from gateway.storage.sql.clients.search import matches, mentions
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery
 from gateway.storage.sql.roles import effective, names_of_accounts
@@ -75,6 +75,19 @@ class SqlClients:
     ) -> tuple[Client, ...]:
         found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
         return await self._transaction.read(found.offset(first).limit(maximum), self._read)
+
+    async def using_scopes(self, realm_id: str, names: Collection[str]) -> tuple[Client, ...]:
+        carrying = clients.c.administrative_roles.is_not(None)
+        of_realm = _by_name(realm_id).where(carrying, mentions(names))
+        found = await self._transaction.read(of_realm, self._read)
+        wanted = frozenset(names)
+        return tuple(
+            client
+            for client in found
+            if not wanted.isdisjoint(
+                (*client.default_client_scopes, *client.optional_client_scopes)
+            )
+        )
 
     async def with_certificate_terms(
         self, realm_id: str, terms: Collection[str], most: int

@@ -4,7 +4,8 @@ Letters of ASCII alone are the same in both cases, on either database. A wildcar
 character like any other. Keycloak: GET clients, `clientId` with `search`, and `q`
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import (
@@ -13,8 +14,10 @@ from sqlalchemy import (
     Select,
     Text,
     cast,
+    false,
     func,
     literal_column,
+    or_,
     select,
     type_coerce,
 )
@@ -40,6 +43,13 @@ def is_always_listed() -> ColumnElement[bool]:
     """
     document = type_coerce(clients.c.document, Text)
     return document.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
+
+
+def mentions(texts: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition of clients whose document has one of the texts as a value somewhere."""
+    document = type_coerce(clients.c.document, Text)
+    found = (document.contains(json.dumps(text), autoescape=True) for text in texts)
+    return or_(false(), *found)
 
 
 def _holds_part(part: str, dialect: str) -> ColumnElement[bool]:
