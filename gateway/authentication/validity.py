@@ -233,6 +233,11 @@ def is_usable_client(client: ClientEntry | None) -> bool:
     return client is not None and client.client.enabled
 
 
+def is_usable_in(realm: Realm, client: ClientEntry) -> bool:
+    """Tell whether the client and its realm are enabled."""
+    return realm.enabled and is_usable_client(client)
+
+
 def require_usable_client(client: ClientEntry | None, cause: Cause = Cause.CLIENT_UNUSABLE) -> None:
     """Raise NoLongerValid for a removed or disabled client."""
     if not is_usable_client(client):

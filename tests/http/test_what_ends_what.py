@@ -11,13 +11,14 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 from cryptography import x509
 
 from gateway.crypto.x509.pki_directory import ISSUING, read_authority
-from tests.support.administered_realm import administered_realm, person
-from tests.support.administration import PASSWORD, Administration, master
+from tests.support.administered_realm import AdministeredRealm, administered_realm, person
+from tests.support.administration import ELLIPTIC, PASSWORD, Administration, master
 from tests.support.certificates import CertificateKeeper
 from tests.support.gateway_process import start_gateway, until
 from tests.support.permitted_uses import (
@@ -401,3 +402,62 @@ def test_a_sign_in_that_is_remembered_no_more_is_a_plain_one(
         code = browser.submit(page, **fields).answer["code"]
         assert browser.redeem(code).is_success
         assert "code" in browser.open(prompt="none").answer
+
+
+_TWO_REALMS: Final = """
+[[sites]]
+name = "owner-last"
+hosts = ["owner-last.example.test"]
+realms = ["first", "owning"]
+rules = [{ name = "all", paths = ["/*"], accepts = ["certificate"] }]
+
+[[sites]]
+name = "owner-first"
+hosts = ["owner-first.example.test"]
+realms = ["owning", "first"]
+rules = [{ name = "all", paths = ["/*"], accepts = ["certificate"] }]
+"""
+_SITES: Final = ("owner-last.example.test", "owner-first.example.test")
+
+
+def test_no_other_realm_of_a_site_admits_a_locked_device(
+    tmp_path: Path, pki: Path, certificate: Path
+) -> None:
+    """Both realms of the sites trust the certificate; one has the client of the device."""
+    owning = {**permitting_realm("owning", _SITES[0]), "realm": "owning", **ELLIPTIC}
+    realms = [master(), {"realm": "first", **ELLIPTIC}, owning]
+    (tmp_path / "realms.json").write_text(json.dumps(realms))
+    (tmp_path / "rules.toml").write_text(_TWO_REALMS)
+    with ExitStack() as stack:
+        gateway = stack.enter_context(
+            start_gateway(
+                tmp_path,
+                import_realm=tmp_path / "realms.json",
+                guard_file=tmp_path / "rules.toml",
+                public_url=PUBLIC_URL,
+                client_ca_file=pki / "ca.crt",
+                client_crl_file=pki / "ca.crl",
+                workers=1,
+            )
+        )
+        http = stack.enter_context(gateway.client(**{"X-Forwarded-For": "203.0.113.9"}))
+        realm = AdministeredRealm(Administration(gateway, http), "owning")
+        browser = SignInBrowser(http, "owning")
+        sites = [Permitted(realm, site, certificate, browser, {}, "") for site in _SITES]
+
+        def admitted() -> set[bool]:
+            return {each.allowed("site by certificate") for each in sites}
+
+        def changes(change: Callable[[], object], now: bool) -> None:  # noqa: FBT001
+            change()
+            # An identity is kept for half a second.
+            until(lambda: admitted() == {now}, f"the sites do not answer {now}", deadline=3)
+
+        assert admitted() == {True}
+        client = _client(sites[0], "machine")
+        locks = f"{client}/device-locks"
+        changes(lambda: _lock_device(sites[0]), now=False)
+        changes(lambda: realm.change("DELETE", f"{locks}?device={quote(DEVICE)}"), now=True)
+        changes(lambda: _update(sites[0], client, enabled=False), now=False)
+        changes(lambda: _update(sites[0], client, enabled=True), now=True)
+        changes(lambda: _update(sites[0], "", enabled=False), now=False)

@@ -2,15 +2,15 @@
 
 Without a client in the rule the identity is the certificate itself: it has names and no roles. A
 rule that names clients gets the service account of the client that the certificate's name is
-registered for. A locked device is refused by every rule, and so is a certificate whose clients are
-all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
+registered for. A device that is locked in one of the site's realms is refused by every rule, and so
+is a certificate whose clients are all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
 """
 
 from typing import Final
 
 from gateway.authentication.validity import (
     NoLongerValid,
-    is_usable_client,
+    is_usable_in,
     usable_service_account,
 )
 from gateway.certificates import has_registered_name, is_registered_for, owns
@@ -32,6 +32,13 @@ _MOST_OWNERS: Final = 1000
 """Clients whose registered names are compared with those of one certificate."""
 
 
+class _OwnersRefused(CredentialRefused):
+    """The certificate is not used, whichever realms of the site trust it."""
+
+    def __init__(self, explanation: str) -> None:
+        super().__init__(Reason.UNTRUSTED_CERTIFICATE, explanation)
+
+
 class ClientCertificates:
     """Identifies the holder of a certificate."""
 
@@ -51,9 +58,15 @@ class ClientCertificates:
                 continue
             try:
                 self._accounts.require_open(realm.realm, evidence)
-                return await self._identity(realm, rule, evidence)
+                identity = await self._identity(realm, rule, evidence)
+            except _OwnersRefused:
+                raise
             except CredentialRefused as error:
                 refusal = error
+                continue
+            if identity.client_id is None:
+                await self._require_usable_owners(site, evidence)
+            return identity
         raise refusal
 
     async def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
@@ -78,7 +91,6 @@ class ClientCertificates:
                 await self._require_unlocked(realm, entry.client, of_client)
                 return _client_identity(realm, entry, of_client)
         certificate = await self._trusted(realm, evidence)
-        await self._require_usable_owners(realm, certificate, evidence)
         return Identity(
             realm=realm.realm.name,
             kind=Credential.CERTIFICATE,
@@ -88,21 +100,36 @@ class ClientCertificates:
             certificate=certificate,
         )
 
-    async def _require_usable_owners(
-        self, realm: RealmEntry, certificate: ClientCertificate, evidence: Evidence
-    ) -> None:
+    async def _require_usable_owners(self, site: Site, evidence: Evidence) -> None:
         """Refuse the certificate of a locked device, and that of disabled clients alone.
 
+        The clients of all realms of the site count: another realm may trust the certificate too.
         The index has no clients with patterns of subjects: a pattern is tried where it is named.
         """
-        terms = terms_of_certificate(certificate.leaf)
+        owned, usable = False, False
+        for name in site.realms:
+            realm = await self._accounts.realm(name)
+            if realm is None:
+                continue
+            for entry in await self._owners(realm, evidence):
+                owned = True
+                usable = usable or is_usable_in(realm.realm, entry)
+        if owned and not usable:
+            raise _OwnersRefused("the client of the certificate is disabled")
+
+    async def _owners(self, realm: RealmEntry, evidence: Evidence) -> list[ClientEntry]:
+        """Return the clients of the realm, disabled ones too, that have the certificate."""
+        presented = evidence.certificate
+        if presented is None:
+            return []
+        terms = terms_of_certificate(presented.leaf)
         names = await self._index.with_terms(realm.realm.id, terms, _MOST_OWNERS + 1)
         if len(names) > _MOST_OWNERS:
-            raise _refused(f"more than {_MOST_OWNERS} clients may own the certificate")
+            raise _OwnersRefused(f"more than {_MOST_OWNERS} clients may own the certificate")
         owners = []
         for name in names:
             entry = await self._accounts.directory.client(realm.realm.id, name)
-            if entry is None or not has_registered_name(entry.client, certificate.leaf):
+            if entry is None or not has_registered_name(entry.client, presented.leaf):
                 continue
             of_client = await self._accounts.certificate(
                 evidence, realm.realm, client=entry.client.id
@@ -110,8 +137,7 @@ class ClientCertificates:
             if of_client is not None and is_registered_for(entry.client, of_client):
                 await self._require_unlocked(realm, entry.client, of_client)
                 owners.append(entry)
-        if owners and not any(map(is_usable_client, owners)):
-            raise _refused("the client of the certificate is disabled")
+        return owners
 
     async def _require_unlocked(
         self, realm: RealmEntry, client: Client, certificate: ClientCertificate
@@ -123,11 +149,7 @@ class ClientCertificates:
         try:
             await validity.require_unlocked(realm.realm, client, device.name, now)
         except NoLongerValid as refusal:
-            raise _refused("the device of the certificate is locked") from refusal
-
-
-def _refused(explanation: str) -> CredentialRefused:
-    return CredentialRefused(Reason.UNTRUSTED_CERTIFICATE, explanation)
+            raise _OwnersRefused("the device of the certificate is locked") from refusal
 
 
 def _client_identity(
