@@ -6,8 +6,8 @@ not displayed, the dot of `i` (dotless in Turkish), or the form of the domain of
 is compared; it is no name to show or to store, and no recipient of a mail.
 
 RFC 8265 §3.3 (UsernameCaseMapped) maps width and case and composes. A key folds more: NFKC, full
-case folding by way of upper case, and default-ignorable code points, as Unicode's toNFKC_Casefold;
-and the dots of `i` and `j`, which depend on the language of the program that changes the case.
+case folding, and default-ignorable code points, as Unicode's toNFKC_Casefold; and the dots of `i`
+and `j`, which depend on the language of the program that changes the case.
 Look-alikes of other scripts, such as Cyrillic letters, differ: the validator
 `up-username-not-idn-homograph` refuses them.
 """
@@ -22,7 +22,6 @@ from gateway.domain.address_domains import unicode_domain
 
 _LONGEST: Final = 255
 """Characters of a key; the databases index no longer ones."""
-_ROUNDS: Final = 4
 _IGNORABLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
@@ -60,16 +59,7 @@ def is_displayed(name: str) -> bool:
 def _folded(text: str) -> str:
     if text.isascii():
         return text.lower()
-    for _ in range(_ROUNDS):
-        before, text = text, _folded_once(text)
-        if text == before:
-            break
-    return text
-
-
-def _folded_once(text: str) -> str:
-    # Upper case first: it unites letters that lower case leaves apart, such as the dotless i.
-    cased = unicodedata.normalize("NFKD", text).upper().casefold()
+    cased = unicodedata.normalize("NFKD", text).casefold()
     plain = _IGNORABLE.sub("", unicodedata.normalize("NFKD", cased)).translate(_DOTLESS)
     return unicodedata.normalize("NFKC", "".join(_without_dots(plain)))
 

@@ -24,8 +24,18 @@ CHANGES: Final[Mapping[str, Callable[[str], str]]] = {
     "canonical": canonical_name,
 }
 """What applications and databases compare names by."""
-STORED: Final = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).map(
-    partial(unicodedata.normalize, "NFC")
+_IOTA_BELOW: Final = "\u0345"
+"""Upper case makes a letter of this mark, which other marks follow then or precede."""
+
+
+def _is_united(name: str) -> bool:
+    return _IOTA_BELOW not in unicodedata.normalize("NFD", name)
+
+
+STORED: Final = (
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
+    .map(partial(unicodedata.normalize, "NFC"))
+    .filter(_is_united)
 )
 
 
