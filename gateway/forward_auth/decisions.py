@@ -129,11 +129,12 @@ class Decisions:
     ) -> Identity:
         match credential:
             case Credential.BEARER:
-                return await self._tokens.identify(site, evidence)
+                identity = await self._tokens.identify(site, evidence)
             case Credential.SESSION:
-                return await self._sessions.identify(site, evidence)
+                identity = await self._sessions.identify(site, evidence)
             case Credential.CERTIFICATE:
                 return await self._certificates.identify(site, rule, evidence)
+        return await self._certificates.without_refused(site, evidence, identity)
 
 
 def find_rule(

@@ -53,6 +53,7 @@ USES_OF_TABLE: Final = {
     "CONS": "account console",
     "S-SES": "site by session",
     "S-BEA": "site by bearer",
+    "S-B+C": "site by bearer and certificate",
     "S-CER": "site by certificate",
     "S-CCL": "site by certificate, client named",
     "CC": "client credentials",
@@ -61,40 +62,40 @@ USES_OF_TABLE: Final = {
 _NEW: Final = "Another password 2"
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
 TABLE: Final = """
-change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-CER S-CCL CC TOSA
-nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +  +
-user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +  +
-user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
-role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
-notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  -
-notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     +     +     +  +
-flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     -  -
-client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +  +
-offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +  +
-client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +  +
-rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     +     +     +  +
-realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -  -
-signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     +     +     +  -
-certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -  -
-service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     -  -
+change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA
+nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
+user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     +  +
+user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
+password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
+roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +
+user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
+role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
+consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
+session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
+notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
+notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
+client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
+client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
+flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -
+client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
+offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
+client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +
+rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
+realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -
+signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -
+certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
+device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
+client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
+service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     -  -
 """  # noqa: E501 - a table
 
 

@@ -106,6 +106,12 @@ def permitting_site(host: str) -> dict[str, Any]:
                 "clients": ["machine"],
             },
             {
+                "name": "both",
+                "paths": ["/both/*"],
+                "accepts": ["session", "bearer"],
+                "certificates": [f"uri:{DEVICE}"],
+            },
+            {
                 "name": "users",
                 "paths": ["/*"],
                 "accepts": ["session", "bearer"],
@@ -301,6 +307,11 @@ USES: Final[Mapping[str, Callable[[Permitted], bool]]] = {
     "site by session": lambda before: before.at_site("/app", Cookie=before.site_cookie),
     "site by bearer": lambda before: before.at_site(
         "/app", Authorization=f"Bearer {before.tokens['access']}"
+    ),
+    "site by bearer and certificate": lambda before: before.at_site(
+        "/both/1",
+        Authorization=f"Bearer {before.tokens['access']}",
+        **certificate_headers(before.certificate),
     ),
     "site by certificate": lambda before: _at_site_with_certificate(before, "/certificates/1"),
     "site by certificate, client named": lambda before: _at_site_with_certificate(

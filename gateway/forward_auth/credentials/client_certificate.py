@@ -6,6 +6,7 @@ registered for. A device that is locked in one of the site's realms is refused b
 is a certificate whose clients are all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
 """
 
+from dataclasses import replace
 from typing import Final
 
 from gateway.authentication.validity import (
@@ -68,6 +69,19 @@ class ClientCertificates:
                 await self._require_usable_owners(site, evidence)
             return identity
         raise refusal
+
+    async def without_refused(self, site: Site, evidence: Evidence, identity: Identity) -> Identity:
+        """Return the identity of a user without a certificate that is no credential.
+
+        Rules may require its names beside a token or session. Raises StoreUnavailable.
+        """
+        if identity.certificate is None:
+            return identity
+        try:
+            await self._require_usable_owners(site, evidence)
+        except _OwnersRefused:
+            return replace(identity, certificate=None)
+        return identity
 
     async def _trusted(self, realm: RealmEntry, evidence: Evidence) -> ClientCertificate:
         certificate = await self._accounts.certificate(evidence, realm.realm)
