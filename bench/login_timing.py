@@ -17,7 +17,13 @@ from urllib.parse import urlencode
 from bench.processes import LOAD_CORES, BenchError, output_of
 from bench.workspace import ROOT
 
-KINDS = {"unknown user": "nobody", "wrong": "person", "locked": "locked", "disabled": "disabled"}
+KINDS = {
+    "unknown user": "nobody",
+    "wrong": "person",
+    "locked": "locked",
+    "disabled": "disabled",
+    "dear": "dear",
+}
 """What is wrong, and how the names of such users begin."""
 _WARM = 20
 _PATIENCE = 300

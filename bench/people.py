@@ -37,6 +37,8 @@ ROUNDS = {
 """Iterations of PBKDF2-SHA256, by realm. The reference configuration ships without
 `hashIterations`, which means 600,000; 27,500 was the default of former versions of Keycloak;
 one is next to none."""
+_DEAR_ROUNDS = 60_000
+"""Iterations of users whose hash costs more than the policy, in the realm of the timing test."""
 COUNT = 500
 """So many users called person-1, person-2 and so on are in each realm."""
 APP = "app"
@@ -123,9 +125,9 @@ def _login(username: str) -> dict[str, str]:
 
 def people_document(name: str) -> dict[str, object]:
     """Return a realm with its users."""
-    hashed = _hashed(ROUNDS[name])
+    hashed, dear = _hashed(ROUNDS[name]), _hashed(_DEAR_ROUNDS)
     timed = name == TIMED_PEOPLE
-    kinds = ("person", "locked", "disabled") if timed else ("person",)
+    kinds = ("person", "locked", "disabled", "dear") if timed else ("person",)
     return {
         "realm": name,
         "enabled": True,
@@ -160,7 +162,7 @@ def people_document(name: str) -> dict[str, object]:
                 "firstName": "Pat",
                 "lastName": f"Person {number}",
                 "enabled": kind != "disabled",
-                "credentials": [hashed],
+                "credentials": [dear if kind == "dear" else hashed],
             }
             for kind in kinds
             for number in range(1, COUNT + 1)

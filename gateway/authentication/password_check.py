@@ -19,7 +19,7 @@ from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 
-_KEPT_FOR: Final = timedelta(seconds=10)
+_KEPT_FOR: Final = timedelta(seconds=1)
 """How long a hash that is dearer than all others can be told by its time after it was stored."""
 _KEPT_BYTES: Final = 1024 * 1024
 

@@ -28,7 +28,7 @@ NETWORKS: Final = 4
 LONGEST_WAIT: Final = timedelta(seconds=10)
 REFUSAL_PAUSE: Final = timedelta(seconds=1)
 """How long a refusal waits: a caller that repeats at once takes the processor from the hashes."""
-_MOST_PAUSED: Final = 512
+MOST_PAUSED: Final = 512
 """Refusals that wait in one worker; more are answered at once."""
 
 
@@ -121,7 +121,7 @@ class FairThreads:
         try:
             return await self.run(realm_id, work)
         except Overloaded:
-            if self._paused < _MOST_PAUSED:
+            if self._paused < MOST_PAUSED:
                 self._paused += 1
                 try:
                     await asyncio.sleep(self._refusal_pause)

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.domain.errors import Overloaded
 from gateway.domain.limits.fair_share import (
+    MOST_PAUSED,
     NETWORKS,
     REALMS,
     FairThreads,
@@ -184,3 +185,25 @@ async def test_work_whose_caller_has_disconnected_is_never_run(threads: FairThre
     said = await asyncio.gather(blocking, *abandoned, present, return_exceptions=True)
     assert [type(one) for one in said[1:]] == [Overloaded, Overloaded, type(None), type(None)]
     assert order == ["3", "4"]
+
+
+async def test_a_refusal_waits_so_that_a_flood_costs_no_processor_time() -> None:
+    """Beyond a number of them refusals come at once: their memory is bounded."""
+    narrow = FairThreads("narrow", 1, 0, refusal_pause=timedelta(hours=1))
+    gate, blocking = await _blocked(narrow)
+    waiting = [
+        asyncio.create_task(narrow.run_for_caller("blocking", lambda: None))
+        for _ in range(MOST_PAUSED)
+    ]
+    done, _ = await asyncio.wait(waiting, timeout=0)
+    with pytest.raises(Overloaded):
+        await narrow.run_for_caller("blocking", lambda: None)
+    assert not done
+    assert not any(task.done() for task in waiting)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert narrow._paused == 0
+    gate.open.set()
+    await blocking
+    narrow.close()
