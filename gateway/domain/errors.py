@@ -66,7 +66,7 @@ class FieldError:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedName(FieldError):
-    """A unique name that the input has more than once."""
+    """A unique name that the input has more than once, or that is taken."""
 
 
 class InvalidInput(RealmgateError):

@@ -17,7 +17,7 @@ from gateway.authentication.new_passwords import NewPasswords
 from gateway.authentication.unique_names import require_free_names
 from gateway.domain.clients import Client
 from gateway.domain.clock import Clock
-from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
+from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, RepeatedName
 from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -135,7 +135,7 @@ async def store_user_of_file(stores: Stores, realm: Realm, new: NewUser) -> None
         await store_new_user(stores, new, names)
     except AlreadyExists as taken:
         allowed = "ids, names, addresses and keys that are free"
-        raise InvalidInput((FieldError(new.path, str(taken), allowed),)) from taken
+        raise InvalidInput((RepeatedName(new.path, str(taken), allowed),)) from taken
 
 
 def new_passwords(users: Iterable[UserInput]) -> Iterator[NewPassword]:
