@@ -99,7 +99,7 @@ def decide(gateway: Gateway, credential: dict[str, str]) -> int:
 
 
 @contextmanager
-def lock_out(gateways: Gateways, username: str) -> Iterator[None]:
+def permanent_lock_out(gateways: Gateways, username: str) -> Iterator[None]:
     for _ in range(3):
         assert gateways.sign_in(username, "wrong").is_client_error
     yield
@@ -142,7 +142,7 @@ def not_before(gateways: Gateways, username: str) -> Iterator[None]:  # noqa: AR
 
 
 _CHANGES: Final[tuple[Callable[[Gateways, str], Any], ...]] = (
-    *(lock_out, disabled_user, logout, disabled_client, disabled_realm, not_before),
+    *(permanent_lock_out, disabled_user, logout, disabled_client, disabled_realm, not_before),
 )
 
 
@@ -156,6 +156,7 @@ def gateways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateways]:
         "passwordPolicy": CHEAP,
         "bruteForceProtected": True,
         "failureFactor": 2,
+        "permanentLockout": True,
         "quickLoginCheckMilliSeconds": 0,
         "clients": [app("portal")],
         "users": [
