@@ -148,7 +148,7 @@ def find_rule(
     except AmbiguousTarget as refusal:
         return Forbidden(Reason.AMBIGUOUS_REQUEST, f"the request is ambiguous: {refusal}")
     try:
-        found = table.find(target.host, server)
+        found = table.find(target.host, server, target.scheme)
     except UnknownServer as refusal:
         return Forbidden(Reason.UNKNOWN_HOST, str(refusal))
     site, rule = found.site, found.find_rule(target)

@@ -11,6 +11,7 @@ rules that match path and method the first in the order of the file decides.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Protocol
 
 from gateway.domain.forward_auth import (
@@ -22,6 +23,7 @@ from gateway.domain.forward_auth import (
     Site,
     Target,
     wildcards_of,
+    with_port,
     without_port,
 )
 
@@ -129,27 +131,40 @@ class SiteTable:
         """Return the sites that the proxy's server may protect: several where ports differ."""
         return tuple(each.site for each in self._named(server.name))
 
-    def find(self, host: str, server: ProxyServer | None) -> ProtectedSite:
+    def find(self, host: str, server: ProxyServer | None, scheme: str = "https") -> ProtectedSite:
         """Return the site of the proxy's server; raises UnknownServer unless the host is its own.
 
-        Without a server, as operators ask, the host alone chooses. attacks: B4
+        Host and server are in the normal form of the scheme. Without a server, as operators ask,
+        the host alone chooses. attacks: B4
         """
-        found = self._by_host.get(host) or self._of_host(host)
+        found = self._of_host(host, scheme)
         if found is None:
             raise UnknownServer(self._why_unknown(host))
         if server is not None:
-            of_server = self._alone.get(server.name) or self._of_server(server)
+            of_server = self._alone.get(server.name) or self._of_server(server, scheme)
             if of_server is not found:
                 raise UnknownServer(self._why_another(server, of_server, found))
         return found
 
-    def _of_host(self, host: str) -> ProtectedSite | None:
+    def _of_host(self, host: str, scheme: str = "https") -> ProtectedSite | None:
+        if scheme == "http":
+            return self._of_plain_host(host)
         found = self._by_host.get(host)
         if found is None and self._has_wildcards:
             return next(filter(None, map(self._by_host.get, wildcards_of(host))), None)
         return found
 
-    def _of_server(self, server: ProxyServer) -> ProtectedSite | None:
+    def _of_plain_host(self, host: str) -> ProtectedSite | None:
+        """Return the site of a request without TLS.
+
+        Hosts of sites are in the normal form of https, where port 80 is written. The site without
+        a port is that of both schemes where none has the port.
+        """
+        written = with_port(host, "http")
+        names = chain((written, host), *zip(wildcards_of(written), wildcards_of(host), strict=True))
+        return next(filter(None, map(self._by_host.get, names)), None)
+
+    def _of_server(self, server: ProxyServer, scheme: str) -> ProtectedSite | None:
         """Return the one site that the server protects.
 
         A port decides only between sites that share a name: that of the proxy's listener may be
@@ -160,7 +175,7 @@ class SiteTable:
             return None
         if len(found) == 1:
             return found[0]
-        return self._of_host(server.host) if server.has_port else None
+        return self._of_host(server.host, scheme) if server.has_port else None
 
     def _named(self, name: str) -> Sequence[ProtectedSite]:
         """Return the sites with a host of that name, or else of the narrowest wildcard over it."""

@@ -146,8 +146,11 @@ class CurrentSites:
             raise StoreUnavailable("sql")
         async with self._database.read() as stores:
             if before is None or not is_young:
-                return await stores.sites.all(), now
-            new = {realm_id: await stores.sites.list(realm_id) for realm_id in tuple(self._changed)}
+                return await stores.sites.protected(), now
+            new: dict[str, tuple[Site, ...]] = {}
+            for realm_id in tuple(self._changed):
+                of_realm = await stores.sites.protected(realm_id)
+                new[realm_id] = of_realm.get(realm_id, ())
         return {**before.of_realms, **new}, before.loaded_at
 
     def _invalidate(self, topic: str | None) -> None:

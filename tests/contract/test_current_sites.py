@@ -12,9 +12,16 @@ from sqlalchemy import insert, update
 from structlog.testing import capture_logs
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.forward_auth import PathPattern, Rule, Site
+from gateway.domain.forward_auth import (
+    OriginalRequest,
+    PathPattern,
+    Rule,
+    Site,
+    proxy_server,
+)
 from gateway.domain.ports.invalidation import realm_topic, user_topic
 from gateway.domain.ports.storage import Stores
+from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import UnknownServer
 from gateway.representations.forward_auth import render_site
 from gateway.storage.current_sites import CurrentSites
@@ -285,6 +292,27 @@ async def test_a_name_of_two_realms_is_refused_and_logged_once(setup: _Setup) ->
     await setup.put("other", SHOP)
     setup.channel.send(realm_topic("other-id"))
     assert "taken.example.org" in await setup.hosts()
+
+
+async def test_a_wildcard_opens_no_host_of_an_unreadable_site(setup: _Setup) -> None:
+    """A later version stored the site. attacks: B4."""
+    await setup.put("demo", replace(WIKI, name="all", hosts=("*.example.org",)))
+    read_as_later = {"name": "wiki", "hosts": list(WIKI.hosts), "later": 1}
+    async with setup.database.write() as stores:
+        later = update(sites).where(sites.c.name == "wiki").values(document=read_as_later)
+        await stores.transaction.execute(later)
+    for topic in (None, realm_topic("demo-id")):
+        setup.channel.send(topic)
+        table = await setup.current.table()
+        for name, is_open in (("wiki.example.org", False), ("shop.example.org", True)):
+            request = OriginalRequest("GET", "https", name, "/", f"{name}:443")
+            found = find_rule(table, request)
+            assert isinstance(found, tuple) is is_open, (topic, name, found)
+        with pytest.raises(UnknownServer):
+            table.find("wiki.example.org", proxy_server("*.example.org:443", "https"))
+    await setup.put("demo", WIKI)
+    setup.channel.send(realm_topic("demo-id"))
+    assert (await setup.current.table()).site("wiki.example.org") == WIKI
 
 
 async def test_a_new_version_of_the_file_counts_without_the_database(setup: _Setup) -> None:

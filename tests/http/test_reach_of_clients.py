@@ -495,8 +495,10 @@ def test_an_exchange_brings_back_no_role(realm: AdministeredRealm, approved: str
     exchange = {"standard.token.exchange.enabled": "true"}
     refreshes = {"standard.token.exchange.enableRefreshRequestedTokenType": "SAME_SESSION"}
     realm.change("PUT", approved, {"attributes": {**exchange, **refreshes}})
+    as_jwt = {"client.introspection.response.allow.jwt.claim.enabled": "true"}
+    attributes = exchange | as_jwt
     further = realm.change(
-        "POST", "clients", {"clientId": "further", **CONFIDENTIAL, "attributes": exchange}
+        "POST", "clients", {"clientId": "further", **CONFIDENTIAL, "attributes": attributes}
     )
     audiences = [
         {
@@ -535,11 +537,16 @@ def test_an_exchange_brings_back_no_role(realm: AdministeredRealm, approved: str
         realm, {**own, "grant_type": "refresh_token", "refresh_token": first["refresh_token"]}
     ).json()
     chain = [first, renewed, exchanged("further", renewed["access_token"])]
+    url = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
+    for each in (first, renewed):
+        data = {"client_id": "further", "client_secret": SECRET, "token": each["access_token"]}
+        accept = {"Accept": "application/jwt"}
+        answer = realm.administration.http.post(url, data=data, headers=accept)
+        chain.append({"access_token": answer.json()["jwt"]})
     for each in chain:
         assert carried(each["access_token"]) == set()
         assert not opens(realm, each["access_token"])
         assert change_account(realm, each["access_token"]) in {401, 403}
-    url = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
     data = {**own, "token": renewed["access_token"]}
     introspected = realm.administration.http.post(url, data=data).json()
     assert introspected["active"] is False or carried(introspected) == set()

@@ -101,6 +101,15 @@ OTHER_PROXIES: Final = tuple(_COMMANDS)
 """The proxies other than nginx that the tests run."""
 
 
+def haproxy_drops_trailers() -> bool:
+    """Tell whether the installed version has the option that haproxy.cfg sets since HAProxy 3.2."""
+    binary = shutil.which("haproxy", path=_PATH)
+    assert binary, "haproxy is not installed"
+    told = subprocess.run([binary, "-v"], capture_output=True, text=True, check=True).stdout
+    major, minor = told.split()[2].split(".")[:2]
+    return (int(major), int(minor)) >= (3, 2)
+
+
 @contextmanager
 def start_proxy_process(
     proxy: str,

@@ -9,7 +9,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +31,7 @@ class Received:
     version: str
     headers: tuple[tuple[str, str], ...]
     body: bytes
+    trailers: tuple[tuple[str, str], ...] = ()
 
     def all(self, name: str) -> list[str]:
         """Return every value of a header."""
@@ -95,16 +96,25 @@ class _Handler(socketserver.StreamRequestHandler):
             return None
         if not line:
             return None
+        headers = self._read_headers()
+        received = Received(connection, line[0], line[1], line[2], headers, b"")
+        if received.all("Transfer-Encoding"):
+            body = b"".join(self._read_chunks())
+            return replace(received, body=body, trailers=self._read_headers())
+        length = int("".join(received.all("Content-Length")[:1]) or 0)
+        return replace(received, body=self.rfile.read(length))
+
+    def _read_headers(self) -> tuple[tuple[str, str], ...]:
         headers = []
         while header := self.rfile.readline().decode("latin-1").strip():
             name, _, value = header.partition(":")
             headers.append((name, value.strip()))
-        length = next(
-            (int(value) for name, value in headers if name.lower() == "content-length"), 0
-        )
-        return Received(
-            connection, line[0], line[1], line[2], tuple(headers), self.rfile.read(length)
-        )
+        return tuple(headers)
+
+    def _read_chunks(self) -> Iterator[bytes]:
+        while length := int(self.rfile.readline(), 16):
+            yield self.rfile.read(length)
+            self.rfile.readline()
 
     def _answer(self, request: Received) -> None:
         record = cast("_Server", self.server).record

@@ -16,7 +16,7 @@ from tests.support.edge_certificates import REFUSED, REVOKED, STRANGERS
 from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.ports import ADDRESS
 from tests.support.protected_sites import HOST, OPEN_HOST, PROXY_SECRET, WIKI_HOSTS, Protected
-from tests.support.proxy_process import OTHER_PROXIES
+from tests.support.proxy_process import OTHER_PROXIES, haproxy_drops_trailers
 from tests.support.spellings import spellings
 
 FORGED = "forged-by-the-caller"
@@ -281,6 +281,21 @@ def test_a_caller_takes_no_header_away(proxy: GuardingProxy) -> None:
     answer = proxy.ask("/home/", "Connection: X-Forwarded-Proto", token=token)
     assert answer.status == (400 if proxy.name == "envoy" else 200)
     assert proxy.protected.service.last.all("X-Forwarded-Proto") == ["https"]
+
+
+def test_no_trailer_reaches_the_service(proxy: GuardingProxy) -> None:
+    """A program may read trailers as headers: RFC 9110 §6.5.1. attacks: A4, B6."""
+    token = proxy.protected.token("ada")["access_token"]
+    trailers = "".join(f"{name}: {FORGED}\r\n" for name in ("X-Plain", *IDENTITY_HEADERS))
+    for path, line in (("/public/", ""), ("/home/", f"Authorization: Bearer {token}\r\n")):
+        head = f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close, Trailer\r\n{line}"
+        head += "TE: trailers\r\nTrailer: Remote-User\r\nTransfer-Encoding: chunked\r\n"
+        assert proxy.send(f"{head}\r\n3\r\nabc\r\n0\r\n{trailers}\r\n").status == 200
+        received = proxy.protected.service.last
+        assert received.body == b"abc"
+        assert FORGED not in str(received.headers)
+        if proxy.name != "haproxy" or haproxy_drops_trailers():
+            assert received.trailers == ()
 
 
 def test_a_large_request_takes_no_header_away(proxy: GuardingProxy) -> None:

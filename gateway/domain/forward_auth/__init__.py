@@ -22,6 +22,7 @@ from gateway.domain.forward_auth.hosts import (
     is_host_of,
     proxy_server,
     wildcards_of,
+    with_port,
     without_port,
 )
 from gateway.domain.forward_auth.site import (
@@ -78,5 +79,6 @@ __all__ = [
     "target_of",
     "unusable_setting",
     "wildcards_of",
+    "with_port",
     "without_port",
 ]

@@ -100,6 +100,11 @@ def without_port(host: str) -> str:
     return host if host.endswith("]") else host.rpartition(":")[0] or host
 
 
+def with_port(host: str, scheme: str) -> str:
+    """Return the host of a request in normal form, with its port where that is the scheme's own."""
+    return host if without_port(host) != host else f"{host}:{_DEFAULT_PORTS[scheme]}"
+
+
 def wildcards_of(host: str) -> Iterator[str]:
     """Yield the wildcards that stand for a host, the narrowest first, with its port.
 

@@ -33,12 +33,15 @@ the client of a role of the realm is null. An own claim.
 RENEWAL: Final = "realmgate_renewal"
 """What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 
-RESERVED_CLAIMS: Final = frozenset(
+OWN_CLAIMS: Final = frozenset({ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES, DEVICE_CLAIM})
+"""Claims of access tokens by which the gateways limit the use of a token."""
+
+RESERVED_CLAIMS: Final = OWN_CLAIMS | frozenset(
     {
         *("iss", "sub", "aud", "exp", "nbf", "iat", "jti", "typ", "azp", "scope"),
         *("sid", "cnf", "acr", "amr", "auth_time", "nonce", "at_hash", "c_hash", "s_hash"),
         *("realm_access", "resource_access", "allowed-origins", "authorization", "act", "may_act"),
-        *("session_state", "events", ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES, DEVICE_CLAIM),
+        *("session_state", "events"),
     }
 )
 """Claims that no mapper writes under a `claim.name` of its choice.

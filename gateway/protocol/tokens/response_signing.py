@@ -12,13 +12,17 @@ from typing import Any, Final
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail
 from gateway.domain.keys import HeaderType
-from gateway.protocol.claims.protocol_claims import ACCESS_TOKEN_TYPES, LAST_IN_INTROSPECTION
+from gateway.protocol.claims.protocol_claims import (
+    ACCESS_TOKEN_TYPES,
+    LAST_IN_INTROSPECTION,
+    OWN_CLAIMS,
+)
 from gateway.protocol.claims.subject_identifiers import subject_identifier
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client
 
-_ABOUT_THE_JWT: Final = frozenset(
+_ABOUT_THE_JWT: Final = OWN_CLAIMS | frozenset(
     {"exp", "iat", "nbf", "jti", "iss", "aud", "sub", "typ", "azp", "sid", "scope", "cnf"}
 )
 _OF_THE_SUBJECT: Final = frozenset({"aud", "sub"})
@@ -92,8 +96,8 @@ def userinfo_claims(typed: Mapping[str, Any], claims: Mapping[str, Any]) -> dict
 def access_token_claims(token: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the claims of a verified token with what introspection adds about its user.
 
-    Claims about the token itself are those of the token; only a subject and an audience that a
-    lightweight token lacks come from the answer.
+    Claims about the token itself, and those that limit its use, are those of the token; only a
+    subject and an audience that a lightweight token lacks come from the answer.
     """
     left_out = _ABOUT_THE_ANSWER | (_ABOUT_THE_JWT - _OF_THE_SUBJECT)
     claims = {name: answer[name] for name in answer if name not in left_out}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gateway.domain.forward_auth import (
     AmbiguousTarget,
     HostOwners,
+    OriginalRequest,
     PathPattern,
     Rule,
     Site,
@@ -18,7 +19,8 @@ from gateway.domain.forward_auth import (
     proxy_server,
     without_port,
 )
-from gateway.forward_auth.site_table import SiteTable, UnknownServer, settled_table
+from gateway.forward_auth.decisions import find_rule
+from gateway.forward_auth.site_table import SiteTable, settled_table
 
 SAME = [
     *("app.example.org", "APP.Example.ORG", "app.example.org:443", "aPP.example.org:443"),
@@ -185,11 +187,9 @@ def test_no_order_of_rows_decides_who_has_a_host(
         assert found is None or found.realms[0] in owners
 
 
-def _decides(table: SiteTable, server: str, host: str) -> str | None:
-    try:
-        return table.find(canonical_host(host), proxy_server(server, "https")).site.name
-    except (UnknownServer, AmbiguousTarget):
-        return None
+def _decides(table: SiteTable, server: str, host: str, scheme: str = "https") -> str | None:
+    found = find_rule(table, OriginalRequest("GET", scheme, host, "/", server))
+    return found[0].name if isinstance(found, tuple) else None
 
 
 def test_the_server_chooses_the_site_and_the_host_has_to_agree() -> None:
@@ -225,6 +225,35 @@ def test_the_server_chooses_the_site_and_the_host_has_to_agree() -> None:
         ("elsewhere.example.net:443", "app.example.org", None),
     ):
         assert _decides(table, server, host) == name, (server, host)
+
+
+def test_a_host_with_port_80_is_that_of_plain_http() -> None:
+    """The hosts of sites leave out the port of https alone."""
+    table = SiteTable(
+        [
+            _site("app", "one", "app.example.org"),
+            _site("plain", "one", "app.example.org:80"),
+            _site("both", "one", "both.example.org", "*.both.example.org:80"),
+            _site("below", "one", "a.both.example.org"),
+            _site("alone", "two", "alone.example.com:80"),
+        ]
+    )
+    for server, host, scheme, name in (
+        ("app.example.org:80", "app.example.org", "http", "plain"),
+        ("app.example.org:80", "app.example.org:80", "http", "plain"),
+        ("app.example.org:443", "app.example.org", "https", "app"),
+        ("app.example.org:80", "app.example.org", "https", None),
+        ("app.example.org:80", "app.example.org:80", "https", "plain"),
+        ("app.example.org:443", "app.example.org:80", "https", None),
+        ("app.example.org", "app.example.org", "http", None),
+        ("both.example.org:80", "both.example.org", "http", "both"),
+        ("a.both.example.org:80", "a.both.example.org", "http", "below"),
+        ("b.both.example.org:80", "b.both.example.org", "http", "both"),
+        ("b.both.example.org:443", "b.both.example.org", "https", None),
+        ("alone.example.com:80", "alone.example.com", "http", "alone"),
+        ("alone.example.com:443", "alone.example.com", "https", None),
+    ):
+        assert _decides(table, server, host, scheme) == name, (server, host, scheme)
 
 
 def test_a_wildcard_of_a_site_is_no_host_of_a_request() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.protocol.claims.protocol_claims import OWN_CLAIMS
 from gateway.protocol.tokens.response_signing import access_token_claims, userinfo_claims
 
 ABOUT_THE_JWT = (
@@ -20,6 +21,7 @@ ABOUT_THE_JWT = (
     "sid",
     "scope",
     "cnf",
+    *sorted(OWN_CLAIMS),
 )
 TYPED = {"sub": "u", "iss": "https://gateway.test/realms/r", "aud": "app"}
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(), max_size=2)

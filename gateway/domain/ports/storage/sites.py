@@ -12,8 +12,14 @@ class SiteRepository(Protocol):
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
         """Return the sites of every realm that has any, by the realm's id.
 
-        Left out is a site that this version cannot read, which a later one may have stored: its
-        hosts are then unknown, so that all requests for them are refused.
+        Sites that this version cannot read are left out.
+        """
+
+    async def protected(self, realm_id: str | None = None) -> Mapping[str, tuple[Site, ...]]:
+        """Return the sites that decide about requests, by the realm's id; of all realms for None.
+
+        A site that this version cannot read, which a later one may have stored, has its hosts and
+        no rules: a wildcard of another site would else decide about them.
         """
 
     async def list(self, realm_id: str) -> tuple[Site, ...]:

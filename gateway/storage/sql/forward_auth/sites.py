@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import ColumnElement, Text, and_, delete, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, select, type_coerce
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import (
@@ -53,16 +53,30 @@ class SqlSites:
                 found[row.realm_id].append(site)
         return {realm_id: tuple(of_realm) for realm_id, of_realm in found.items()}
 
+    async def protected(self, realm_id: str | None = None) -> Mapping[str, tuple[Site, ...]]:
+        found: defaultdict[str, list[Site]] = defaultdict(list)
+        chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
+        async for row in in_slices(await self._transaction.execute(chosen)):
+            site = _read_or_report(row)
+            found[row.realm_id].append(await self._refusing(row) if site is None else site)
+        return {of_realm: tuple(listed) for of_realm, listed in found.items()}
+
+    async def _refusing(self, row: Any) -> Site:
+        """Return a site with the hosts of the row's site and no rule."""
+        own = and_(site_hosts.c.realm_id == row.realm_id, site_hosts.c.site == row.name)
+        hosts = await self._transaction.read(
+            select(site_hosts.c.host).where(own).order_by(site_hosts.c.host), lambda each: each.host
+        )
+        return Site(row.name, hosts, (row.realm,), rules=())
+
     async def list(self, realm_id: str) -> tuple[Site, ...]:
         of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
         found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
         return tuple(site for site in found if site is not None)
 
     async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
-        chosen = (
-            _WITH_REALM if realm_id is None else _WITH_REALM.where(sites.c.realm_id == realm_id)
-        )
-        found = await self._transaction.read(chosen.order_by(realms.c.name, sites.c.name), _read)
+        chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
+        found = await self._transaction.read(chosen, _read)
         return tuple(site for site in found if isinstance(site, UnreadableSite))
 
     async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
@@ -113,6 +127,10 @@ class SqlSites:
                 raise AlreadyExists(f"Host {host} belongs to another site")
             if of_realms.owners(host) - {realm_id}:
                 raise AlreadyExists(f"Host {host} belongs to another realm, under any port")
+
+
+def _of_realms(realm_id: str | None) -> Select[Any]:
+    return _WITH_REALM if realm_id is None else _WITH_REALM.where(sites.c.realm_id == realm_id)
 
 
 def _related(hosts: Sequence[str]) -> Iterator[ColumnElement[bool]]:
