@@ -168,6 +168,52 @@ def test_a_client_of_a_lesser_administrator_carries_no_greater_role(
     realm.change("DELETE", f"clients/{made}")
 
 
+def narrow_client(realm: AdministeredRealm, **document: Any) -> str:
+    """Make a client of `lesser` whose only scope mappings are roles of `account`."""
+    account = realm.get("clients?clientId=account")[0]["id"]
+    made = realm.change(
+        "POST", "clients", {"clientId": "narrow", **CONFIDENTIAL, **document}, by="lesser"
+    )
+    role = realm.get(f"clients/{account}/roles/manage-account")
+    mappings = f"clients/{made}/scope-mappings/clients/{account}"
+    realm.change("POST", mappings, [role], by="lesser")
+    return f"clients/{made}"
+
+
+def test_a_narrow_scope_opens_no_account_of_an_administrator(realm: AdministeredRealm) -> None:
+    path = narrow_client(realm, fullScopeAllowed=False)
+    access = tokens(realm, "narrow")["access_token"]
+    assert change_account(realm, access) in {401, 403}
+    of_worker = claims_of(tokens(realm, "narrow", "worker")["access_token"])
+    assert "manage-account" in of_worker["resource_access"]["account"]["roles"]
+    realm.change("DELETE", path)
+
+
+def test_a_narrow_audience_opens_no_account_of_an_administrator(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    path = narrow_client(realm, attributes={"standard.token.exchange.enabled": "true"})
+    for_narrow = {
+        "name": "for narrow",
+        "protocol": "openid-connect",
+        "protocolMapper": "oidc-audience-mapper",
+        "config": {"included.client.audience": "narrow", "access.token.claim": "true"},
+    }
+    realm.change("PUT", approved, {"protocolMappers": [for_narrow]})
+    form = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "subject_token": tokens(realm, "approved")["access_token"],
+        "subject_token_type": "urn:ietf:params:oauth:token-type:access_token",
+        "audience": "account",
+        "client_id": "narrow",
+        "client_secret": SECRET,
+    }
+    answer = token_request(realm, form)
+    assert answer.status_code == 200, answer.text
+    assert change_account(realm, answer.json()["access_token"]) == 403
+    realm.change("DELETE", path)
+
+
 def test_one_link_brings_no_roles_of_a_signed_in_administrator(
     realm: AdministeredRealm, approved: str
 ) -> None:

@@ -91,9 +91,16 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
 
 def carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes) -> EffectiveRoles:
     """Return the roles of the user that tokens of the client may carry."""
-    roles = user.roles.within(scope_of(client, granted))
+    return within_reach(client, user).roles.within(scope_of(client, granted))
+
+
+def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
+    """Return the user without the roles beyond the reach of the client.
+
+    All roles of the user decide on it, before a scope or an audience leaves some of them out.
+    """
     withheld = withheld_roles(client, user)
-    return roles if withheld is None else withheld.remove_from(roles)
+    return user if withheld is None else replace(user, roles=withheld.remove_from(user.roles))
 
 
 def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:
