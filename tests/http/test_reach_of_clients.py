@@ -5,6 +5,7 @@ clients that `lesser` has made or changed: with those tokens `lesser` gets no ri
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -723,6 +724,20 @@ def test_harmless_settings_leave_the_reach(realm: AdministeredRealm, approved: s
         assert reach(realm, approved)["all"], name
     realm.change("PUT", approved, {**realm.get(approved), "description": "whole"}, by="lesser")
     assert reach(realm, approved)["all"]
+
+
+def test_a_lower_not_before_takes_roles_away(realm: AdministeredRealm, approved: str) -> None:
+    access = tokens(realm, "approved")["access_token"]
+    realm.change("PUT", approved, {"notBefore": int(time.time()) + 5}, by="lesser")
+    assert reach(realm, approved)["all"]
+    assert realm.administration.ask("GET", f"{realm.name}/users", access).status_code == 401
+    realm.change("PUT", approved, {"notBefore": 0}, by="lesser")
+    assert not reach(realm, approved)["all"]
+    assert not opens(realm, access)
+    console = f"clients/{realm.get('clients?clientId=security-admin-console')[0]['id']}"
+    realm.change("PUT", console, {"notBefore": 1}, by="lesser")
+    assert realm.refused("PUT", console, {"notBefore": 0}, by="lesser")[0] == 403
+    realm.change("PUT", console, {"notBefore": 0})
 
 
 def given_role(master: AdministeredRealm, client_id: str, owner: str, name: str) -> str:
