@@ -169,6 +169,16 @@ def test_a_client_of_a_lesser_administrator_carries_no_greater_role(
     realm.change("DELETE", f"clients/{made}")
 
 
+def audience(client_id: str) -> dict[str, Any]:
+    """Return a mapper that adds a client to the audience."""
+    return {
+        "name": f"for {client_id}",
+        "protocol": "openid-connect",
+        "protocolMapper": "oidc-audience-mapper",
+        "config": {"included.client.audience": client_id, "access.token.claim": "true"},
+    }
+
+
 def narrow_client(realm: AdministeredRealm, **document: Any) -> str:
     """Make a client of `lesser` whose only scope mappings are roles of `account`."""
     account = realm.get("clients?clientId=account")[0]["id"]
@@ -190,17 +200,37 @@ def test_a_narrow_scope_opens_no_account_of_an_administrator(realm: Administered
     realm.change("DELETE", path)
 
 
+def test_a_scope_for_administrators_is_withheld_with_their_roles(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    """Token and introspection agree on it."""
+    document = {"name": "for-chiefs", "protocol": "openid-connect"}
+    scope = realm.change("POST", "client-scopes", document)
+    management = realm.admin_roles("everything")["id"]
+    above = realm.get(f"clients/{management}/roles/manage-users")
+    realm.change("POST", f"client-scopes/{scope}/scope-mappings/clients/{management}", [above])
+    url = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
+    for path, carries in ((approved, True), (narrow_client(realm), False)):
+        mapper = audience("approved" if carries else "narrow")
+        realm.change("POST", f"{path}/protocol-mappers/models", mapper, by="lesser")
+        realm.change("PUT", f"{path}/default-client-scopes/{scope}", by="lesser")
+        if carries:
+            realm.change("PUT", f"{path}/administrative-roles")
+        client_id = realm.get(path)["clientId"]
+        access = tokens(realm, client_id)["access_token"]
+        form = {"client_id": client_id, "client_secret": SECRET, "token": access}
+        shown = realm.administration.http.post(url, data=form).json()
+        for claims in (claims_of(access), shown):
+            assert ("for-chiefs" in claims["scope"].split()) is carries
+    realm.change("DELETE", path)
+    realm.change("DELETE", f"client-scopes/{scope}")
+
+
 def test_a_narrow_audience_opens_no_account_of_an_administrator(
     realm: AdministeredRealm, approved: str
 ) -> None:
     path = narrow_client(realm, attributes={"standard.token.exchange.enabled": "true"})
-    for_narrow = {
-        "name": "for narrow",
-        "protocol": "openid-connect",
-        "protocolMapper": "oidc-audience-mapper",
-        "config": {"included.client.audience": "narrow", "access.token.claim": "true"},
-    }
-    realm.change("PUT", approved, {"protocolMappers": [for_narrow]})
+    realm.change("PUT", approved, {"protocolMappers": [audience("narrow")]})
     form = {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
         "subject_token": tokens(realm, "approved")["access_token"],
@@ -545,15 +575,7 @@ def test_an_exchange_brings_back_no_role(realm: AdministeredRealm, approved: str
     further = realm.change(
         "POST", "clients", {"clientId": "further", **CONFIDENTIAL, "attributes": exchange}
     )
-    audiences = [
-        {
-            "name": f"for {name}",
-            "protocol": "openid-connect",
-            "protocolMapper": "oidc-audience-mapper",
-            "config": {"included.client.audience": name, "access.token.claim": "true"},
-        }
-        for name in ("approved", "further")
-    ]
+    audiences = [audience(name) for name in ("approved", "further")]
     realm.change("PUT", approved, {"protocolMappers": audiences[1:]})
     made = realm.change(
         "POST",

@@ -53,7 +53,7 @@ def resolve_claims(
     notes: Mapping[str, str] | None = None,
 ) -> ClaimsContext:
     """Return what the client may learn; `notes` are those of a transient session."""
-    permitted = granted.permitted_to(user.roles)
+    permitted = granted.permitted_to(within_reach(client, user).roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
     roles = mapped_roles(plans, carried_roles(client, user, permitted))
