@@ -5,6 +5,7 @@ clients that `lesser` has made or changed: with those tokens `lesser` gets no ri
 """
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -166,6 +167,82 @@ def test_a_client_of_a_lesser_administrator_carries_no_greater_role(
     assert "plain" in of_worker["realm_access"]["roles"]
     assert "manage-account" in of_worker["resource_access"]["account"]["roles"]
     realm.change("DELETE", f"clients/{made}")
+
+
+def audience(client_id: str) -> dict[str, Any]:
+    """Return a mapper that adds a client to the audience."""
+    return {
+        "name": f"for {client_id}",
+        "protocol": "openid-connect",
+        "protocolMapper": "oidc-audience-mapper",
+        "config": {"included.client.audience": client_id, "access.token.claim": "true"},
+    }
+
+
+def narrow_client(realm: AdministeredRealm, **document: Any) -> str:
+    """Make a client of `lesser` whose only scope mappings are roles of `account`."""
+    account = realm.get("clients?clientId=account")[0]["id"]
+    made = realm.change(
+        "POST", "clients", {"clientId": "narrow", **CONFIDENTIAL, **document}, by="lesser"
+    )
+    role = realm.get(f"clients/{account}/roles/manage-account")
+    mappings = f"clients/{made}/scope-mappings/clients/{account}"
+    realm.change("POST", mappings, [role], by="lesser")
+    return f"clients/{made}"
+
+
+def test_a_narrow_scope_opens_no_account_of_an_administrator(realm: AdministeredRealm) -> None:
+    path = narrow_client(realm, fullScopeAllowed=False)
+    access = tokens(realm, "narrow")["access_token"]
+    assert change_account(realm, access) in {401, 403}
+    of_worker = claims_of(tokens(realm, "narrow", "worker")["access_token"])
+    assert "manage-account" in of_worker["resource_access"]["account"]["roles"]
+    realm.change("DELETE", path)
+
+
+def test_a_scope_for_administrators_is_withheld_with_their_roles(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    """Token and introspection agree on it."""
+    document = {"name": "for-chiefs", "protocol": "openid-connect"}
+    scope = realm.change("POST", "client-scopes", document)
+    management = realm.admin_roles("everything")["id"]
+    above = realm.get(f"clients/{management}/roles/manage-users")
+    realm.change("POST", f"client-scopes/{scope}/scope-mappings/clients/{management}", [above])
+    url = f"/realms/{realm.name}/protocol/openid-connect/token/introspect"
+    for path, carries in ((approved, True), (narrow_client(realm), False)):
+        mapper = audience("approved" if carries else "narrow")
+        realm.change("POST", f"{path}/protocol-mappers/models", mapper, by="lesser")
+        realm.change("PUT", f"{path}/default-client-scopes/{scope}", by="lesser")
+        if carries:
+            realm.change("PUT", f"{path}/administrative-roles")
+        client_id = realm.get(path)["clientId"]
+        access = tokens(realm, client_id)["access_token"]
+        form = {"client_id": client_id, "client_secret": SECRET, "token": access}
+        shown = realm.administration.http.post(url, data=form).json()
+        for claims in (claims_of(access), shown):
+            assert ("for-chiefs" in claims["scope"].split()) is carries
+    realm.change("DELETE", path)
+    realm.change("DELETE", f"client-scopes/{scope}")
+
+
+def test_a_narrow_audience_opens_no_account_of_an_administrator(
+    realm: AdministeredRealm, approved: str
+) -> None:
+    path = narrow_client(realm, attributes={"standard.token.exchange.enabled": "true"})
+    realm.change("PUT", approved, {"protocolMappers": [audience("narrow")]})
+    form = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "subject_token": tokens(realm, "approved")["access_token"],
+        "subject_token_type": "urn:ietf:params:oauth:token-type:access_token",
+        "audience": "account",
+        "client_id": "narrow",
+        "client_secret": SECRET,
+    }
+    answer = token_request(realm, form)
+    assert answer.status_code == 200, answer.text
+    assert change_account(realm, answer.json()["access_token"]) == 403
+    realm.change("DELETE", path)
 
 
 def test_one_link_brings_no_roles_of_a_signed_in_administrator(
@@ -500,15 +577,7 @@ def test_an_exchange_brings_back_no_role(realm: AdministeredRealm, approved: str
     further = realm.change(
         "POST", "clients", {"clientId": "further", **CONFIDENTIAL, "attributes": attributes}
     )
-    audiences = [
-        {
-            "name": f"for {name}",
-            "protocol": "openid-connect",
-            "protocolMapper": "oidc-audience-mapper",
-            "config": {"included.client.audience": name, "access.token.claim": "true"},
-        }
-        for name in ("approved", "further")
-    ]
+    audiences = [audience(name) for name in ("approved", "further")]
     realm.change("PUT", approved, {"protocolMappers": audiences[1:]})
     made = realm.change(
         "POST",
@@ -684,6 +753,20 @@ def test_harmless_settings_leave_the_reach(realm: AdministeredRealm, approved: s
         assert reach(realm, approved)["all"], name
     realm.change("PUT", approved, {**realm.get(approved), "description": "whole"}, by="lesser")
     assert reach(realm, approved)["all"]
+
+
+def test_a_lower_not_before_takes_roles_away(realm: AdministeredRealm, approved: str) -> None:
+    access = tokens(realm, "approved")["access_token"]
+    realm.change("PUT", approved, {"notBefore": int(time.time()) + 5}, by="lesser")
+    assert reach(realm, approved)["all"]
+    assert realm.administration.ask("GET", f"{realm.name}/users", access).status_code == 401
+    realm.change("PUT", approved, {"notBefore": 0}, by="lesser")
+    assert not reach(realm, approved)["all"]
+    assert not opens(realm, access)
+    console = f"clients/{realm.get('clients?clientId=security-admin-console')[0]['id']}"
+    realm.change("PUT", console, {"notBefore": 1}, by="lesser")
+    assert realm.refused("PUT", console, {"notBefore": 0}, by="lesser")[0] == 403
+    realm.change("PUT", console, {"notBefore": 0})
 
 
 def given_role(master: AdministeredRealm, client_id: str, owner: str, name: str) -> str:

@@ -5,6 +5,7 @@ realms. Keycloak 26.7 has no such rule. docs/decisions/0021-settings-that-prove-
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any, Final
@@ -266,6 +267,18 @@ def test_other_members_need_the_right_to_manage_the_realm(realm: AdministeredRea
             refused.append((name, refused_subject(answer)))
         realm.change("PUT", "", before)
     assert refused == []
+
+
+def test_a_lower_not_before_needs_every_right(realm: AdministeredRealm) -> None:
+    """Tokens and sessions that an administrator rejected would be accepted again."""
+    now = int(time.time())
+    realm.change("PUT", "", {"notBefore": now - 60}, by="realm-only")
+    realm.change("PUT", "", {"notBefore": now - 30}, by="realm-only")
+    for value in (now - 31, 0, "0"):
+        subject = refused_subject(realm.ask("PUT", "", {"notBefore": value}, by="almost"))
+        assert subject.startswith("a lower notBefore can give"), value
+    assert realm.get("")["notBefore"] == now - 30
+    realm.change("PUT", "", {"notBefore": 0}, by="everything")
 
 
 ATTRIBUTES: Final[dict[str, str]] = {

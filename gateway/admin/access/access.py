@@ -66,8 +66,8 @@ class Caller:
 
     def within_token(self, held: EffectiveRoles) -> EffectiveRoles:
         """Return those of the user's roles that the caller acts with."""
-        roles = held.within(self.scope)
-        return roles if self.withheld is None else self.withheld.remove_from(roles)
+        roles = held if self.withheld is None else self.withheld.remove_from(held)
+        return roles.within(self.scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,8 @@ def _record_end(change: Change, session_id: str) -> None:
 
 async def _reject_tokens(change: Change) -> int:
     """Reject all tokens issued so far and end the offline sessions; return how many."""
-    realm = replace(change.realm, not_before=int(change.now.timestamp()))
+    not_before = max(change.realm.not_before, int(change.now.timestamp()))
+    realm = replace(change.realm, not_before=not_before)
     await change.replace_realm(realm)
     ended = await change.stores.offline_sessions.end_of_realm(realm.id)
     change.invalidate(realm_topic(realm.id))

@@ -93,10 +93,11 @@ class WithheldRoles:
     def remove_from(
         self, roles: EffectiveRoles, keep: EffectiveRoles | None = None
     ) -> EffectiveRoles:
-        """Return the roles without those withheld; those in `keep` are left.
+        """Return the roles of a user without those withheld; those in `keep` are left.
 
-        Where one is removed, the roles that change the account of the user are removed too:
-        otherwise a token could change the address of an administrator and reset the password.
+        Pass all roles of the user: a scope is applied to the result. Where one is removed, the
+        roles that change the account of the user are removed too: otherwise a token could change
+        the address of an administrator and reset the password.
         """
         kept = frozenset() if keep is None else frozenset(keep.pairs())
         removed = {

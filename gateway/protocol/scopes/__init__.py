@@ -7,6 +7,7 @@ from gateway.protocol.scopes.claims_context import (
     resolve_claims,
     scope_of,
     withheld_roles,
+    within_reach,
 )
 from gateway.protocol.scopes.granted import (
     OPENID,

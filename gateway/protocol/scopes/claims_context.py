@@ -53,7 +53,7 @@ def resolve_claims(
     notes: Mapping[str, str] | None = None,
 ) -> ClaimsContext:
     """Return what the client may learn; `notes` are those of a transient session."""
-    permitted = granted.permitted_to(user.roles)
+    permitted = granted.permitted_to(within_reach(client, user).roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
     roles = mapped_roles(plans, carried_roles(client, user, permitted))
@@ -91,9 +91,16 @@ def own_plan(client: ClientEntry) -> ClaimPlan:
 
 def carried_roles(client: ClientEntry, user: UserEntry, granted: GrantedScopes) -> EffectiveRoles:
     """Return the roles of the user that tokens of the client may carry."""
-    roles = user.roles.within(scope_of(client, granted))
+    return within_reach(client, user).roles.within(scope_of(client, granted))
+
+
+def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
+    """Return the user without the roles beyond the reach of the client.
+
+    All roles of the user decide on it, before a scope or an audience leaves some of them out.
+    """
     withheld = withheld_roles(client, user)
-    return roles if withheld is None else withheld.remove_from(roles)
+    return user if withheld is None else replace(user, roles=withheld.remove_from(user.roles))
 
 
 def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None:

@@ -39,7 +39,7 @@ from gateway.protocol.claims.protocol_claims import (
 )
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes import scope_of, still_granted, withheld_roles
+from gateway.protocol.scopes import scope_of, still_granted, withheld_roles, within_reach
 from gateway.protocol.sender_constraint.certificate_binding import bound_to
 from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
 
@@ -52,9 +52,9 @@ class OtherKindOfToken(InvalidToken):
 class ActiveToken:
     """A token that holds, the client it was issued to, and the user it speaks for.
 
-    `session` is None for a transient one, such as a service account's. `user` has no roles of
-    clients that a narrowed token is not for; `whole_user` has those too. Neither has roles that an
-    exchanged token leaves out.
+    `session` is None for a transient one, such as a service account's. `user` has no roles beyond
+    the reach of the client, and none of clients that a narrowed token is not for; `whole_user` has
+    those too. Neither has roles that an exchanged token leaves out.
     """
 
     claims: Mapping[str, Any]
@@ -129,7 +129,8 @@ class AccessTokens:
         request.event.user_id = current.user.user.id
         _require_subject(claims, entry.client, context, current)
         user = without_left_out(request.realm, current.user, claims)
-        return ActiveToken(claims, context, entry, _limited(user, claims), current.session, user)
+        limited = _limited(within_reach(entry, user), claims)
+        return ActiveToken(claims, context, entry, limited, current.session, user)
 
     async def _current(
         self,

@@ -18,7 +18,7 @@ HARMLESS_FIELDS: Final[Mapping[str, str]] = {
     "type": "a label for administrators",
     "enabled": "a disabled client gets no tokens, an enabled one those that were decided on",
     "alwaysDisplayInConsole": "whether the account console lists the client",
-    "notBefore": "refuses older tokens",
+    "notBefore": "refuses older tokens; a lower value is compared apart",
     "surrogateAuthRequired": "has no effect",
     "registeredNodes": "the gateway sends no requests to nodes",
     "nodeReRegistrationTimeout": "the gateway sends no requests to nodes",
@@ -34,8 +34,12 @@ HARMLESS_ATTRIBUTES: Final[Mapping[str, str]] = {
 
 
 def changes_reach(before: Client, after: Client) -> bool:
-    """Return whether two states of a client differ in more than harmless settings."""
-    return _reach_document(before) != _reach_document(after)
+    """Return whether two states of a client differ in more than harmless settings.
+
+    A lower `notBefore` makes rejected tokens count again.
+    """
+    revives = after.not_before < before.not_before
+    return revives or _reach_document(before) != _reach_document(after)
 
 
 def _reach_document(client: Client) -> dict[str, Any]:

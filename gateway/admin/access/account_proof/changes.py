@@ -32,6 +32,9 @@ def require_may_change_realm(acting: Acting, before: Realm, after: Realm) -> Non
     changed = [name for name in _changed(was, will_be) if member_proves(REALM_MEMBERS, name)]
     attributes = _changed(was[_ATTRIBUTES], will_be[_ATTRIBUTES])
     changed += [f"{_ATTRIBUTES}.{name}" for name in attributes if attribute_proves(name)]
+    if after.not_before < before.not_before:
+        # Tokens and sessions of all accounts that were rejected would be accepted again.
+        changed.append("a lower notBefore")
     if changed:
         require_rights_of_realm_accounts(acting, ", ".join(changed))
 

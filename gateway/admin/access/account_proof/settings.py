@@ -111,7 +111,7 @@ REALM_MEMBERS: Final = _listed(
             "internationalizationEnabled supportedLocales defaultLocale"
         ),
         "the attributes are listed one by one": "attributes",
-        "refuses more, or ends sessions": "enabled notBefore",
+        "refuses more, or ends sessions; a lower notBefore is compared apart": "enabled notBefore",
         "the algorithms are all strong, the keys those of the realm": "defaultSignatureAlgorithm",
         "how long a proof lasts, not what it is": (
             "revokeRefreshToken refreshTokenMaxReuse accessTokenLifespan"
