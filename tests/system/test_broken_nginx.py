@@ -262,6 +262,34 @@ def test_one_site_decides_about_one_service_of_a_name(
     assert len(findings) == problems, findings
 
 
+@pytest.mark.parametrize("forwards", [True, False])
+@pytest.mark.parametrize("is_former", [True, False])
+def test_former_files_pass_a_token_that_a_site_removes(
+    folder: Path, *, forwards: bool, is_former: bool
+) -> None:
+    guard = folder / "realmgate/guard.conf"
+    lines = guard.read_text().splitlines(keepends=True)
+    former = (line for line in lines if "Authorization" not in line)
+    (folder / "former.conf").write_text("".join(former if is_former else lines))
+    main = folder / "token.conf"
+    main.write_text("""
+http {
+    include shared/http.conf;
+    server {
+        include shared/protected-server.conf;
+        location / {
+            include former.conf;
+            proxy_pass http://127.0.0.1:3000;
+        }
+    }
+}
+""")
+    site = replace(_site("wiki", "app.example.org"), forward_authorization=forwards)
+    findings = list(found(read_configuration(main), sites=settled_table([site], [])))
+    expected = ["authorization-header"] if is_former and not forwards else []
+    assert [name for name, _ in findings] == expected, findings
+
+
 def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:
     main = folder / "inherited-headers.conf"
     done = subprocess.run(

@@ -1,13 +1,16 @@
-"""A second line for `Authorization` beside guard.conf: nginx sends both, and removes neither.
+"""The caller's token reaches the service although it is to be removed.
 
-attacks: B8
+A second line beside guard.conf does it, for nginx sends both; so does a former guard.conf, which
+leaves the header to nginx. attacks: B8
 """
 
 from collections.abc import Iterator
 from typing import Final
 
 from gateway.cli.doctor.findings import Finding
-from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
+from gateway.cli.doctor.nginx.proxy import Location, NginxCheck, Proxy
+from gateway.domain.forward_auth import AmbiguousTarget, Site, proxy_server
+from gateway.forward_auth.site_table import SiteTable
 
 _OF_GUARD: Final = "$realmgate_forwarded_authorization"
 
@@ -27,6 +30,34 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
                 "forwardAuthorization false for the site: then guard.conf sends none",
                 own[-1].place,
             )
+        elif not lines and proxy.sites is not None:
+            yield from _of_former_files(location, proxy.sites)
+
+
+def _of_former_files(location: Location, sites: SiteTable) -> Iterator[Finding]:
+    removing = sorted(
+        {
+            site.name
+            for name in location.server.listed_names
+            for site in _sites_of(name, sites)
+            if not site.forward_authorization
+        }
+    )
+    if removing:
+        yield Finding(
+            f"{location} passes Authorization of the caller, which forwardAuthorization false is to"
+            f" remove for {', '.join(removing)}",
+            "the guard.conf of this version: realmgate nginx render",
+            location.place,
+        )
+
+
+def _sites_of(name: str, sites: SiteTable) -> Iterator[Site]:
+    for each in (name.removeprefix("."), f"*{name}") if name.startswith(".") else (name,):
+        try:
+            yield from sites.sites_of_server(proxy_server(each, "https"))
+        except AmbiguousTarget:
+            continue  # which another check reports
 
 
 CHECK = NginxCheck(
