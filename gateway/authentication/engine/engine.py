@@ -16,9 +16,19 @@ from gateway.authentication.engine.flow_levels import FLOW_LEVELS_NOTE, reach_fl
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
 from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
-from gateway.authentication.engine.proven_password import has_password, is_former
+from gateway.authentication.engine.proven_password import (
+    has_password,
+    is_former,
+    keep_address,
+)
 from gateway.authentication.engine.required_action import ACTION_STATUS, RequiredActions
-from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
+from gateway.authentication.engine.sign_in import (
+    BROWSER_SESSION,
+    PROVEN_AT,
+    UNKNOWN_USER,
+    Form,
+    SignIn,
+)
 from gateway.authentication.engine.steps import (
     Challenged,
     Ended,
@@ -35,6 +45,7 @@ from gateway.authentication.errors import (
     SignInRefused,
 )
 from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.validity import is_proven_since
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -159,6 +170,7 @@ class SignInEngine:
                 return Progress.WAITING
             if sign_in.ended_with is None:
                 sign_in.account = await self._account(context, session)
+                keep_address(sign_in)
             return Progress.SUCCEEDED
 
         return await self._step(context, session, work)
@@ -204,7 +216,7 @@ class SignInEngine:
         async with GuardedChecks(self._guard, self._lockouts) as checks:
             try:
                 sign_in.account = await self._account(context, session)
-                if await self._has_former_password(sign_in):
+                if _is_proven_too_early(sign_in) or await self._has_former_password(sign_in):
                     return await self._again(context, session)
                 step = await self._outcome(sign_in, checks, await work(sign_in, checks))
             except SignInRefused as refusal:
@@ -214,7 +226,7 @@ class SignInEngine:
         return step
 
     async def _has_former_password(self, sign_in: SignIn) -> bool:
-        """Tell whether the password that was proven before has been replaced meanwhile."""
+        """Tell whether the proof of an earlier request is not one of the user any more."""
         if sign_in.account is None or not has_password(sign_in.begun):
             return False
         sign_in.account = await self._accounts.with_credentials(sign_in.account)
@@ -327,6 +339,14 @@ def _has_lost_session(context: SignInContext, session: AuthenticationSession) ->
     """
     relied_on, browser = session.notes.get(BROWSER_SESSION), context.browser_session
     return relied_on is not None and (browser is None or browser.session.id != relied_on)
+
+
+def _is_proven_too_early(sign_in: SignIn) -> bool:
+    """Tell whether the user was signed out everywhere since the user has used credentials."""
+    proven_at, user = sign_in.begun.notes.get(PROVEN_AT), sign_in.found_user
+    if proven_at is None or user is None:
+        return False
+    return not is_proven_since(sign_in.realm, user, float(proven_at))
 
 
 def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession:
