@@ -19,16 +19,11 @@ from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
 from gateway.authentication.engine.proven_password import (
     has_password,
     is_former,
+    is_proven_too_early,
     keep_address,
 )
 from gateway.authentication.engine.required_action import ACTION_STATUS, RequiredActions
-from gateway.authentication.engine.sign_in import (
-    BROWSER_SESSION,
-    PROVEN_AT,
-    UNKNOWN_USER,
-    Form,
-    SignIn,
-)
+from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
 from gateway.authentication.engine.steps import (
     Challenged,
     Ended,
@@ -45,7 +40,6 @@ from gateway.authentication.errors import (
     SignInRefused,
 )
 from gateway.authentication.password_check import PasswordCheck
-from gateway.authentication.validity import is_proven_since
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -216,7 +210,7 @@ class SignInEngine:
         async with GuardedChecks(self._guard, self._lockouts) as checks:
             try:
                 sign_in.account = await self._account(context, session)
-                if _is_proven_too_early(sign_in) or await self._has_former_password(sign_in):
+                if is_proven_too_early(sign_in) or await self._has_former_password(sign_in):
                     return await self._again(context, session)
                 step = await self._outcome(sign_in, checks, await work(sign_in, checks))
             except SignInRefused as refusal:
@@ -339,14 +333,6 @@ def _has_lost_session(context: SignInContext, session: AuthenticationSession) ->
     """
     relied_on, browser = session.notes.get(BROWSER_SESSION), context.browser_session
     return relied_on is not None and (browser is None or browser.session.id != relied_on)
-
-
-def _is_proven_too_early(sign_in: SignIn) -> bool:
-    """Tell whether the user was signed out everywhere since the user has used credentials."""
-    proven_at, user = sign_in.begun.notes.get(PROVEN_AT), sign_in.found_user
-    if proven_at is None or user is None:
-        return False
-    return not is_proven_since(sign_in.realm, user, float(proven_at))
 
 
 def _from_the_beginning(session: AuthenticationSession) -> AuthenticationSession:

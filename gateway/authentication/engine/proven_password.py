@@ -10,7 +10,8 @@ import json
 from typing import Final
 
 from gateway.authentication.accounts import Account
-from gateway.authentication.engine.sign_in import SignIn
+from gateway.authentication.engine.sign_in import PROVEN_AT, SignIn
+from gateway.authentication.validity import is_proven_since
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.ports.storage import Stores
 from gateway.domain.users import Credential, User
@@ -64,6 +65,14 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
         return True
     proven = session.notes.get(_NOTE)
     return proven is not None and proven != password_mark(account)
+
+
+def is_proven_too_early(sign_in: SignIn) -> bool:
+    """Tell whether the user was signed out everywhere since the user has used credentials."""
+    proven_at, user = sign_in.begun.notes.get(PROVEN_AT), sign_in.found_user
+    if proven_at is None or user is None:
+        return False
+    return not is_proven_since(sign_in.realm, user, float(proven_at))
 
 
 def password_mark(account: Account) -> str:
