@@ -134,6 +134,8 @@ class Accounts:
 def unknown_account(username: str) -> Account:
     """Return the account of a name that no user has: attempts at it are counted as well."""
     name = sought_name(username)
+    if is_displayed(name):
+        name = name_key(name)  # look-alikes are counted together, as those of a user are
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
     return Account(None, (), f"unknown-{digest}")
 

@@ -69,10 +69,15 @@ class Attempt:
             self._metrics.security_event("address_lockout")
         return outcome
 
-    async def passed_over(self) -> None:
-        """Count nothing, since no password was compared; take as long as a failure."""
+    async def passed_over(self, *, counts: bool = False) -> None:
+        """Settle an attempt in which no password was compared; take as long as a failure.
+
+        With `counts` later attempts are admitted as after a failure: the name is no user's.
+        """
         if self._settle():
-            await self._store.pass_over(*self._place, rules=self._rules, address=self._address)
+            await self._store.pass_over(
+                *self._place, rules=self._rules, address=self._address, counts=counts
+            )
 
     async def succeeded(self) -> None:
         """Clear the failures of the user and of the address."""

@@ -286,6 +286,15 @@ def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) ->
         raise NoLongerValid(Cause.USER_REMOVED)
 
 
+def is_proven_since(realm: Realm, user: User, proven_at: float) -> bool:
+    """Tell whether the proof of a sign-in is no older than notBefore, and is of this user."""
+    try:
+        _require_issued_since(IssuedCredential(issued_at=proven_at, client=None), realm, user)
+    except NoLongerValid:
+        return False
+    return True
+
+
 def is_offline_access_granted(realm: RealmEntry, client: Client, roles: EffectiveRoles) -> bool:
     """Tell whether users with these roles may have offline sessions with the client."""
     assigned = {*client.default_client_scopes, *client.optional_client_scopes}

@@ -25,6 +25,7 @@ _PACKAGES: Final = (
 )
 _ASKERS: Final[Mapping[str, str]] = {
     "gateway/accounts/access.py": "account API and console",
+    "gateway/authentication/engine/proven_password.py": "sign-ins that go on",
     "gateway/forward_auth/browser/sign_in.py": "the client of a site",
     "gateway/forward_auth/credentials/client_certificate.py": "sites by certificate",
     "gateway/forward_auth/credentials/session_cookie.py": "sites by session",

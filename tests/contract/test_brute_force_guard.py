@@ -431,3 +431,52 @@ async def test_without_one_of_the_rules_no_attempt_is_admitted(gate: Gate, left_
         await gate.store._run("reserve", *place, 60_000, *kept)
     with pytest.raises(StoreUnavailable, match="missing rule"):
         await gate.store._run("fail", *place, ADDRESS, 0, *kept)
+
+
+@pytest.mark.parametrize("rules", [NOT_QUICK, QUICK])
+async def test_a_name_of_no_user_is_admitted_as_a_user_is(
+    gate: Gate, clock: SetClock, rules: BruteForce
+) -> None:
+    """Attempts wait for each other, so that another order of admissions shows in the time."""
+    store = gate.store
+
+    async def admissions(name: str, *, is_user: bool) -> list[Admission]:
+        found = []
+        for number in range(14):
+            pair = [f"{number}-{place}" for place in range(2)]
+            for each in pair:
+                asked = await store.reserve(REALM, name, each, rules=rules, address=ADDRESS)
+                found.append(asked)
+            for each, admission in zip(pair, found[-2:], strict=True):
+                if admission is Admission.ADMITTED and is_user:
+                    await store.fail(REALM, name, each, rules=rules, address=ADDRESS)
+                elif admission is Admission.ADMITTED:
+                    await store.pass_over(
+                        REALM, name, each, rules=rules, address=ADDRESS, counts=True
+                    )
+            clock.advance(timedelta(seconds=0.5))
+        return found
+
+    began = clock.instant
+    of_user = await admissions("alice", is_user=True)
+    clock.instant = began
+    of_name = await admissions("unknown-1", is_user=False)
+    assert of_name == of_user
+    assert Admission.LOCKED in of_user
+    assert [user for user, _ in await store.locked(REALM)] in ([], ["alice"])
+
+
+async def test_names_of_no_user_are_kept_within_a_bound(
+    gate: Gate, redis_server: RedisServer
+) -> None:
+    with redis_server.client() as plain:
+        others = {f"other-{number}": number for number in range(20_000)}
+        plain.zadd(f"rg:unknown:{REALM}", others)
+        place = (REALM, "unknown-1", "one")
+        await gate.store.reserve(*place, rules=QUICK, address=ADDRESS)
+        await gate.store.pass_over(*place, rules=QUICK, address=ADDRESS, counts=True)
+        assert plain.zcard(f"rg:unknown:{REALM}") == 20_000
+        assert plain.zscore(f"rg:unknown:{REALM}", "other-0") is None
+    assert (await gate.store.record(REALM, "unknown-1")).failures == 1
+    assert await gate.store.clear_realm(REALM) == 0
+    assert (await gate.store.record(REALM, "unknown-1")).failures == 0

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from gateway.domain.realm import FAILURES_PER_ADDRESS
-from tests.support.administration import ADMIN_PASSWORD, PASSWORD, Administration
+from tests.support.administered_realm import administered_realm
+from tests.support.administration import ADMIN_PASSWORD, PASSWORD, Administration, master
+from tests.support.gateway_process import start_gateway
+from tests.support.redis_server import RedisServer
 
 NOTHING = {
     "failedLoginNotBefore": 0,
@@ -214,3 +217,32 @@ def test_a_password_reset_from_the_shell_is_the_one_that_counts(
     assert "another word" not in done.output
     assert administration.sign_in("peggy", PASSWORD) != 200
     assert administration.sign_in("peggy", "another word") == 200
+
+
+def test_a_name_that_no_user_has_is_counted_as_a_user_is(
+    tmp_path: Path, own_redis: RedisServer
+) -> None:
+    """Otherwise attempts at it wait in another order, and the time tells which names exist.
+
+    Look-alikes count together, as those of a user do, and no name is listed as locked.
+    """
+    (tmp_path / "realms.json").write_text(json.dumps([master()]))
+    with (
+        start_gateway(
+            tmp_path,
+            import_realm=tmp_path / "realms.json",
+            redis_url=own_redis.url.reveal(),
+            workers=1,
+        ) as gateway,
+        gateway.client() as http,
+    ):
+        administration = Administration(gateway, http)
+        realm = {"bruteForceProtected": True, "failureFactor": 2}
+        with administered_realm(administration, "counting", {}, **realm):
+            for name in ("nobody", "\N{FULLWIDTH LATIN SMALL LETTER N}obody", "NOBODY"):
+                assert administration.sign_in(name, "wrong", "counting") == 400
+            with own_redis.client() as redis:
+                (key,) = redis.keys("rg:failures:*")
+                failures = int(redis.hget(key, "failures"))
+            assert failures == 2, "the third was not admitted"
+            assert listed(administration, "counting") == {}

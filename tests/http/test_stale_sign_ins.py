@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, Administration
 from tests.support.browser_sign_ins import fill_sign_ins
+from tests.support.gateway_process import until
 from tests.support.recorded_realm import RECORDED
 from tests.support.sign_in_browser import CALLBACK, SignInRealm, web_client, with_query
 
@@ -46,6 +48,30 @@ def test_a_consent_page_does_not_outlive_the_session_that_it_was_shown_in(
     pages.realm.change("DELETE", f"sessions/{session}")
     answer = browser.submit(consent, accept="on")
     assert (answer.id, "KEYCLOAK_IDENTITY" in answer.set_cookies) == ("page-expired", False)
+
+
+def _sign_out_user(pages: SignInRealm) -> None:
+    found = pages.realm.get("users?username=bert&exact=true")
+    pages.realm.change("POST", f"users/{found[0]['id']}/logout")
+
+
+@pytest.mark.parametrize(
+    "change", [_sign_out_user, lambda pages: pages.realm.change("POST", "logout-all")]
+)
+def test_a_sign_in_does_not_go_on_after_its_user_was_signed_out(
+    pages: SignInRealm, change: Callable[[SignInRealm], object]
+) -> None:
+    """The password was typed in an earlier second: notBefore counts whole seconds."""
+    browser = pages.browser()
+    asking = browser.open("asking", prompt="consent")
+    consent = browser.submit(asking, username="bert", password=PASSWORD)
+    typed_at = int(time.time())
+    until(lambda: time.time() >= typed_at + 1, "the clock stands still")
+    change(pages)
+    again = browser.submit(consent, accept="on")
+    assert again.id == "login", again.text
+    consent = browser.submit(again, username="bert", password=PASSWORD)
+    assert "code" in browser.submit(consent, accept="on").answer
 
 
 def test_who_planted_the_sign_in_does_not_go_on_with_it(pages: SignInRealm) -> None:

@@ -1,6 +1,7 @@
 """Connections of the server: kept while in use, closed when not; responses are complete."""
 
 import asyncio
+import errno
 import gc
 import socket
 from dataclasses import dataclass
@@ -244,6 +245,59 @@ async def test_ending_closes_idle_connections_and_finishes_running_requests(
         await served.task
         writer.close()
         idle_writer.close()
+
+
+async def test_a_request_of_which_a_part_has_arrived_is_answered_at_the_end(
+    tmp_path: Path,
+) -> None:
+    """A head with a certificate is longer than a packet, so its parts arrive apart."""
+    app = Answering()
+    app.go_on.set()
+    async with serving(tmp_path / "s", app) as served:
+        reader, writer = await served.connect()
+        idle, idle_writer = await served.connect()
+        writer.write(REQUEST[:30])
+        await asyncio.sleep(0.05)
+        served.end.set()
+        assert await idle.read() == b""
+        writer.write(REQUEST[30:])
+        answer = await reader.read()
+        assert b"connection: close" in answer
+        assert answer.endswith(b"firstsecond")
+        await served.task
+        writer.close()
+        idle_writer.close()
+
+
+class _Failing(socket.socket):
+    """A listener whose next connection has failed, as Linux reports of some at `accept`."""
+
+    failures: list[int]
+
+    def accept(self) -> Any:
+        if self.failures:
+            raise OSError(self.failures.pop(), "failed")
+        return super().accept()
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EPROTO, errno.ENETUNREACH])
+async def test_a_failed_connection_does_not_end_a_listener(tmp_path: Path, number: int) -> None:
+    """Source: accept(2), errors of the new connection."""
+    with _Failing(socket.AF_UNIX) as listener:
+        listener.failures = [number]
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        end, app = asyncio.Event(), Answering()
+        app.go_on.set()
+        served = Serving(app, listener, end.wait, timedelta(seconds=1))
+        server = asyncio.create_task(serve(served))
+        async with asyncio.timeout(5):
+            reader, writer = await asyncio.open_unix_connection(str(tmp_path / "s"))
+            writer.write(REQUEST)
+            assert await reader.readuntil(b"firstsecond")
+        writer.close()
+        end.set()
+        await server
 
 
 @pytest.mark.parametrize("request_bytes", BOTH_WAYS)

@@ -12,7 +12,6 @@ from gateway.authentication.authenticators.reset_links import (
     is_proven_by_link,
 )
 from gateway.authentication.engine.account_changes import AccountChange
-from gateway.authentication.engine.proven_password import note_password
 from gateway.authentication.engine.sign_in import (
     FORCED_SIGN_IN,
     Config,
@@ -57,7 +56,7 @@ class ResetCredentialEmail:
             raise NotIdentified
         account = sign_in.account = await self._accounts.with_credentials(account)
         if is_proven_by_link(sign_in):
-            return _succeeded(sign_in, account, config)
+            return _succeeded(sign_in, config)
         if not can_send_mails(sign_in.realm):
             self._links.note_unsent(sign_in, account)
             return _page(MessageKey.MAIL_NOT_SENT, is_error=True)
@@ -72,11 +71,8 @@ class ResetCredentialEmail:
         return await self.authenticate(sign_in, config)
 
 
-def _succeeded(sign_in: SignIn, account: Account, config: Config) -> Outcome:
+def _succeeded(sign_in: SignIn, config: Config) -> Outcome:
     sign_in.used.add(RESET_LINK)
-    if account.password is not None:
-        # Of two links that were opened, only one replaces this password.
-        note_password(sign_in, account.password)
     if config.get(_FORCE_LOGIN) == "true":
         sign_in.note(FORCED_SIGN_IN, "true")
     return Outcome.SUCCEEDED

@@ -12,7 +12,7 @@ from uuid import uuid4
 from gateway.authentication.accounts import Account
 from gateway.authentication.action_tokens import new_action_token, user_action_lifespan
 from gateway.authentication.engine.account_changes import AccountChange
-from gateway.authentication.engine.proven_password import password_mark
+from gateway.authentication.engine.proven_password import password_mark, with_link
 from gateway.authentication.engine.sign_in import SignIn
 from gateway.authentication.link_mails import LinkMail
 from gateway.domain.authentication import AuthenticationSession, new_browser_id
@@ -30,15 +30,17 @@ _KIND: Final = ActionTokenKind.RESET_CREDENTIALS
 _NO_ADDRESS: Final = "nobody@localhost"
 
 
-def proven_by_link(session: AuthenticationSession, user: User) -> AuthenticationSession:
-    """Return a new session of the user who has opened the link.
+def proven_by_link(
+    session: AuthenticationSession, user: User, password: str
+) -> AuthenticationSession:
+    """Return a new session of the user who has opened the link, for this mark of the password.
 
     Its id is new: an id that an attacker has planted in the browser must not gain the link.
     """
     opened = replace(
         session, id=new_browser_id(), user_id=user.id, attempted_username=user.username
     )
-    return opened.with_note(_OPENED, user.id)
+    return with_link(opened, user, password).with_note(_OPENED, user.id)
 
 
 def is_proven_by_link(sign_in: SignIn) -> bool:

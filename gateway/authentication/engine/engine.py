@@ -16,7 +16,12 @@ from gateway.authentication.engine.flow_levels import FLOW_LEVELS_NOTE, reach_fl
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
 from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
-from gateway.authentication.engine.proven_password import has_password, is_former
+from gateway.authentication.engine.proven_password import (
+    has_password,
+    is_former,
+    is_proven_too_early,
+    keep_address,
+)
 from gateway.authentication.engine.required_action import ACTION_STATUS, RequiredActions
 from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
 from gateway.authentication.engine.steps import (
@@ -159,6 +164,7 @@ class SignInEngine:
                 return Progress.WAITING
             if sign_in.ended_with is None:
                 sign_in.account = await self._account(context, session)
+                keep_address(sign_in)
             return Progress.SUCCEEDED
 
         return await self._step(context, session, work)
@@ -204,7 +210,7 @@ class SignInEngine:
         async with GuardedChecks(self._guard, self._lockouts) as checks:
             try:
                 sign_in.account = await self._account(context, session)
-                if await self._has_former_password(sign_in):
+                if is_proven_too_early(sign_in) or await self._has_former_password(sign_in):
                     return await self._again(context, session)
                 step = await self._outcome(sign_in, checks, await work(sign_in, checks))
             except SignInRefused as refusal:
@@ -214,7 +220,7 @@ class SignInEngine:
         return step
 
     async def _has_former_password(self, sign_in: SignIn) -> bool:
-        """Tell whether the password that was proven before has been replaced meanwhile."""
+        """Tell whether the proof of an earlier request is not one of the user any more."""
         if sign_in.account is None or not has_password(sign_in.begun):
             return False
         sign_in.account = await self._accounts.with_credentials(sign_in.account)

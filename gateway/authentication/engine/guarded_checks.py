@@ -101,7 +101,8 @@ class GuardedChecks:
             if not user.enabled and not sign_in.context.has_pages:
                 error = EventError.USER_DISABLED  # Keycloak's password grant looks there first.
             return InvalidUserCredentials(error, user.id, _lockout(outcome))
-        await attempt.passed_over()
+        is_no_account = user is None or user.service_account_client is not None
+        await attempt.passed_over(counts=is_no_account and attempt.admitted)
         if user is not None and attempt.admission is Admission.LOCKED_FOR_GOOD and user.enabled:
             # The gateway that counted the last failure may have died before it wrote this.
             await self._lockouts.lock(realm, user)

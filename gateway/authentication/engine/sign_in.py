@@ -34,6 +34,8 @@ from gateway.domain.users import Credential, User
 Config = Mapping[str, str]
 BROWSER_SESSION: Final = "browser-session"
 """The note with the id of the browser's session, where its user or its levels count."""
+PROVEN_AT: Final = "proven-at"
+"""The note with the second, since 1970, in which credentials were used first."""
 JOINED: Final = "single-sign-on"
 """The note of a sign-in for which the session of the browser was enough."""
 Form = Mapping[str, str]
@@ -98,6 +100,8 @@ class SignIn:
 
     def next_session(self) -> AuthenticationSession:
         """Return the session after this request, with a new code."""
+        if self.used:
+            self.notes.setdefault(PROVEN_AT, str(int(self.now.timestamp())))
         return self.begun.next_step(
             stage=self.stage,
             execution=self.execution,

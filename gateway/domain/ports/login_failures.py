@@ -50,8 +50,13 @@ class LoginFailureStore(Protocol):
         *,
         rules: BruteForce,
         address: str,
+        counts: bool = False,
     ) -> None:
-        """Free the attempt's place uncounted, in the time that counting takes."""
+        """Free the attempt's place uncounted, in the time that counting takes.
+
+        With `counts` it is counted: later attempts at the same name, which no user has, are
+        admitted as those at a user. The name is never listed as locked.
+        """
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:
         """Settle the attempt and clear the failures of the user and of the address.

@@ -67,4 +67,5 @@ class ResetCredentialsLink:
             visit.browser,
             user=visit.user,
             waiting=visit.sign_in,
+            password=visit.token.password or "",
         )

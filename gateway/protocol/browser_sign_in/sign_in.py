@@ -145,9 +145,11 @@ class BrowserSignIn:
         *,
         user: User,
         waiting: AuthenticationSession | None,
+        password: str,
     ) -> Outcome:
         """Let the user of a link reset the credentials; the link has proven the user.
 
+        `password` is the mark of the password for which the link was sent.
         What this browser asked for follows where its sign-in is `waiting` for the link.
         """
         purpose = self._purposes.of_link(link)
@@ -160,7 +162,7 @@ class BrowserSignIn:
             return unusable(visit)
         request.event.begin(EventType.LOGIN)
         request.event.client_id = visit.client.client_id
-        session = proven_by_link(visit.new_session(flow), user)
+        session = proven_by_link(visit.new_session(flow), user, password)
         return await self._after(visit, await self._sign_ins.begin(visit.context, session))
 
     async def _begin(self, visit: Visit) -> Outcome:

@@ -11,7 +11,7 @@ from gateway.authentication.engine import (
     SignInContext,
     required_by,
 )
-from gateway.authentication.engine.proven_password import with_password
+from gateway.authentication.engine.proven_password import with_link
 from gateway.authentication.errors import ActionDeclined, SignInRefused
 from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
@@ -143,8 +143,8 @@ class Visit:
     ) -> AuthenticationSession:
         """Return the session of a user whom a link has proven, with actions to perform.
 
-        It ends when the user gets another password than that of the mark. Its id is new: an id that
-        someone has planted in the browser must not be worth the link.
+        It ends when the user gets another address, or another password than that of the mark. Its
+        id is new: an id that an attacker has planted in the browser must not gain the link.
         """
         session = replace(self.new_session(flow), id=new_browser_id())
         proven = replace(
@@ -154,7 +154,7 @@ class Visit:
             attempted_username=user.username,
             used=frozenset({_LINK}),
         )
-        return required_by(with_password(proven, password), actions)
+        return required_by(with_link(proven, user, password), actions)
 
 
 def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:

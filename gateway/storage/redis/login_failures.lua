@@ -10,7 +10,9 @@ local ADDRESSES = 'rg:addresses:' .. realm .. ':'
 local FAILED = 'rg:failed:' .. realm
 local LOCKED = 'rg:locked:' .. realm
 local FIELDS = {'failures', 'lockouts', 'locked_until', 'last_failure', 'permanent', 'secondary'}
+local UNKNOWN = 'rg:unknown:' .. realm
 local MOST_ADDRESSES = 50
+local MOST_UNKNOWN = 20000
 local GRACE, DAY = 60000, 86400000
 local YEAR = 365 * DAY
 
@@ -327,17 +329,38 @@ function operations.fail()
   return {locked and 1 or 0, permanent and 1 or 0, address_locked and 1 or 0, show(user)}
 end
 
--- Settles the attempt with the same work as a failure, on a record under an empty user id.
+-- Keeps the failures of a name that no user has, and removes the oldest ones beyond the bound.
+local function keep_unknown(name)
+  redis.call('ZREM', LOCKED, name)
+  redis.call('ZADD', UNKNOWN, whole(now), name)
+  redis.call('PEXPIRE', UNKNOWN, whole(YEAR))
+  local excess = redis.call('ZCARD', UNKNOWN) - MOST_UNKNOWN
+  if excess <= 0 then
+    return
+  end
+  for _, oldest in ipairs(redis.call('ZRANGE', UNKNOWN, 0, excess - 1)) do
+    redis.call('ZREM', UNKNOWN, oldest)
+    remove(oldest)
+  end
+end
+
+-- Settles the attempt with the same work as a failure, on a record under an empty user id. One at a
+-- name that no user has is counted as a failure of a user is, or waiting would tell them apart.
 function operations.pass_over()
   local user, id, caller, address = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-  local record, rules = read(user), parse_rules(7)
+  local record, rules = read(user), parse_rules(8)
+  local counted = ARGV[7] == '1' and user or ''
   redis.call('ZREM', ATTEMPTS .. user, entry_of(id, caller))
-  fail('', record, {
+  fail(counted, record, {
     caller = caller, address = address, second_factor = false, rules = rules,
     addresses = read_addresses(user, rules),
   })
-  local shown = show('')
-  remove('')
+  local shown = show(counted)
+  if counted == '' then
+    remove('')
+  else
+    keep_unknown(user)
+  end
   return {0, 0, 0, shown}
 end
 
@@ -368,7 +391,8 @@ end
 function operations.clear_some()
   local users, known = redis.call('ZRANGE', FAILED, 0, ARGV[3] - 1), 0
   for _, user in ipairs(users) do
-    known = known + remove(user)
+    local is_unknown = redis.call('ZREM', UNKNOWN, user) == 1
+    known = known + (remove(user) == 1 and not is_unknown and 1 or 0)
   end
   return {#users, known}
 end

@@ -5,9 +5,11 @@ the instant when their places expire. Where the realm limits the failures of an 
 `rg:addresses:<realm>:<user>` has those of each one: their number, the last one in milliseconds, and
 the second until which it is locked out. Of a user at most 50 addresses are counted; failures of
 further ones count for the user alone. `rg:failed:<realm>` and `rg:locked:<realm>` list users by
-the end of their records and lock-outs. Later failures remove expired entries, and every key
-expires: a record when the realm would not count it any more, and a year after the last failure
-where the realm counts without a limit (permanent lock-out), since the lock itself is in SQL.
+the end of their records and lock-outs. Names that no user has are counted as users are, and are
+never listed as locked: `rg:unknown:<realm>` has the last 20,000 of them. Later failures remove
+expired entries, and every key expires: a record when the realm would not count it any more, and a
+year after the last failure where the realm counts without a limit (permanent lock-out), since the
+lock itself is in SQL.
 
 Time is the server's, not the caller's: gateways with different clocks count alike. An emptied Redis
 allows `failureFactor` new guesses.
@@ -75,9 +77,10 @@ class RedisLoginFailures:
         *,
         rules: BruteForce,
         address: str,
+        counts: bool = False,
     ) -> None:
         place = (realm_id, user_id, attempt, caller_of(address))
-        *_, values = await self._run("pass_over", *place, address, *_rules(rules))
+        *_, values = await self._run("pass_over", *place, address, int(counts), *_rules(rules))
         _record(values)
 
     async def succeed(self, realm_id: str, user_id: str, attempt: str, *, address: str) -> None:

@@ -18,6 +18,11 @@ _LOG: Final = logging.getLogger("hypercorn.error")
 _AT_ONCE: Final = 64
 """Connections that are accepted before other work goes on."""
 _TIRED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_OF_CONNECTION: Final = frozenset(
+    {errno.EPERM, errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP}
+    | {errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET}
+)
+"""Failures of one new connection, which Linux reports at `accept`. Source: accept(2)"""
 _REST: Final = timedelta(seconds=1)
 """Pause of accepting while the system has no file or no memory for a connection."""
 
@@ -65,6 +70,8 @@ class Acceptor:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as failure:
+                if failure.errno in _OF_CONNECTION:
+                    continue
                 self._on_failure(failure)
                 return
             connection.setblocking(False)

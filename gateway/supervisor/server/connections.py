@@ -159,10 +159,13 @@ class _Connection(TCPServer):
     def end_if_idle(self) -> None:
         """Close the connection if no request is running; a running one closes it at its end.
 
-        So does a request that has arrived and was not read.
+        So does a request that has arrived and was not read, or of which a part has arrived.
         """
-        if self._peer_timeout.idle and not self._has_unread_bytes():
+        if self._peer_timeout.idle and not self._has_begun_request():
             self.abort()
+
+    def _has_begun_request(self) -> bool:
+        return not self._http11.between_requests or self._has_unread_bytes()
 
     def _has_unread_bytes(self) -> bool:
         descriptor = self.writer.get_extra_info("socket").fileno()
