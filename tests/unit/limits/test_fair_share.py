@@ -187,7 +187,7 @@ async def test_work_whose_caller_has_disconnected_is_never_run(threads: FairThre
     assert order == ["3", "4"]
 
 
-async def test_removed_jobs_take_no_memory_while_threads_are_busy(threads: FairThreads) -> None:
+async def test_removed_jobs_take_no_memory_of_busy_threads(threads: FairThreads) -> None:
     gate, blocking = await _blocked(threads)
     for _ in range(100):
         (cancelled,) = await _queued(threads, {"a": lambda: None})
