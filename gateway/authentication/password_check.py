@@ -20,7 +20,7 @@ from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 
 _KEPT_FOR: Final = timedelta(seconds=1)
-"""How long a hash that is dearer than all others can be told by its time after it was stored."""
+"""How old costs may be: for so long refusals take less time than a new dearest hash."""
 _KEPT_BYTES: Final = 1024 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Whether what was permitted once may still be used: the one rule for every credential.
+"""Whether a session, token, code, link or certificate may still be used: one rule for all.
 
 Each use of a token, a code, a cookie, a session of a site or a certificate asks here, and turns
 the cause of a refusal into the error of its protocol. A temporary lock-out refuses what begins
@@ -273,10 +273,10 @@ def _service_account(issued: IssuedCredential, owner: ClientEntry | None) -> Use
 
 
 def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) -> None:
-    """Raise NoLongerValid for what was issued before a notBefore, or for an earlier user.
+    """Raise NoLongerValid for a credential issued before a notBefore, or to an earlier user.
 
     A user who was removed and imported again may have the same id. The sessions of the first one
-    may be there still, where Redis was unavailable when that was removed.
+    may be there still, where Redis was unavailable when that user was removed.
     """
     of_client = 0 if issued.client is None else issued.client.client.not_before
     if issued.issued_at < max(realm.not_before, of_client, user.not_before):

@@ -157,7 +157,7 @@ def check_start(policies: Sequence[ClientPolicy], start: AuthorizationStart) -> 
 def check_authorization(
     policies: Sequence[ClientPolicy], request: AuthorizationRequested
 ) -> SignInDemands:
-    """Return what is demanded of the sign-in; of several flows the last one counts.
+    """Return the demands of the policies on the sign-in; of several flows the last one counts.
 
     Raises PolicyRefusal.
     """

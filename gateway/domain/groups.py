@@ -43,7 +43,7 @@ def render_group_path(names: Iterable[str]) -> str:
 
 
 def parse_group_path(path: str) -> tuple[str, ...]:
-    """Return the names of the group and of all above it; `/` is that of no group."""
+    """Return the names of the group and of all above it; `/` names no group."""
     names = parse_names(path.removeprefix("/"))
     return () if names == ("",) else names
 

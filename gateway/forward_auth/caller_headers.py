@@ -239,10 +239,8 @@ REMOVED: Final = tuple(name for family in FAMILIES for name in family.names)
 _LISTED: Final = frozenset(name.lower() for name in (*REMOVED, *SET_BY_PROXY))
 _BEGINNINGS: Final = tuple(text for family in FAMILIES for text in family.beginnings)
 _SEPARATOR: Final = re.compile("[^a-z0-9]")
-
-
 _LONGEST_CACHED: Final = 64
-"""Bytes."""
+"""Bytes of a name: the cache has few long names, which callers make up."""
 
 
 def is_unremovable(name: bytes) -> bool:

@@ -203,7 +203,7 @@ class SiteTable:
 
 
 def settled_table(of_file: Sequence[Site], of_realms: Iterable[Site]) -> SiteTable:
-    """Return the table of all sites: hosts that more than one owner has are nobody's.
+    """Return the table of all sites, without the hosts that several owners claim.
 
     The rules file has its host names for every port. A name that two realms have, as databases of
     former versions may, is refused for both. attacks: B4

@@ -274,7 +274,7 @@ def test_notifications_of_each_kind_are_counted_apart() -> None:
         assert limit_of(kind).is_summed_up
 
 
-async def test_further_notifications_become_one_mail_after_the_last_of_them(queue: _Queue) -> None:
+async def test_further_notifications_become_one_mail_at_the_end(queue: _Queue) -> None:
     """A change is followed by a mail, however many changes there are."""
     kind, most = MailKind.EMAIL_CHANGED, MOST_NOTIFICATIONS_OF_USER
     assert await queue.add(*_notices(kind, range(most + 4))) == [True] * most + [False] * 4

@@ -53,7 +53,7 @@ async def stored(database: SqlDatabase) -> SqlDatabase:
         ),
     ],
 )
-async def test_administrative_roles_and_composites_beyond_the_reach_are_withheld(
+async def test_roles_and_composites_beyond_the_reach_are_withheld(
     stored: SqlDatabase, of: str, name: str, realm_roles: tuple[str, ...], clients: tuple[str, ...]
 ) -> None:
     found = await stored.lookups.client(f"{of}-id", name)

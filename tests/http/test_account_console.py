@@ -245,7 +245,7 @@ def test_a_device_is_signed_out_at_once_and_only_the_own_ones(own: SignInRealm) 
     assert _show(here, DEVICES).status == 200
 
 
-def test_a_user_signs_out_applications_that_have_only_an_offline_session(
+def test_a_user_signs_out_applications_with_an_offline_session(
     own: SignInRealm,
 ) -> None:
     own.realm.change("POST", "users", _user("eve"))

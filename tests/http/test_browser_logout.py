@@ -221,7 +221,7 @@ def test_a_hint_of_another_session_is_confirmed_first(leaving: Recorded) -> None
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("client_id", ["svc", "other"])
-def test_an_id_token_of_a_service_account_ends_no_session_of_a_user(
+def test_a_service_accounts_id_token_ends_no_users_session(
     leaving: Recorded, client_id: str, method: str
 ) -> None:
     """attacks: C23. It has no `sid`, and each client with a service account can get one."""

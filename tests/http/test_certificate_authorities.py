@@ -165,7 +165,7 @@ def test_an_anchor_is_a_key_and_not_a_name(realm: AdministeredRealm) -> None:
     assert admits(realm, OF_ROOT)
 
 
-def test_the_name_of_an_authority_proves_nothing_where_another_one_has_it(
+def test_an_authoritys_name_that_another_one_has_proves_nothing(
     realm: AdministeredRealm,
 ) -> None:
     """x509.casubjectdn, by an anchor or by an authority that another anchor has named so."""

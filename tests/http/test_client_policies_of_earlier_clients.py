@@ -483,7 +483,7 @@ def test_the_scopes_that_a_device_was_granted_choose_the_policy(recorded: Record
         assert response.json()["error"] == error, (asked, polls_with)
 
 
-def test_a_client_does_not_leave_a_policy_by_the_change_that_it_judges(
+def test_a_client_does_not_leave_a_policy_by_a_judged_change(
     recorded: Recorded,
 ) -> None:
     """Each condition holds for the client as it is, or as it would be."""

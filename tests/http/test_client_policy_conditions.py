@@ -235,7 +235,7 @@ def test_a_grant_is_named_by_its_type(recorded: Recorded, grant_type: str) -> No
             assert _is_refused(recorded, conditions, "token", **form) is holds, conditions
 
 
-def test_a_hybrid_response_type_is_of_the_code_grant_and_implicit(recorded: Recorded) -> None:
+def test_a_hybrid_response_type_is_of_code_and_implicit_grants(recorded: Recorded) -> None:
     """Else a policy for one of the two would be left by asking for both."""
     url = f"/realms/{recorded.realm.name}/protocol/openid-connect/auth"
     http = recorded.realm.administration.http

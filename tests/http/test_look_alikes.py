@@ -253,7 +253,7 @@ def test_a_reset_mail_goes_to_the_stored_address_alone(mailed: MailedRealm) -> N
     assert {*mailed.server.recipients[before:]} == {"mike@example.org"}
 
 
-def test_a_registration_with_a_look_alike_informs_the_owner_alone(mailed: MailedRealm) -> None:
+def test_registering_a_look_alike_informs_the_owner_alone(mailed: MailedRealm) -> None:
     before = len(mailed.server.messages)
     with mailed.changed(verifyEmail=True):
         browser = mailed.browser()
@@ -304,7 +304,7 @@ def test_an_address_that_is_the_name_is_no_name_of_another_user(
 
 
 @pytest.mark.parametrize("way", [*OWN[:5], "admin API create", "admin API update", "command"])
-def test_the_standard_profile_accepts_no_letters_of_other_scripts(
+def test_the_standard_profile_refuses_letters_of_other_scripts(
     mailed: MailedRealm, tmp_path: Path, way: str
 ) -> None:
     """`up-username-not-idn-homograph`: no normal form unites Latin and Cyrillic letters."""

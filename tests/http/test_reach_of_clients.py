@@ -143,7 +143,7 @@ def change_account(realm: AdministeredRealm, token: str) -> int:
     return http.post(url, headers=headers, json=sent).status_code
 
 
-def test_a_client_of_a_lesser_administrator_carries_no_greater_role(
+def test_a_lesser_administrators_client_carries_no_greater_role(
     realm: AdministeredRealm,
 ) -> None:
     made = realm.change("POST", "clients", {"clientId": "collector", **PUBLIC}, by="lesser")
@@ -263,7 +263,7 @@ def test_one_link_brings_no_roles_of_a_signed_in_administrator(
     realm.change("DELETE", f"clients/{made}")
 
 
-def test_tokens_of_an_equal_administrators_client_carry_every_role(
+def test_an_equal_administrators_client_carries_every_role(
     realm: AdministeredRealm, approved: str
 ) -> None:
     access = tokens(realm, "approved")["access_token"]
@@ -364,7 +364,7 @@ def test_an_authority_of_a_client_takes_roles_away(realm: AdministeredRealm, app
     assert not opens(realm, tokens(realm, "approved")["access_token"])
 
 
-def test_a_part_that_an_equal_administrator_changes_approves_nothing(
+def test_a_part_that_an_equal_changes_approves_nothing(
     realm: AdministeredRealm,
 ) -> None:
     made = realm.change("POST", "clients", {"clientId": "approved", **CONFIDENTIAL}, by="lesser")
@@ -403,7 +403,7 @@ def test_the_reach_of_built_in_clients_needs_every_right(
     realm.change("PUT", path, {"description": before.get("description") or ""})
 
 
-def test_a_registration_token_of_a_built_in_client_changes_no_reach(
+def test_a_built_in_clients_registration_token_keeps_its_reach(
     realm: AdministeredRealm,
 ) -> None:
     service = Registration(realm)
@@ -559,7 +559,7 @@ def test_a_lesser_administrator_states_no_reach(realm: AdministeredRealm, sent: 
     realm.change("DELETE", path)
 
 
-def test_what_a_policy_configures_counts_as_a_change_of_the_caller(
+def test_settings_of_a_policy_count_as_changes_of_the_caller(
     realm: AdministeredRealm, approved: str
 ) -> None:
     with policies_of(realm, {"full-scope-disabled": {"auto-configure": True}}):

@@ -172,7 +172,7 @@ def test_the_log_says_why_a_token_is_not_for_the_site(
     until(reasons, "the reason is not in the log")
 
 
-def test_a_device_passes_by_its_certificate_and_a_rule_that_names_it(shop: Protected) -> None:
+def test_a_device_passes_by_certificate_and_a_rule_naming_it(shop: Protected) -> None:
     """Its token has no `aud`. Without the binding, or at another rule, it is for no site."""
     press = device(
         "press", _subject(shop), **{"tls.client.certificate.bound.access.tokens": "true"}

@@ -87,7 +87,7 @@ def test_a_request_that_has_to_be_pushed_is_a_reference_that_is_used_once(
         assert browser.visit(url).status == 400
 
 
-def test_a_site_meets_a_policy_of_request_objects_by_pushing_its_own_request(
+def test_a_site_meets_a_policy_of_request_objects_by_pushing(
     protected: Protected,
 ) -> None:
     """The gateway keeps what it has made itself, so no signature has to protect it."""

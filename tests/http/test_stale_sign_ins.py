@@ -156,7 +156,7 @@ def test_a_flood_of_sign_ins_ends_the_oldest_and_shows_its_form_again(
     assert "code" in last.submit(last_page, username="anna", password=PASSWORD).answer
 
 
-def test_a_flood_of_sign_ins_from_another_network_ends_none_of_them(pages: SignInRealm) -> None:
+def test_a_flood_from_another_network_ends_no_sign_in(pages: SignInRealm) -> None:
     """attacks: C24."""
     early = pages.browser()
     page = early.open(state="of the first")

@@ -55,7 +55,7 @@ def test_a_repeated_request_is_decided_once_with_the_same_identity(edge: Guarded
     assert len(edge.gateway.received) < 4
 
 
-def test_a_kept_decision_keeps_authorization_from_the_service_too(edge: GuardedEdge) -> None:
+def test_a_kept_decision_removes_authorization_too(edge: GuardedEdge) -> None:
     removing = response("200 OK", "Remote-User: ada", "X-Realmgate-Authorization: remove")
     sent = (("Authorization", "Bearer a"),)
     for path, decision, passed in (

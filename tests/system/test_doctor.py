@@ -277,9 +277,7 @@ def test_a_rules_file_with_errors_is_found(tmp_path: Path, pki: Path) -> None:
     assert re.search(r"^WRONG .*hosts", said, re.MULTILINE), said
 
 
-def test_a_site_that_accepts_tokens_for_other_services_is_a_warning(
-    tmp_path: Path, pki: Path
-) -> None:
+def test_a_site_accepting_tokens_for_others_is_a_warning(tmp_path: Path, pki: Path) -> None:
     """An older site keeps working, so the exit code is 0; each way to decide ends the warning."""
     rules = tmp_path / "rules.toml"
     site = '[[sites]]\nname = "old"\nhosts = ["old.example.org"]\nrealms = ["demo"]\n'

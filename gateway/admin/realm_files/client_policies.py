@@ -62,7 +62,7 @@ async def apply_policies(
     async for change in in_slices(changes):
         client = change.client
         if not exempt.covers(client):
-            with refused_by_policies(_place(client)):
+            with refused_by_policies(place_of_client(client.client_id)):
                 client = await _judged(stores, realm, caller, change)
             client = with_rotation_applied(realm, client, clock, updater)
         applied.append(replace(change, client=client))
@@ -86,7 +86,7 @@ async def list_policy_refusals(
         except PolicyRefusal as refusal:
             sentence = f"a client policy of the realm refuses the client: {refusal.text}"
             given = describe_name(change.client.client_id)
-            place = _place(change.client)
+            place = place_of_client(change.client.client_id)
             found.append(FieldError(place, given, "a client by the policies", sentence=sentence))
     return tuple(found)
 
@@ -117,5 +117,6 @@ class _Exempt:
         return name in self._names or is_administrative_client(self._realm, name)
 
 
-def _place(client: Client) -> str:
-    return f"clients[{describe_name(client.client_id)}]"
+def place_of_client(client_id: str) -> str:
+    """Return how errors name a client of a file."""
+    return f"clients[{describe_name(client_id)}]"

@@ -21,7 +21,7 @@ from gateway.admin.clients import (
     enforce_policies,
     refused_by_policies,
 )
-from gateway.admin.realm_files.client_policies import roles_of_clients
+from gateway.admin.realm_files.client_policies import place_of_client, roles_of_clients
 from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
@@ -31,7 +31,7 @@ from gateway.domain.realm import Realm
 from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.masking import MASK
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
-from gateway.representations.refusals import describe, describe_name, raise_all, repeated_names
+from gateway.representations.refusals import describe, raise_all, repeated_names
 from gateway.representations.roles import RoleInput
 from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
@@ -87,7 +87,7 @@ class PartialClients:
         controlled = ControlledObject(ObjectKind.CLIENT, before.id)
         stores, realm = self._change.stores, self._change.realm
         await require_may_control(self._change.acting, stores, controlled, lock=True)
-        with refused_by_policies(_place(before.client_id)):
+        with refused_by_policies(place_of_client(before.client_id)):
             await enforce_policies(
                 stores, realm, self._caller, EventKind.UNREGISTER, before, before=before
             )
@@ -102,7 +102,7 @@ class PartialClients:
         action: Action,
         replaced: Client | None = None,
     ) -> Outcome:
-        at = _place(given_field(item, "clientId"))
+        at = place_of_client(given_field(item, "clientId"))
         with refused_by_policies(at):
             client = await self._administration.add_client(
                 self._change,
@@ -116,10 +116,6 @@ class PartialClients:
         self.ineffective += ineffective_of_client(client, path=at)
         self.new[client.client_id] = client.id
         return Outcome(action, Kind.CLIENT, client.client_id, client.id)
-
-
-def _place(client_id: str) -> str:
-    return f"clients[{describe_name(client_id)}]"
 
 
 def _wanted(

@@ -45,7 +45,7 @@ def _conceals_credentials(sign_in: SignIn) -> bool:
 
 
 def in_order(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[FlowStep, ...]:
-    """Return alternatives: those of the user's credentials first, in the user's order.
+    """Return alternatives, the user's credentials first and in the user's order.
 
     In the order of the flow where the user's own would reveal keys of a user who is only named.
     """

@@ -79,7 +79,7 @@ class RegisterKey:
         return await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
 
     async def _store(self, sign_in: SignIn, made: NewKey) -> None:
-        """Store the key; raises AlreadyExists for one that another user has registered.
+        """Store the key; raises AlreadyExists where another user has registered it.
 
         Spec: WebAuthn Level 3 §7.1
         """

@@ -1,4 +1,4 @@
-"""Keys that no one has, shown for a name without keys.
+"""Keys that no user has, shown for a name without keys.
 
 A page that asks a named user for a key lists the ids of the keys. Without decoys it would reveal
 which names have an account with keys. Decoys are derived from a secret, the realm and the name, so
@@ -52,6 +52,6 @@ def _decoy(seed: bytes, number: int) -> KeyChoice:
 
 
 def _blocks(seed: bytes, number: int) -> Iterator[bytes]:
-    """Yield 64 bytes that no one can tell from those of an authenticator."""
+    """Yield 64 bytes that look like the id of an authenticator's key."""
     for block in range(2):
         yield hmac.digest(seed, bytes((number, block)), _DIGEST)

@@ -17,11 +17,11 @@ from typing import Final
 from gateway.domain.limits.caches import cached
 
 WILDCARD: Final = "*."
-"""Begins a host of a site that stands for every host below; no request has such a host."""
+"""Begins a host of a site that covers every host below; no request has such a host."""
 RULES_FILE: Final = "the rules file"
 """The owner of the hosts that the operator protects."""
 _LEAST_LABELS: Final = 2
-"""Of the name below which a wildcard stands for every host: `*.example.org`, and not `*.org`."""
+"""Of the name below which a wildcard covers every host: `*.example.org`, and not `*.org`."""
 _DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 _LARGEST_PORT: Final = 65535
 _HOST: Final = re.compile(
@@ -106,7 +106,7 @@ def with_port(host: str, scheme: str) -> str:
 
 
 def wildcards_of(host: str) -> Iterator[str]:
-    """Yield the wildcards that stand for a host, the narrowest first, with its port.
+    """Yield the wildcards that cover a host, the narrowest first, with its port.
 
     Of a wildcard these are the wider ones.
     """
@@ -124,7 +124,7 @@ def is_host_of(hosts: Collection[str], host: str) -> bool:
 
 
 def is_below(host: str, domain: str) -> bool:
-    """Tell whether every host that this host of a site stands for is in the domain."""
+    """Tell whether every host that this host of a site covers is in the domain."""
     name = without_port(host).removeprefix(WILDCARD)
     return name == domain or name.endswith(f".{domain}")
 
@@ -133,7 +133,7 @@ class HostOwners:
     """Which owners have a host name, without its port: each name ought to have one.
 
     An owner is a realm, or the rules file. Two hosts have a name in common where the ports alone
-    differ, or where one is a wildcard that stands for the other.
+    differ, or where one is a wildcard that covers the other.
     """
 
     def __init__(self, owned: Iterable[tuple[str, str]]) -> None:
@@ -147,7 +147,7 @@ class HostOwners:
             for wildcard in wildcards_of(name):
                 below[wildcard] |= owners
         self._below: Mapping[str, set[str]] = below
-        """Owners of the names that each wildcard stands for."""
+        """Owners of the names that each wildcard covers."""
 
     def owners(self, host: str) -> frozenset[str]:
         """Return the owners of all names that the host has in common with others."""

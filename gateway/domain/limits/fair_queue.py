@@ -91,6 +91,11 @@ class FairQueue(Generic[JobT]):
         """Return how many networks of realms have jobs."""
         return sum(len(realm.networks) for realm in self._realms.values())
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return sum(realm.waiting for realm in self._realms.values())
+
     def add(
         self, realm_id: str, network: str, job: JobT, is_abandoned: Callable[[JobT], bool]
     ) -> list[JobT]:

@@ -109,6 +109,8 @@ class FairThreads:
         self._longest_wait = longest_wait.total_seconds()
         self._lock = threading.RLock()
         self._queue: FairQueue[_Job] = FairQueue(room)
+        self._calls = 0
+        """Calls of `_run_next` that have not begun: as many as jobs that wait, or more."""
         self._refusal_pause = refusal_pause.total_seconds()
         self._paused = 0
 
@@ -139,10 +141,14 @@ class FairThreads:
         job.future.add_done_callback(lambda _: self._leave(realm_id, network, job))
         with self._lock:
             refused = self._queue.add(realm_id, network, job, lambda one: one.is_abandoned())
+            # A job that was removed leaves its call: callers who disconnect must not add to them.
+            lacks_call = self._calls < self._queue.waiting
+            self._calls += lacks_call
         for other in refused:
             if other.future.set_running_or_notify_cancel():
                 other.future.set_exception(Overloaded())
-        self._pool.submit(self._run_next)
+        if lacks_call:
+            self._pool.submit(self._run_next)
         result: ResultT = await asyncio.wrap_future(job.future)
         return result
 
@@ -155,8 +161,9 @@ class FairThreads:
             self._queue.remove(realm_id, network, job)
 
     def _run_next(self) -> None:
-        """Run one job. As many calls as jobs are queued; where one was cancelled, this is idle."""
+        """Run the job whose turn it is; idle where none waits, because jobs were removed."""
         with self._lock:
+            self._calls -= 1
             turn = self._queue.take()
         if turn is None:
             return

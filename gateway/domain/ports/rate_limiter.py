@@ -6,7 +6,7 @@ from gateway.domain.limits.rate_limits import RateLimit
 
 
 class RateLimiter(Protocol):
-    """Counts in windows that begin with the first of what is counted.
+    """Counts in windows; a window begins with its first count.
 
     Methods raise StoreUnavailable. `network` is what `caller_of` returns.
     """

@@ -115,7 +115,7 @@ class ClientCertificates:
         )
 
     async def _require_usable_owners(self, site: Site, evidence: Evidence) -> None:
-        """Refuse the certificate of a locked device, and that of disabled clients alone.
+        """Refuse the certificate of a locked device, and one whose clients are all disabled.
 
         The clients of all realms of the site count: another realm may trust the certificate too.
         The index has no clients with patterns of subjects: a pattern is tried where it is named.

@@ -15,11 +15,9 @@ from typing import Final
 from gateway.authentication.validity import is_usable_client
 from gateway.client_policies import EventKind
 from gateway.domain.certificate_names import DEVICE_CLAIM
-from gateway.domain.clients import Client, RoleKey, WithheldRoles
+from gateway.domain.clients import Client, RoleKey
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.directory import UserEntry
-from gateway.domain.realm import MASTER
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import roles_left_out
@@ -47,6 +45,7 @@ from gateway.protocol.tokens import (
     TokenResponse,
     access_token_lifespan,
     issue_tokens,
+    without_left_out,
 )
 
 GRANT_TYPE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -105,7 +104,7 @@ class TokenExchange:
         request.event.details[Detail.AUTH_METHOD] = "token_exchange"
         exchange = await self._accepted(request, client)
         granted, left_out = exchange.granted, _left_out(exchange.subject)
-        user = _without_administration(request, exchange.subject.whole_user, left_out)
+        user = without_left_out(request.realm, exchange.subject.whole_user, left_out)
         joined = _session_to_join(exchange, client)
         part = _part(exchange, client)
         context = resolve_claims(
@@ -236,15 +235,6 @@ def _left_out(subject: ActiveToken) -> frozenset[RoleKey] | None:
         return left_out
     held = subject.whole_user.roles.pairs()
     return (left_out or frozenset()) | withheld.composites.intersection(held)
-
-
-def _without_administration(
-    request: ProtocolRequest, user: UserEntry, left_out: frozenset[RoleKey] | None
-) -> UserEntry:
-    if left_out is None:
-        return user
-    withheld = WithheldRoles(request.realm.realm.name == MASTER, composites=left_out)
-    return replace(user, roles=withheld.remove_from(user.roles))
 
 
 def _subject_token(request: ProtocolRequest, client: Client) -> str:

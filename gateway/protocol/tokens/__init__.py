@@ -5,6 +5,7 @@ from gateway.protocol.tokens.access_token_checks import (
     ActiveToken,
     OtherKindOfToken,
     administering_caller,
+    without_left_out,
 )
 from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
 from gateway.protocol.tokens.context import EXCHANGED

@@ -21,7 +21,7 @@ from gateway.authentication.validity import (
     Validity,
 )
 from gateway.domain.certificate_names import DEVICE_CLAIM
-from gateway.domain.clients import Client, WithheldRoles
+from gateway.domain.clients import Client, RoleKey, WithheldRoles
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
@@ -128,7 +128,7 @@ class AccessTokens:
             raise InvalidToken(Cause.CLIENT_UNUSABLE, EventError.CLIENT_DISABLED)
         request.event.user_id = current.user.user.id
         _require_subject(claims, entry.client, context, current)
-        user = without_left_out(request.realm, current.user, claims)
+        user = without_left_out(request.realm, current.user, roles_left_out(claims))
         limited = _limited(within_reach(entry, user), claims)
         return ActiveToken(claims, context, entry, limited, current.session, user)
 
@@ -257,21 +257,28 @@ def _administered_scope(realm: RealmEntry, active: ActiveToken) -> EffectiveRole
 def administering_caller(realm: RealmEntry, active: ActiveToken) -> Caller:
     """Return the caller of the admin API who bears the token."""
     left_out = roles_left_out(active.claims)
-    withheld = withheld_roles(active.client, active.user)
-    if left_out is not None:
-        withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
+    withheld = (
+        withheld_roles(active.client, active.user)
+        if left_out is None
+        else _roles_of_exchange(realm, left_out)
+    )
     scope = _administered_scope(realm, active)
     client, user = active.client.client, active.user
     return Caller(realm.realm, user.user, client, scope, user.roles, withheld)
 
 
-def without_left_out(realm: RealmEntry, user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:
-    """Return the user without the roles that an exchanged token leaves out."""
-    left_out = roles_left_out(claims)
+def without_left_out(
+    realm: RealmEntry, user: UserEntry, left_out: frozenset[RoleKey] | None
+) -> UserEntry:
+    """Return the user without the roles that an exchange leaves out; None leaves out no role."""
     if left_out is None:
         return user
-    withheld = WithheldRoles(realm.realm.name == MASTER, composites=left_out)
-    return replace(user, roles=withheld.remove_from(user.roles))
+    return replace(user, roles=_roles_of_exchange(realm, left_out).remove_from(user.roles))
+
+
+def _roles_of_exchange(realm: RealmEntry, left_out: frozenset[RoleKey]) -> WithheldRoles:
+    """Return the roles that an exchanged token leaves out: every administrative one, and these."""
+    return WithheldRoles(realm.realm.name == MASTER, composites=left_out)
 
 
 def _limited(user: UserEntry, claims: Mapping[str, Any]) -> UserEntry:

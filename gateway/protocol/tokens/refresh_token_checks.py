@@ -23,7 +23,7 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.directory import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
-from gateway.protocol.claims.protocol_claims import only_for
+from gateway.protocol.claims.protocol_claims import only_for, roles_left_out
 from gateway.protocol.claims.subject_identifiers import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
@@ -142,9 +142,8 @@ class RefreshTokens:
         subject = token.claims.get("sub")
         if session is None or not is_subject(subject, client.client, user.user.id):
             raise session_is_over(token)
-        return ActiveRefreshToken(
-            token, session, without_left_out(request.realm, user, token.claims)
-        )
+        left_out = roles_left_out(token.claims)
+        return ActiveRefreshToken(token, session, without_left_out(request.realm, user, left_out))
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""

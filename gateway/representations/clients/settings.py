@@ -235,7 +235,7 @@ SETTING_ATTRIBUTES: Final = frozenset(_SETTINGS)
 HARMLESS_SETTINGS: Final[Mapping[str, str]] = {
     name: setting.harmless for name, setting in _SETTINGS.items() if setting.harmless
 }
-"""Those that are not part of the reach of a client, and why."""
+"""The attributes that are not part of the reach of a client, and why."""
 _GROUPS: Final = frozenset(setting.group for setting in _SETTINGS.values())
 _DEFAULTS: Final[Mapping[str, Any]] = {
     item.name: item.default for item in fields(Client) if item.name in _GROUPS

@@ -187,6 +187,20 @@ async def test_work_whose_caller_has_disconnected_is_never_run(threads: FairThre
     assert order == ["3", "4"]
 
 
+async def test_removed_jobs_take_no_memory_of_busy_threads(threads: FairThreads) -> None:
+    gate, blocking = await _blocked(threads)
+    for _ in range(100):
+        (cancelled,) = await _queued(threads, {"a": lambda: None})
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+    assert threads._pool._work_queue.qsize() <= 1
+    order: list[str] = []
+    left = await _queued(threads, {"a 1": note(order, "1"), "b 2": note(order, "2")})
+    gate.open.set()
+    await asyncio.gather(blocking, *left)
+    assert sorted(order) == ["1", "2"]
+
+
 async def test_a_refusal_waits_so_that_a_flood_costs_no_processor_time() -> None:
     """Beyond a number of them refusals come at once: their memory is bounded."""
     narrow = FairThreads("narrow", 1, 0, refusal_pause=timedelta(hours=1))

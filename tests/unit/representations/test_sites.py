@@ -249,7 +249,7 @@ def test_tokens_alone_at_a_site_that_no_token_is_for_are_refused() -> None:
     parse_site(site(tokens | {"audiences": ["a"]}, bearerAudience="site"), realm="demo")
 
 
-def test_a_new_site_expects_its_audience_and_a_stored_one_keeps_its_choice() -> None:
+def test_a_new_site_expects_its_audience_a_stored_one_its_choice() -> None:
     """Read as new, each document that an export has means the same again."""
     given = parse_site(site(rule(), client="c"), realm="demo")
     new = with_bearer_audience(given, None)
@@ -262,7 +262,7 @@ def test_a_new_site_expects_its_audience_and_a_stored_one_keeps_its_choice() -> 
         assert imported.bearer_audience is (stored.bearer_audience or BearerAudience.ANY)
 
 
-def test_the_choices_of_bearer_tokens_are_written_as_they_were_given() -> None:
+def test_choices_of_bearer_tokens_are_written_as_given() -> None:
     document = site(
         rule(audiences=["a", "https://b"]),
         client="c",

@@ -384,7 +384,7 @@ def ambiguous(result: PathResult) -> set[str]:
     return {name.rfc4514() for name in result.path.ambiguous_names}
 
 
-def test_a_name_is_ambiguous_where_another_authority_has_it_or_may_have_it() -> None:
+def test_a_name_that_another_authority_may_have_is_ambiguous() -> None:
     """Another anchor can issue certificates of any name, which the client then sends."""
     link = issue("link", ROOT, CA)
     leaf, twin, stranger = issue("leaf", link), issue("root", None, CA), issue("other", None, CA)

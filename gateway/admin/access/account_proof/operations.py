@@ -193,7 +193,7 @@ OPERATIONS: Final = OperationList(
         }
     ),
 )
-"""Operations of the admin API that are not a GET; those that are not supported change nothing."""
+"""Operations of the admin API except GETs; an operation that is not supported is not listed."""
 
 
 def operation_name(method: str, path: str) -> str:

@@ -1,4 +1,4 @@
-"""An endpoint at a protected site: the site is that of the proxy's server, as for decisions.
+"""An endpoint at a protected site, which the proxy's server selects as for decisions.
 
 The realm that signs browsers in is checked as for its own URLs; errors are its pages. A host
 without a site, and a peer that is not the proxy, get 404.

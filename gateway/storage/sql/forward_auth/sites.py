@@ -1,7 +1,7 @@
 """Protected sites: one JSON document each, and a row for each host.
 
 Every way of storing a site passes `put`, which alone decides who may have a host: one site has a
-host, one realm has its name whatever the port, and the names of the rules file are nobody's.
+host, one realm has its name whatever the port, and no realm has a name of the rules file.
 """
 
 import json

@@ -154,10 +154,10 @@ def queued_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
 
 
 def summarized_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
-    """Return the row of the one mail that stands for all further ones of a period.
+    """Return the row of the one mail that replaces all further mails of a period.
 
     Its id is the same for all of them, so that the first one is stored. It is due when the period
-    is over: it reaches the recipient after the last of what it stands for.
+    is over: it reaches the recipient after the last change that it reports.
     """
     mail, end = queued.mail, period_end(queued.mail.created_at)
     names = (mail.realm_id, queued.user_id or "", mail.kind.value, mail.recipient, end.isoformat())

@@ -1,6 +1,6 @@
 """Which costs the password hashes of a realm have: a row for each that is in use.
 
-A refused sign-in takes the work of the dearest ones, whoever it is for. A row is written with each
+A refused sign-in takes the work of the dearest ones, for every name. A row is written with each
 password; `recount_costs` removes those of passwords that are gone.
 """
 
@@ -44,7 +44,7 @@ async def list_costs(transaction: Transaction, realm_id: str) -> tuple[HashCost,
 
 
 async def recount_costs(transaction: Transaction, realm_id: str) -> None:
-    """Make the rows those of the passwords that are stored now; looks at each of them."""
+    """Replace the rows by the costs of the passwords that are stored now; reads all of them."""
     stored = select(credentials.c.credential_data).where(
         credentials.c.realm_id == realm_id, credentials.c.type == PASSWORD
     )

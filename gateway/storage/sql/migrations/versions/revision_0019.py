@@ -89,7 +89,7 @@ def _clear_keys(
     key: sa.ColumnClause[Any],
     owner: sa.ColumnClause[Any],
 ) -> None:
-    """Leave a key that several owners have to that of the oldest row."""
+    """Keep a key that several rows have in the oldest row alone."""
     keys = sa.select(table.c.realm_id, key).where(key.is_not(None))
     repeated = keys.group_by(table.c.realm_id, key).having(sa.func.count() > 1)
     kind = table.c.type if "type" in table.c else owner
