@@ -123,10 +123,12 @@ def test_a_new_realm_gives_clients_what_its_policies_demand(
     administration: Administration,
 ) -> None:
     for executor, configuration, fields, wanted in CONFIGURED:
-        document = with_policy("demanding", executor, configuration, client("new", fields))
+        document = with_policy(
+            "of-policies-in-files", executor, configuration, client("new", fields)
+        )
         made = administration.ask("POST", "", document=document)
         assert made.status_code == 201, made.text
-        realm = AdministeredRealm(administration, "demanding")
+        realm = AdministeredRealm(administration, "of-policies-in-files")
         [found] = realm.get("clients?clientId=new")
         assert holds(found, wanted), executor
         realm.change("DELETE", "")

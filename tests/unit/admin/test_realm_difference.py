@@ -37,8 +37,8 @@ def compared(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, s
             [("~", "role c/r", "v")],
         ),
         (
-            {"groups": [{"path": "/a", "subGroups": []}]},
-            {"groups": [{"path": "/a", "subGroups": [{"path": "/a/b"}]}]},
+            {"groups": [{"name": "a", "path": "/a", "subGroups": []}]},
+            {"groups": [{"name": "a", "path": "/a", "subGroups": [{"name": "b", "path": "/a/b"}]}]},
             [("+", "group /a/b", "")],
         ),
     ],
