@@ -429,7 +429,7 @@ def test_users_that_look_alike_are_named(tmp_path: Path, pki: Path) -> None:
     code, said = examine(tmp_path, **trust)
     assert code == 1
     assert "2 pairs of users look alike" in said
-    assert "'stra\u00dfe' and 'strasse' (username)" in said
+    assert "'stra\u00dfe' and 'strasse' (username, realm master)" in said
 
 
 @pytest.mark.parametrize(

@@ -153,31 +153,34 @@ def _database(settings: "Settings") -> str:
             " Restore the key from your backup, or set REALMGATE_ENCRYPTION_KEY_FILE."
         )
 
-    async def ask() -> "tuple[int, tuple[Administrator, ...], tuple[LookAlike, ...]]":
+    async def ask() -> "tuple[dict[str, str], tuple[Administrator, ...], tuple[LookAlike, ...]]":
         is_old = await needs_migration(settings.database_url)
         async with open_services(settings) as services:
             await check_encryption_keys(services.database, settings)
             async with services.database.read() as stores:
-                realms = await stores.realms.list()
+                names = {realm.id: realm.name for realm in await stores.realms.list()}
                 alike = () if is_old else await list_look_alikes(stores)
-                return len(realms), await list_administrators(stores), alike
+                return names, await list_administrators(stores), alike
 
-    number, administrators, alike = asyncio.run(ask())
+    names, administrators, alike = asyncio.run(ask())
     if not administrators:
-        realms = counted(number, "realm")
+        realms = counted(len(names), "realm")
         raise ProblemFound(f"The database holds {realms} and no administrator: {NO_ADMINISTRATOR}.")
     expiring = expiring_passwords(administrators, SystemClock().now())
     if expiring:
         raise ProblemFound(" ".join(map(_of_password, expiring)))
     if alike:
-        raise ProblemFound(_of_look_alikes(alike))
-    return f"The database answers, holds {counted(number, 'realm')}, and the key decrypts it."
+        raise ProblemFound(_of_look_alikes(alike, names))
+    return f"The database answers, holds {counted(len(names), 'realm')}, and the key decrypts it."
 
 
-def _of_look_alikes(alike: "tuple[LookAlike, ...]") -> str:
+def _of_look_alikes(alike: "tuple[LookAlike, ...]", realms: "dict[str, str]") -> str:
     from gateway.admin.users import REMEDY
 
-    pairs = (f"{one.first!r} and {one.second!r} ({one.field})" for one in alike[:_MOST_PAIRS])
+    pairs = (
+        f"{one.first!r} and {one.second!r} ({one.field}, realm {realms[one.realm_id]})"
+        for one in alike[:_MOST_PAIRS]
+    )
     return f"{counted(len(alike), 'pair')} of users look alike: {', '.join(pairs)}: {REMEDY}."
 
 
