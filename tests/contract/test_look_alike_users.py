@@ -124,6 +124,15 @@ async def test_users_of_the_previous_version_get_their_keys(stored: SqlDatabase)
     assert await _found(stored, "m\u0131ke") == "mike"
 
 
+async def test_users_that_look_alike_keep_no_key_from_others(stored: SqlDatabase) -> None:
+    await _store_old(stored)
+    async with stored.write() as stores:
+        await stores.users.add(user("mike", id="zz-last"))
+    await _execute(stored, "UPDATE users SET username_key = NULL WHERE username = 'mike'")
+    assert await store_missing_keys(stored, at_once=1)
+    assert await _found(stored, "m\u0131ke") == "mike"
+
+
 async def test_addresses_that_look_alike_are_listed(stored: SqlDatabase) -> None:
     async with stored.write() as stores:
         for name, address in (

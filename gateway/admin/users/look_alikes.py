@@ -14,7 +14,7 @@ from gateway.domain.user_profile.name_keys import name_key
 from gateway.domain.users import User
 
 _MOST: Final = 1_000
-"""Users that one call looks at."""
+"""Users that one transaction looks at."""
 REMEDY: Final = "rename one of them, or delete the account that is not used"
 
 
@@ -28,24 +28,29 @@ class LookAlike:
     second: str
 
 
-async def store_missing_keys(database: Database) -> tuple[LookAlike, ...]:
+async def store_missing_keys(database: Database, at_once: int = _MOST) -> tuple[LookAlike, ...]:
     """Store the keys of names that an earlier version stored; return the names that look alike.
 
-    The previous version stores users without keys while gateways are upgraded one by one. Raises
-    StoreUnavailable.
+    The previous version stores users without keys while gateways are upgraded one by one. One
+    transaction looks at `at_once` users. Raises StoreUnavailable.
     """
     async with database.read() as stores:
         if not await stores.users.without_key(1):
             return ()
-    found = []
-    async with database.write() as stores:
-        for user in await stores.users.without_key(_MOST):
-            other = await _user_with_key(stores, user)
-            if other is None:
-                await stores.users.replace(user)
-            else:
-                found.append(LookAlike(user.realm_id, "username", other.username, user.username))
-    return tuple(found)
+    found: list[LookAlike] = []
+    last: User | None = None
+    while True:
+        async with database.write() as stores:
+            page = await stores.users.without_key(at_once, after=last)
+            for user in page:
+                other = await _user_with_key(stores, user)
+                if other is None:
+                    await stores.users.replace(user)
+                else:
+                    found.append(_pair_of_names(other, user))
+        if len(page) < at_once:
+            return tuple(found)
+        last = page[-1]
 
 
 async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
@@ -54,12 +59,16 @@ async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
     for user in await stores.users.without_key(_MOST):
         other = await _user_with_key(stores, user)
         if other is not None:
-            found.append(LookAlike(user.realm_id, "username", other.username, user.username))
+            found.append(_pair_of_names(other, user))
     for realm in await stores.realms.list():
         if not realm.login.duplicate_emails_allowed:
             users = await stores.users.with_repeated_addresses(realm.id, _MOST)
             found.extend(_pairs(realm.id, users))
     return tuple(found)
+
+
+def _pair_of_names(first: User, second: User) -> LookAlike:
+    return LookAlike(second.realm_id, "username", first.username, second.username)
 
 
 async def _user_with_key(stores: Stores, user: User) -> User | None:

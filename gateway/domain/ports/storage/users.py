@@ -36,8 +36,8 @@ class UserRepository(Protocol):
     async def with_keys(self, realm_id: str, keys: Collection[str]) -> tuple[User, ...]:
         """Return the users whose name or address has one of the keys."""
 
-    async def without_key(self, maximum: int) -> tuple[User, ...]:
-        """Return users of all realms whose names have no stored key.
+    async def without_key(self, maximum: int, after: User | None = None) -> tuple[User, ...]:
+        """Return users of all realms whose names have no stored key, by realm and id.
 
         An earlier version stored them, or another user's name had the key already.
         """

@@ -24,6 +24,7 @@ from sqlalchemy import (
     literal_column,
     null,
     select,
+    tuple_,
     union_all,
     update,
 )
@@ -153,8 +154,11 @@ class SqlUsers:
                 found |= {one.id: one for one in await self._transaction.read(having, read_user)}
         return tuple(found.values())
 
-    async def without_key(self, maximum: int) -> tuple[User, ...]:
+    async def without_key(self, maximum: int, after: User | None = None) -> tuple[User, ...]:
         without = select(users).where(users.c.username_key.is_(None))
+        if after is not None:
+            place = tuple_(users.c.realm_id, users.c.id)
+            without = without.where(place > tuple_(after.realm_id, after.id))
         ordered = without.order_by(users.c.realm_id, users.c.id).limit(maximum)
         return await self._transaction.read(ordered, read_user)
 
