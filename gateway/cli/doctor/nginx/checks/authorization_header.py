@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.cli.doctor.findings import Finding
-from gateway.cli.doctor.nginx.proxy import Location, NginxCheck, Proxy
+from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
+from gateway.cli.doctor.nginx.scopes import Location
 from gateway.domain.forward_auth import AmbiguousTarget, Site, proxy_server
 from gateway.forward_auth.site_table import SiteTable
 
