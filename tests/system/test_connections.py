@@ -110,6 +110,16 @@ async def test_a_response_reaches_a_client_that_still_sends_its_request(tmp_path
         writer.close()
 
 
+async def test_a_refusal_reaches_a_client_that_still_sends_its_head(tmp_path: Path) -> None:
+    async with serving(tmp_path / "s", Answering()) as served:
+        for size in (100_000, 1_000_000):
+            reader, writer = await served.connect()
+            writer.write(b"GET / HTTP/1.1\r\nhost: gateway\r\nx: " + b"a" * size + b"\r\n\r\n")
+            await writer.drain()
+            assert (await reader.read()).startswith((b"HTTP/1.1 400", b"HTTP/1.1 431")), size
+            writer.close()
+
+
 async def test_a_client_that_sends_no_more_of_its_request_is_closed_in_time(tmp_path: Path) -> None:
     app = Answering()
     app.go_on.set()

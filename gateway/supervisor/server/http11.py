@@ -80,8 +80,8 @@ class Http11(H11Protocol):
 
     @property
     def within_request(self) -> bool:
-        """Whether a part of a request's body has not arrived or was not parsed."""
-        return self.connection.their_state is h11.SEND_BODY
+        """Whether a part of a request has not arrived or was not parsed."""
+        return self.connection.their_state in {h11.SEND_BODY, h11.ERROR}
 
     async def handle(self, event: Event) -> None:
         if isinstance(event, Closed):
