@@ -16,15 +16,10 @@ from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.realms.security_headers import SecurityHeadersMap
 from gateway.representations.realms.smtp import SmtpMap
 from gateway.representations.roles import DefaultRole
-from gateway.representations.setting_effects.realm_rows import WAITING
-from gateway.representations.setting_effects.realm_settings import (
-    REALM_ATTRIBUTES,
-    REALM_SETTINGS,
-    RealmSetting,
-)
 from gateway.representations.shapes import Choice, Count, Duration, Flag, OneOf, TextList, TextMap
 from scripts.check_links import anchor_of
 from scripts.generated_page import with_tables, write_or_check
+from scripts.setting_rows import REALM_ATTRIBUTES, REALM_SETTINGS, WAITING, RealmSetting
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "realm-settings.md"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
 from scripts.generated_page import with_tables, write_or_check
+from scripts.setting_rows import SETTING_ROWS, Effect, Place, SettingRow
 
 PAGE = Path(__file__).parents[1] / "docs" / "effects-of-settings.md"
 _TITLES = {

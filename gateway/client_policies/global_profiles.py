@@ -1,6 +1,6 @@
 """The client profiles that every realm of Keycloak has: shown, and never changed.
 
-`executors` is what acts; what does not is in `representations/setting_effects/policies.py`.
+`executors` is what acts; what does not is in `docs/setting-effects.toml`.
 Descriptions are our own. Keycloak: global client profiles (26.7)
 """
 

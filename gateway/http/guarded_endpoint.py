@@ -1,6 +1,6 @@
 """The one place that checks a request against its realm, before an endpoint reads more of it.
 
-Every route of the application is a `GuardedEndpoint` (tests/architecture/test_realm_guard.py).
+Every route of the application is a `GuardedEndpoint`, which a test of the composition checks.
 `sslRequired` and "realm enabled" are checked for each request to a realm, unless the endpoint
 declares an exemption and the reason for it. The headers of the realm are written by
 `middleware/security_headers.py`. Keycloak: token endpoint, checks 1 and 2; 13

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from gateway.domain.errors import FieldError
 from gateway.representations.realms import require_known_resources
 from gateway.representations.shapes import Choice
 
@@ -69,17 +68,11 @@ def parse_policy(document: Mapping[str, Any]) -> IfExists:
     return (None if value is None else Choice(IfExists).read(value, name)) or IfExists.FAIL
 
 
-def render_outcomes(
-    outcomes: Iterable[Outcome], ineffective: Iterable[FieldError] = ()
-) -> dict[str, Any]:
-    """Return the answer.
-
-    Keycloak's has no `ineffectiveSettings`, so the member is there only where there are any.
-    """
+def render_outcomes(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+    """Return the answer of a partial import: each resource and the counts by action."""
     results = list(outcomes)
     counts = {action: sum(one.action is action for one in results) for action in Action}
-    reported = [str(setting) for setting in ineffective]
-    answer = {
+    return {
         "overwritten": counts[Action.OVERWRITTEN],
         "added": counts[Action.ADDED],
         "skipped": counts[Action.SKIPPED],
@@ -88,4 +81,3 @@ def render_outcomes(
             for one in results
         ],
     }
-    return {**answer, "ineffectiveSettings": reported} if reported else answer

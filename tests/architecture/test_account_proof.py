@@ -25,8 +25,8 @@ from gateway.admin.access.account_proof import (
 from gateway.http.admin.operations import State
 from gateway.representations.clients import CLIENT_FIELDS
 from gateway.representations.realms import REALM_TABLE
-from gateway.representations.setting_effects import REALM_ATTRIBUTE_ROWS
-from gateway.representations.setting_effects.realm_attributes import MIRRORED
+from gateway.representations.repeated_settings import MIRRORED
+from scripts.setting_rows import SETTING_ROWS, Place
 from tests.support.admin_operations import operations
 
 ADMIN = Path(__file__).parents[2] / "gateway" / "admin"
@@ -58,7 +58,11 @@ def test_every_member_of_a_realm_is_on_one_of_the_lists() -> None:
 
 def test_every_attribute_that_acts_is_on_one_of_the_lists() -> None:
     listed = REALM_ATTRIBUTES.proving.keys() | REALM_ATTRIBUTES.harmless.keys()
-    assert listed == {row.name for row in REALM_ATTRIBUTE_ROWS} - MIRRORED.keys()
+    assert (
+        listed
+        == {row.name for row in SETTING_ROWS if row.place is Place.REALM_ATTRIBUTE}
+        - MIRRORED.keys()
+    )
 
 
 def test_every_own_attribute_that_a_rule_reads_is_listed() -> None:

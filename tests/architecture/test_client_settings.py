@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.representations.clients.settings import CHECKS
-from gateway.representations.setting_effects import SETTING_ROWS, Place
+from scripts.setting_rows import SETTING_ROWS, Place
 
 ROOT = Path(__file__).parents[2]
 READERS = "gateway/representations/"

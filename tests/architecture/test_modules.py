@@ -124,6 +124,15 @@ def test_functions_are_short() -> None:
     assert statistics.quantiles(lengths, n=20)[-1] <= MOST_FUNCTIONS
 
 
+def test_the_package_names_no_test() -> None:
+    """Rows that name tests are documents: docs/setting-effects.toml, docs/realm-settings.toml."""
+    naming = re.compile(r"tests/\w+/|\btest_\w+\.py|::test_\w+")
+    shipped = [path for path in (ROOT / "gateway").rglob("*") if path.is_file()]
+    texts = {path: path.read_bytes().decode("utf-8", "ignore") for path in shipped}
+    naming_tests = [path for path, text in texts.items() if naming.search(text)]
+    assert [path for path in naming_tests if path.suffix != ".pyc"] == []
+
+
 def test_one_module_reads_the_environment() -> None:
     readers = {
         module for module in MODULES for node in ast.walk(tree(module)) if _reads_environment(node)

@@ -8,14 +8,9 @@ import pytest
 
 from gateway.representations.field_table import Setting, StoredOnly
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_rows import WAITING
-from gateway.representations.setting_effects.realm_settings import (
-    REALM_ATTRIBUTES,
-    REALM_SETTINGS,
-    RealmSetting,
-)
 from gateway.representations.spelling import camel_case
 from scripts import realm_settings_page
+from scripts.setting_rows import REALM_ATTRIBUTES, REALM_SETTINGS, WAITING, RealmSetting
 from tests.support.setting_reads import Read, settings_read
 
 ROOT = Path(__file__).parents[2] / "gateway"

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.representations.setting_effects import SETTING_ROWS, Effect, Place, SettingRow
-from gateway.representations.setting_effects.realm_attributes import MIRRORED
+from gateway.representations.repeated_settings import MIRRORED
+from scripts.setting_rows import SETTING_ROWS, Effect, Place, SettingRow
 from tests.support.spec_stack import Stack
 from tests.support.wire import SECRET, basic
 

@@ -22,7 +22,7 @@ from gateway.admin.access.account_proof import (
 from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
 from gateway.domain.realm.webhook import WEBHOOK_SECRET
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.setting_effects.realm_attributes import MIRRORED
+from gateway.representations.repeated_settings import MIRRORED
 from tests.support.admin_operations import operations, send, title, url_of
 from tests.support.administered_realm import (
     AdministeredRealm,

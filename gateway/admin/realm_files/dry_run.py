@@ -32,7 +32,7 @@ from gateway.policies.candidate import PasswordBlacklists
 from gateway.representations.groups import GroupInput
 from gateway.representations.realms import create_realm, render_realm, resources_not_imported
 from gateway.representations.refusals import collect_refusals, raise_all
-from gateway.representations.setting_effects import IneffectiveSetting
+from gateway.representations.refused_settings import IneffectiveSetting
 from gateway.representations.spelling import camel_case
 
 _KEY_BYTES: Final = 32

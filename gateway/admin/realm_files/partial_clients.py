@@ -33,14 +33,10 @@ from gateway.representations.masking import MASK
 from gateway.representations.realm_files import Action, IfExists, Kind, Outcome
 from gateway.representations.refusals import describe, raise_all, repeated_names
 from gateway.representations.roles import RoleInput
-from gateway.representations.setting_effects import IneffectiveSetting, ineffective_of_client
 
 
 class PartialClients:
-    """Adds, skips or replaces clients. `new` has the ids of those that were added or replaced.
-
-    `ineffective` are their settings that do not protect as the document says.
-    """
+    """Adds, skips or replaces clients. `new` has the ids of the added and replaced ones."""
 
     def __init__(
         self,
@@ -55,7 +51,6 @@ class PartialClients:
         self._administration = administration
         self._policy = policy
         self.new: dict[str, str] = {}
-        self.ineffective: list[IneffectiveSetting] = []
 
     async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
         """Store the clients; raises AlreadyExists, Forbidden, InvalidRequest and InvalidInput."""
@@ -113,7 +108,6 @@ class PartialClients:
                 sent=item,
                 replaced=replaced,
             )
-        self.ineffective += ineffective_of_client(client, path=at)
         self.new[client.client_id] = client.id
         return Outcome(action, Kind.CLIENT, client.client_id, client.id)
 

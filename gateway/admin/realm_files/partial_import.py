@@ -49,7 +49,6 @@ from gateway.representations.realm_files import (
     render_outcomes,
 )
 from gateway.representations.roles import RoleInput, parse_roles
-from gateway.representations.setting_effects import IneffectiveSetting
 
 _UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
@@ -94,14 +93,14 @@ class PartialImport:
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
         await hashes.compute(acting.realm, passwords)
         async with self.changes.begin(acting, alone=True) as change:
-            outcomes, ineffective = await self._store(change, given, hashes)
+            outcomes = await self._store(change, given, hashes)
             change.invalidate(realm_topic(change.realm.id))
             async for outcome in in_slices(outcomes):
                 _record(change, outcome)
         parts = [*given.clients, *given.users]
         del given, passwords
         await free_in_slices(parts)
-        results = await asyncio.to_thread(render_outcomes, outcomes, ineffective)
+        results = await asyncio.to_thread(render_outcomes, outcomes)
         held: list[object] = [*outcomes]
         del outcomes
         await free_in_slices(held)
@@ -109,7 +108,7 @@ class PartialImport:
 
     async def _store(
         self, change: Change, given: _Given, hashes: PrecomputedHashes
-    ) -> tuple[list[Outcome], list[IneffectiveSetting]]:
+    ) -> list[Outcome]:
         policy = given.policy
         clients = PartialClients(change, self.clients, policy, given.roles)
         outcomes = [*await clients.store(given.clients)]
@@ -120,7 +119,7 @@ class PartialImport:
         preparation = UserPreparation(change.realm, indexes, hashes, self.gate)
         users = PartialUsers(change, policy, preparation, self.online_sessions, clients.new)
         outcomes += await users.store(given.users)
-        return outcomes, clients.ineffective
+        return outcomes
 
 
 def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:

@@ -59,17 +59,15 @@ from gateway.representations.realms import SignInInput, create_realm, merge_real
 from gateway.representations.refusals import (
     attempt,
     collect_refusals,
-    describe_name,
     join,
     raise_all,
 )
-from gateway.representations.roles import RoleInput, parse_roles
-from gateway.representations.setting_effects import (
+from gateway.representations.refused_settings import (
     IneffectiveSetting,
-    ineffective_of_client,
     ineffective_of_realm,
     ineffective_of_scope,
 )
+from gateway.representations.roles import RoleInput, parse_roles
 from gateway.representations.user_profiles import StoredProfile, parse_profile_component
 from gateway.representations.users import NewPassword
 
@@ -120,9 +118,6 @@ class RealmPlan:
         found = ineffective_of_realm(self.realm)
         for scope in self.scopes.scopes:
             found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
-        for change in self.clients:
-            at = f"clients[{describe_name(change.client.client_id)}]"
-            found += ineffective_of_client(change.client, path=at)
         return tuple(found)
 
     async def new_users(self, stores: Stores) -> list[UserInput]:

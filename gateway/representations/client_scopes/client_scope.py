@@ -22,7 +22,7 @@ from gateway.representations.protocol_mappers import (
     with_userinfo_option,
 )
 from gateway.representations.refusals import join, mistyped, raise_all, refused_text
-from gateway.representations.setting_effects import ineffective_of_scope
+from gateway.representations.refused_settings import ineffective_of_scope
 from gateway.representations.shapes import OneOf, Text, TextMap, Verbatim, text_of_scalar
 
 SCOPE_PROTOCOLS: Final = (OPENID_CONNECT, "saml")

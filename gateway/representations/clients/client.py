@@ -34,7 +34,6 @@ from gateway.representations.protocol_mappers import (
     with_userinfo_option,
 )
 from gateway.representations.refusals import attempt, join, mistyped, raise_all, refused_secret
-from gateway.representations.setting_effects import ineffective_of_client
 from gateway.representations.shapes import (
     Count,
     Flag,
@@ -181,7 +180,6 @@ def parse_client(
     raise_all(attribute_errors(client, attributes_at))
     if not report_ineffective:
         _require_secret(given)
-        raise_all(ineffective_of_client(client, base, path))
     mappers = client.protocol_mappers
     if base is None:
         mappers = tuple(with_userinfo_option(mapper) for mapper in mappers)

@@ -23,7 +23,7 @@ from gateway.representations.refusals import (
     refused_items,
     require_known,
 )
-from gateway.representations.setting_effects import GLOBAL_PROFILES
+from gateway.representations.refused_settings import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
 from gateway.representations.spelling import Names
 

@@ -31,13 +31,9 @@ from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
 from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
+from gateway.representations.refused_settings import ineffective_of_realm
+from gateway.representations.repeated_settings import with_listed, with_mirrored, with_written
 from gateway.representations.roles import role_members
-from gateway.representations.setting_effects import (
-    ineffective_of_realm,
-    with_listed,
-    with_mirrored,
-    with_written,
-)
 from gateway.representations.shapes import text_of_scalar
 from gateway.representations.users import USER_TABLE
 

@@ -1,8 +1,11 @@
-"""Refuses settings that would promise a protection which this version does not give.
+"""Settings that would promise a protection which this version does not give are refused.
 
-Every document of a client, client scope or realm passes here when it is read, whichever way it
-came. What a stored object has already may be sent back unchanged: it came with a file, whose
-import has reported it.
+Every document of a client scope or realm passes here when it is read, whichever way it came. What a
+stored object has already may be sent back unchanged: it came with a file, whose import has reported
+it. What every other setting does: docs/effects-of-settings.md.
+
+An enabled policy with an executor or a condition that does not act is refused: its author would
+expect a protection. Keycloak: client policy executors, global client profiles (26.7)
 """
 
 import json
@@ -10,8 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gateway.client_policies import (
+    EXECUTORS,
+    WITHOUT_DEMANDS,
+    entries,
+    list_global_profiles,
+    policy_problem,
+)
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError
 from gateway.domain.mail import (
     EXPIRY_MAIL_DAYS,
@@ -21,11 +30,14 @@ from gateway.domain.mail import (
     are_recipients,
 )
 from gateway.domain.realm import (
+    ACCENT_COLOR,
     CERTIFICATE_POLICIES,
+    DARK_LOGO,
     DISTRIBUTION_POINTS,
     DPOP_NONCE,
     FAILURES_PER_ADDRESS,
     GATEWAY_AUTHORITIES,
+    LOGO,
     MOST_LIST_URLS,
     OCSP,
     OCSP_NONCE,
@@ -35,15 +47,19 @@ from gateway.domain.realm import (
     RENEWAL_OVERLAP,
     REVOCATION_LIST_URLS,
     REVOCATION_POLICY,
+    WEBHOOK_EVENTS,
     WEBHOOK_SECRET,
     WEBHOOK_URL,
     Realm,
     SecurityHeaders,
+    are_event_names,
     are_policies,
     are_revocation_list_urls,
     brute_force_rules,
+    is_color,
     is_failure_limit,
     is_gateway_authorities,
+    is_image,
     is_nonce_choice,
     is_ocsp_nonce,
     is_ocsp_policy,
@@ -52,19 +68,13 @@ from gateway.domain.realm import (
     is_points_choice,
     is_revocation_policy,
     is_server_url,
+    is_webhook_url,
 )
 from gateway.representations.refusals import describe, join
-from gateway.representations.setting_effects.client_rows import (
-    CLIENT_ATTRIBUTE_ROWS,
-    SCOPE_ATTRIBUTE_ROWS,
-)
-from gateway.representations.setting_effects.policies import demanding_policies
-from gateway.representations.setting_effects.realm_rows import (
-    REALM_ATTRIBUTE_ROWS,
-    REALM_FIELD_ROWS,
-)
-from gateway.representations.setting_effects.rows import Effect, SettingRow
 
+GLOBAL_PROFILES: Final = frozenset(profile["name"] for profile in list_global_profiles())
+"""The profiles that every realm of Keycloak 26.7 has."""
+_UNKNOWN: Final = "an executor that this version does not know would not judge"
 _POLICIES: Final = "clientPolicies"
 _PROFILES: Final = "clientProfiles"
 
@@ -104,34 +114,126 @@ class IneffectiveSetting(FieldError):
         return f"{self.path}: {self.given} has no effect, {self.reason}; allowed: {self.allowed}"
 
 
-class _Refusals:
-    """The refused rows of one place, found by exact name or by prefix."""
+@dataclass(frozen=True, slots=True)
+class RefusedSetting:
+    """A setting of which some values are refused.
 
-    def __init__(self, rows: tuple[SettingRow, ...]) -> None:
-        found = [row for row in rows if row.effect is Effect.REFUSED]
-        self._exact = {row.name: row for row in found if not row.name.endswith("*")}
-        self._prefixes = tuple(row for row in found if row.name.endswith("*"))
+    A `name` that ends with `*` covers every name with that beginning. `reason` completes "has no
+    effect, ...", `allowed` says what may be given instead.
+    """
+
+    name: str
+    reason: str
+    refuses: Callable[[Any], bool]
+    allowed: str
+
+    def covers(self, name: str) -> bool:
+        if self.name.endswith("*"):
+            return name.startswith(self.name[:-1])
+        return name == self.name
+
+
+def _is_true(value: Any) -> bool:
+    """Tell whether a boolean setting is switched on."""
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
+def _is_given(value: Any) -> bool:
+    """Tell whether a text setting has a value."""
+    return str(value).strip() != ""
+
+
+_NO_PERMISSIONS: Final = (
+    "fine-grained permissions of administrators are not evaluated: roles alone decide"
+)
+_NOT_BY_ATTRIBUTE: Final = "it is read from the field of the realm and not from the attribute"
+_FLAG: Final = '"false" or nothing'
+REFUSED_OF_SCOPES: Final = (
+    RefusedSetting(
+        "always.display.consent",
+        "a consent that was given is not asked for again, so the scope would not be displayed",
+        _is_true,
+        _FLAG,
+    ),
+)
+"""Attributes of client scopes."""
+REFUSED_FIELDS: Final = (
+    RefusedSetting("adminPermissionsEnabled", _NO_PERMISSIONS, _is_true, "false"),
+)
+"""Fields of realms."""
+REFUSED_ATTRIBUTES: Final = (
+    RefusedSetting("adminPermissionsEnabled", _NO_PERMISSIONS, _is_true, _FLAG),
+    RefusedSetting(
+        "frontendUrl",
+        "the issuer and every link begin with REALMGATE_PUBLIC_URL, for all realms",
+        _is_given,
+        "nothing",
+    ),
+    *(
+        RefusedSetting(name, _NOT_BY_ATTRIBUTE, _is_given, f"nothing, or what {field} says")
+        for name, field in (
+            ("_browser_header.*", "browserSecurityHeaders"),
+            ("client-policies.profiles", "clientProfiles"),
+            ("client-policies.policies", "clientPolicies"),
+        )
+    ),
+    RefusedSetting(
+        ACCENT_COLOR,
+        "a page could not use it as a color",
+        lambda value: bool(value) and not is_color(str(value)),
+        "#rrggbb, #rgb or nothing",
+    ),
+    *(
+        RefusedSetting(
+            name,
+            "a page would not load it",
+            lambda value: bool(value) and not is_image(str(value)),
+            "an https URL, a path of this origin, data:image/...;base64 or nothing",
+        )
+        for name in (LOGO, DARK_LOGO)
+    ),
+    RefusedSetting(
+        WEBHOOK_URL,
+        "the gateway could not send a request to it",
+        lambda value: bool(value) and not is_webhook_url(str(value)),
+        "an https URL without user and fragment, or nothing",
+    ),
+    RefusedSetting(
+        WEBHOOK_EVENTS,
+        "no event has that name",
+        lambda value: not are_event_names(str(value)),
+        "names of events with commas between them, or nothing",
+    ),
+)
+"""Attributes of realms."""
+
+
+class _Refusals:
+    """The refused settings of one place, found by exact name or by prefix."""
+
+    def __init__(self, refused: tuple[RefusedSetting, ...]) -> None:
+        self._exact = {each.name: each for each in refused if not each.name.endswith("*")}
+        self._prefixes = tuple(each for each in refused if each.name.endswith("*"))
 
     def __call__(
         self, after: Mapping[str, Any], before: Mapping[str, Any], path: str
     ) -> Iterator[IneffectiveSetting]:
         for name, value in after.items():
-            row = self._row(name)
-            if row is None or row.refuses is None or not row.refuses(value):
+            row = self._setting(name)
+            if row is None or not row.refuses(value):
                 continue
             if name not in before or before[name] != value:
                 at = join(path, name)
-                yield IneffectiveSetting(at, describe(value), row.allowed, row.note)
+                yield IneffectiveSetting(at, describe(value), row.allowed, row.reason)
 
-    def _row(self, name: str) -> SettingRow | None:
+    def _setting(self, name: str) -> RefusedSetting | None:
         covering = (row for row in self._prefixes if row.covers(name))
         return self._exact.get(name) or next(covering, None)
 
 
-_CLIENT_ATTRIBUTES: Final = _Refusals(CLIENT_ATTRIBUTE_ROWS)
-_SCOPE_ATTRIBUTES: Final = _Refusals(SCOPE_ATTRIBUTE_ROWS)
-_REALM_ATTRIBUTES: Final = _Refusals(REALM_ATTRIBUTE_ROWS)
-_REALM_FIELDS: Final = _Refusals(tuple(row for row in REALM_FIELD_ROWS if row.name != _POLICIES))
+_SCOPE_ATTRIBUTES: Final = _Refusals(REFUSED_OF_SCOPES)
+_REALM_ATTRIBUTES: Final = _Refusals(REFUSED_ATTRIBUTES)
+_REALM_FIELDS: Final = _Refusals(REFUSED_FIELDS)
 _NOTHING: Final[Mapping[str, str]] = {}
 _HEADER: Final = "_browser_header."
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -139,14 +241,6 @@ _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
     "client-policies.policies": (_POLICIES, "policies"),
 }
 """The field that an attribute repeats, and the member of both that lists what they hold."""
-
-
-def ineffective_of_client(
-    client: Client, before: Client | None = None, path: str = ""
-) -> list[IneffectiveSetting]:
-    """Return the settings of `client` that would be ignored and that `before` does not have."""
-    had = _NOTHING if before is None else before.attributes
-    return list(_CLIENT_ATTRIBUTES(client.attributes, had, join(path, "attributes")))
 
 
 def ineffective_of_scope(
@@ -277,3 +371,35 @@ def _policies(
             given = f"the enabled policy {describe(name)}"
             missing = f"the policy would not be applied: {reason}"
             yield IneffectiveSetting(join(path, _POLICIES), given, "a disabled policy", missing)
+
+
+def demanding_policies(policies: Any, profiles: Any) -> dict[str, str]:
+    """Return the reason of each enabled policy that could not be applied, by the policy's name.
+
+    `policies` and `profiles` are the checked documents `clientPolicies` and `clientProfiles`.
+    """
+    known = {profile.get("name"): profile for profile in entries(profiles, "profiles")}
+    known |= {profile["name"]: profile for profile in list_global_profiles()}
+    found: dict[str, str] = {}
+    for policy in entries(policies, "policies"):
+        if not policy.get("enabled") or not policy.get("conditions"):
+            continue
+        demands = [_demand(known[name]) for name in policy.get("profiles") or () if name in known]
+        acts = any(acting for acting, _ in demands)
+        reason = next((reason for _, reason in demands if reason), None)
+        if reason is None and acts:
+            reason = policy_problem(policy, profiles)
+        if reason:
+            found[str(policy.get("name"))] = reason
+    return found
+
+
+def _demand(profile: Mapping[str, Any]) -> tuple[bool, str | None]:
+    """Return whether an executor of the profile acts, and what would be missing of the others."""
+    acts, reason = False, None
+    for executor in entries(profile, "executors"):
+        name = str(executor.get("executor"))
+        if name not in EXECUTORS.keys() | WITHOUT_DEMANDS:
+            reason = reason or _UNKNOWN
+        acts = acts or name in EXECUTORS
+    return acts, reason
