@@ -5,16 +5,18 @@ Keycloak: 10.4, 7.1 (clear-realm-cache ...)
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import ParamSpec
 from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
     Caller,
     NotFound,
+    names_state,
     require_match,
     require_may_change_realm,
     require_may_control,
@@ -26,6 +28,8 @@ from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.representations.events import recorded
+
+Given = ParamSpec("Given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,25 @@ class Change:
         """What gateways invalidate: each topic once, a bounded number of them."""
         return tuple(self._topics)
 
-    def require_match(self, document: object) -> None:
-        """Raise PreconditionFailed if If-Match names another state than `document`."""
-        require_match(self.acting.if_match, document)
+    def require_match(
+        self, render: Callable[Given, object], *given: Given.args, **options: Given.kwargs
+    ) -> None:
+        """Raise PreconditionFailed if If-Match names another state than `render` returns.
+
+        `render` is called only where the request has that header.
+        """
+        if names_state(self.acting.if_match):
+            require_match(self.acting.if_match, render(*given, **options))
+
+    async def require_loaded_match(
+        self,
+        load: Callable[Given, Awaitable[object]],
+        *given: Given.args,
+        **options: Given.kwargs,
+    ) -> None:
+        """Do the same with a document that has to be loaded."""
+        if names_state(self.acting.if_match):
+            require_match(self.acting.if_match, await load(*given, **options))
 
     def invalidate(self, topic: str) -> None:
         """Invalidate the topic in every gateway, once the change is committed."""

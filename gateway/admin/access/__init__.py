@@ -29,7 +29,12 @@ from gateway.admin.access.administrators import (
     administers_the_server,
     require_administrator,
 )
-from gateway.admin.access.entity_tags import RenderedDocument, entity_tag, require_match
+from gateway.admin.access.entity_tags import (
+    RenderedDocument,
+    entity_tag,
+    names_state,
+    require_match,
+)
 from gateway.admin.access.errors import (
     AdminRefusal,
     Forbidden,

@@ -8,7 +8,7 @@ Spec: RFC 9110 §8.8.3, §13.1.1 (strong comparison)
 import hashlib
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeGuard
 
 import orjson
 
@@ -36,10 +36,13 @@ def entity_tag(document: object) -> str:
     return RenderedDocument.of(document).tag
 
 
-def require_match(if_match: str | None, document: object) -> None:
+def names_state(if_match: str | None) -> TypeGuard[str]:
+    """Tell whether the header names states; `*` and no header take every state."""
+    return if_match is not None and if_match.strip() != _ANY
+
+
+def require_match(if_match: str, document: object) -> None:
     """Raise PreconditionFailed if the header names another state than `document`."""
-    if if_match is None or if_match.strip() == _ANY:
-        return
     known = {found.group() for found in _TAG.finditer(if_match)}
     if entity_tag(document) not in known:
         raise PreconditionFailed("it has changed since")

@@ -85,7 +85,7 @@ class ClientScopeAdministration:
         sent = {name: value for name, value in document.items() if name not in _MAPPERS}
         async with self._changes.begin(acting, alone=True) as change:
             before = await get_client_scope(change.stores, change.realm, scope_id)
-            change.require_match(render_client_scope(before))
+            change.require_match(render_client_scope, before)
             scope = parse_client_scope(sent, change.realm.id, base=before)
             if changes_reach_of_clients(before, scope):
                 await lower_reach_of_scope(change, before.name, scope.name)
@@ -100,7 +100,7 @@ class ClientScopeAdministration:
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             scope = await get_client_scope(stores, realm, scope_id)
-            change.require_match(render_client_scope(scope))
+            change.require_match(render_client_scope, scope)
             if len(await stores.client_scopes.list(realm.id)) == 1:
                 raise InvalidRequest("You are not allowed to delete all the client scopes.")
             await stores.client_scopes.remove(realm.id, scope.id)

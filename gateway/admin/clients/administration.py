@@ -162,7 +162,7 @@ class ClientAdministration:
         await self.sectors.require_of_changed_client(acting.realm, client_id, document)
         async with self.changes.begin(acting) as change:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
-            change.require_match(await load_client_document(acting, change.stores, before))
+            await change.require_loaded_match(load_client_document, acting, change.stores, before)
             after = self.merged(before, document)
             with refused_by_policies():
                 after = await enforce_policies(
@@ -229,7 +229,7 @@ class ClientAdministration:
         async with self.changes.begin(acting) as change:
             client = await get_client_for_update(change.stores, acting.realm.id, client_id)
             self.require_removable(acting, client)
-            change.require_match(await load_client_document(acting, change.stores, client))
+            await change.require_loaded_match(load_client_document, acting, change.stores, client)
             with refused_by_policies():
                 await enforce_policies(
                     *(change.stores, change.realm, PolicyCaller(acting)),

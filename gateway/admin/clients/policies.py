@@ -60,7 +60,7 @@ class ClientPolicies:
 
     async def replace(self, acting: Acting, part: Part, document: Mapping[str, Any]) -> None:
         async with self._changes.begin(acting, alone=True) as change:
-            change.require_match(part.shown(change.realm))
+            change.require_match(part.shown, change.realm)
             realm = part.changed(change.realm, document)
             await change.replace_realm(realm)
             change.invalidate(realm_topic(realm.id))

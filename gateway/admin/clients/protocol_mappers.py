@@ -125,7 +125,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             before = _found(mappers, mapper_id)
-            change.require_match(_shown(before))
+            change.require_match(_shown, before)
             fixed = {"id": before.id, "name": before.name, "protocol": before.protocol}
             sent = self._read(owner, {**document, **fixed})
             after = tuple(sent if one.id == before.id else one for one in mappers)
@@ -139,7 +139,7 @@ class ProtocolMapperAdministration:
             holder = await _get_owner_for_update(change, owner)
             mappers = _mappers(holder)
             removed = _found(mappers, mapper_id)
-            change.require_match(_shown(removed))
+            change.require_match(_shown, removed)
             await _store(change, holder, tuple(one for one in mappers if one.id != removed.id))
             _note(change, owner, OperationType.DELETE, f"{owner.path}/models/{removed.id}")
 

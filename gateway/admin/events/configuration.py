@@ -30,7 +30,7 @@ class EventConfiguration:
         """Change it; raises UnknownField, InvalidInput, InvalidRequest and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             before = change.realm
-            change.require_match(render_events_config(before.events))
+            change.require_match(render_events_config, before.events)
             config = update_events_config(document, before.events)
             require_known_listeners(config, before.events, self._listeners)
             realm = replace(before, events=config)

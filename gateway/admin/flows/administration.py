@@ -92,7 +92,7 @@ class FlowAdministration:
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id)
             shown = _render(work, flow)
-            change.require_match(shown)
+            change.require_match(lambda: shown)
             if not draft.alias:
                 raise AlreadyExists("Failed to update flow with empty alias name")
             if draft.alias != flow.alias:
@@ -112,7 +112,7 @@ class FlowAdministration:
         """Remove a flow with its sub-flows; raises InvalidRequest where it is in use."""
         async with changing_flows(self._changes, acting) as (change, work):
             flow = work.get(flow_id, "Flow not found")
-            change.require_match(_render(work, flow))
+            change.require_match(_render, work, flow)
             if flow.built_in:
                 raise InvalidRequest("Can't delete built in flow", WireFamily.PROSE)
             if work.flows.is_part(flow_id):

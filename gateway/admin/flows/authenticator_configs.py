@@ -28,7 +28,8 @@ class AuthenticatorConfigs:
 
     async def one(self, realm: Realm, config_id: str) -> dict[str, Any]:
         async with self._database.read() as stores:
-            return _render(await FlowUnitOfWork.open(stores, realm), config_id)
+            work = await FlowUnitOfWork.open(stores, realm)
+            return _render(work, _one(work, config_id))
 
     async def create(self, acting: Acting, document: Mapping[str, Any]) -> str:
         """Create a configuration that no execution has; raises InvalidRequest, AlreadyExists."""
@@ -58,13 +59,14 @@ class AuthenticatorConfigs:
     async def replace(self, acting: Acting, config_id: str, document: Mapping[str, Any]) -> None:
         config = parse_config(document, config_id)
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(_render(work, config_id))
-            work.configs[config_id] = unmasked(config, _one(work, config_id))
+            before = _one(work, config_id)
+            change.require_match(_render, work, before)
+            work.configs[config_id] = unmasked(config, before)
             change.record(OperationType.UPDATE, _KIND, f"{_PATH}/{config_id}", document)
 
     async def remove(self, acting: Acting, config_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
-            change.require_match(_render(work, config_id))
+            change.require_match(_render, work, _one(work, config_id))
             del work.configs[config_id]
             for flow in work.flows:
                 for step in flow.executions:
@@ -92,5 +94,5 @@ def _require_new(work: FlowUnitOfWork, config: AuthenticatorConfig) -> None:
         raise duplicate_resource()
 
 
-def _render(work: FlowUnitOfWork, config_id: str) -> dict[str, Any]:
-    return render_config(_one(work, config_id), work.flows.configured(config_id))
+def _render(work: FlowUnitOfWork, config: AuthenticatorConfig) -> dict[str, Any]:
+    return render_config(config, work.flows.configured(config.id))

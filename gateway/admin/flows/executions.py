@@ -137,7 +137,7 @@ class ExecutionAdministration:
     async def remove(self, acting: Acting, execution_id: str) -> None:
         async with changing_flows(self._changes, acting) as (change, work):
             parent, step = work.get_execution(execution_id)
-            change.require_match(render_execution(parent, step))
+            change.require_match(render_execution, parent, step)
             _require_open(parent, "It is illegal to remove execution from a built in flow")
             work.configs.pop(step.config or "", None)
             others = (each for each in parent.executions if each.id != execution_id)

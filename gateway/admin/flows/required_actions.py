@@ -101,7 +101,7 @@ class RequiredActions:
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             before = _one(actions, alias, _NOT_FOUND)
-            change.require_match(render_action(before))
+            change.require_match(render_action, before)
             after = parse_action(document, before)
             if after.alias != alias:
                 if any(each.alias == after.alias for each in actions):
@@ -114,7 +114,7 @@ class RequiredActions:
         async with self._changes.begin(acting, alone=True) as change:
             actions = await realm_actions(change.stores, change.realm.id)
             before = _one(actions, alias, f"{_NOT_FOUND}.")
-            change.require_match(render_action(before))
+            change.require_match(render_action, before)
             await _drop(change, alias)
             change.record(OperationType.DELETE, _ACTION, f"{_PATH}/{alias}")
 

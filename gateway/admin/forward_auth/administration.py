@@ -67,7 +67,7 @@ class SiteAdministration:
         """
         async with self._changes.begin(acting, alone=True) as change:
             before = await _existing(change.stores.sites, change.realm.id, name)
-            change.require_match(render_site(before))
+            change.require_match(render_site, before)
             site = parse_site({"name": name, **document}, realm=change.realm.name)
             if site.name != name:
                 raise InvalidRequest("The name of a site cannot be changed")
@@ -77,7 +77,7 @@ class SiteAdministration:
         """Remove a site: its hosts are refused then. Raises NotFound and PreconditionFailed."""
         async with self._changes.begin(acting, alone=True) as change:
             site = await _existing(change.stores.sites, change.realm.id, name)
-            change.require_match(render_site(site))
+            change.require_match(render_site, site)
             await change.stores.sites.remove(change.realm.id, name)
             _record(change, OperationType.DELETE, site)
 

@@ -110,7 +110,7 @@ def _place(parent: str | None) -> str:
 async def _locked(change: Change, group_id: str) -> Group:
     stores, realm = change.stores, change.realm
     group = await get_group(stores, realm, group_id, alone=True)
-    change.require_match(await group_document(stores, realm, change.acting.rights, group))
+    await change.require_loaded_match(group_document, stores, realm, change.acting.rights, group)
     return group
 
 

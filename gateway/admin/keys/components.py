@@ -98,7 +98,7 @@ class KeyComponents:
         async with self.changes.begin(acting) as change:
             stores, realm = change.stores, change.realm
             key = _one(await stores.keys.list_for_update(realm.id), key_id)
-            change.require_match(render_component(key_component(key)))
+            change.require_match(lambda: render_component(key_component(key)))
             await stores.keys.remove(realm.id, key.id)
             await ensure_fallback(stores, realm, key.algorithm, self.keys, change.now)
             change.invalidate(realm_topic(realm.id))
@@ -109,7 +109,7 @@ class KeyComponents:
         stores, realm = change.stores, change.realm
         keys = await stores.keys.list_for_update(realm.id)
         current = _one(keys, before.id)
-        change.require_match(render_component(key_component(current)))
+        change.require_match(lambda: render_component(key_component(current)))
         if replace(current, private_key=before.private_key) != before:
             return False
         others = tuple(other for other in keys if other.id != before.id)

@@ -62,7 +62,7 @@ class RealmChanges:
         _validate(document)
         async with self.changes.begin(acting, alone=True) as change:
             before = change.realm
-            change.require_match(await realm_document(change.stores, before))
+            await change.require_loaded_match(realm_document, change.stores, before)
             realm = update_realm(document, before)
             if realm.session_limits != before.session_limits:
                 _require_within_session(realm.session_limits)
@@ -93,7 +93,7 @@ class RealmChanges:
             realm = await change.stores.realms.get_for_update(acting.realm.name)
             if realm is None or realm.id != acting.realm.id:
                 raise NotFound("Realm not found.")
-            change.require_match(await realm_document(change.stores, realm))
+            await change.require_loaded_match(realm_document, change.stores, realm)
             await change.stores.realms.remove(realm.id)
             if master is not None:
                 holder = await _administration(change.stores, master, realm)

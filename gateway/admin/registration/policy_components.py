@@ -145,5 +145,5 @@ async def _one(change: Change, component_id: str) -> Component:
     found = next((each for each in known if each.id == component_id), None)
     if found is None:
         raise NotFound(NO_SUCH_COMPONENT)
-    change.require_match(render_component(found))
+    change.require_match(render_component, found)
     return found

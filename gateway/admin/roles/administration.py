@@ -172,7 +172,7 @@ class RoleAdministration:
         of_realm = found.role.client is None
         change.acting.rights.require(*(MANAGE_REALM_ROLES if of_realm else MANAGE_CLIENT_ROLES))
         require_changeable_role(change.acting, found.client_id, found.role.name)
-        change.require_match(role_answer(found, brief=False))
+        change.require_match(role_answer, found, brief=False)
         return found
 
 

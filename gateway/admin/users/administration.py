@@ -237,9 +237,8 @@ class UserChanges:
 
 
 async def _require_match(change: Change, user: User) -> None:
-    if change.acting.if_match is not None:
-        rights = change.acting.rights
-        change.require_match(await user_document(change.stores, change.realm, rights, user))
+    rights = change.acting.rights
+    await change.require_loaded_match(user_document, change.stores, change.realm, rights, user)
 
 
 def invalidate_user(change: Change, user: User) -> None:

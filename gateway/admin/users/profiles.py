@@ -75,7 +75,7 @@ class UserProfiles:
         async with self._changes.begin(acting, alone=True) as change:
             stores, realm = change.stores, change.realm
             current = await profile_document(stores, realm)
-            change.require_match(current)
+            change.require_match(lambda: current)
             before = await stored_profile(stores, realm.id)
             unchanged = before is None and kept == current
             after = None if kept is None or unchanged else StoredProfile(str(uuid4()), kept)
@@ -183,7 +183,7 @@ async def _known(change: Change, component_id: str) -> StoredProfile:
     stored = await stored_profile(change.stores, change.realm.id)
     if stored is None or stored.id != component_id:
         raise NotFound(NO_SUCH_COMPONENT)
-    change.require_match(render_component(profile_component(change.realm.id, stored)))
+    change.require_match(render_component, profile_component(change.realm.id, stored))
     return stored
 
 

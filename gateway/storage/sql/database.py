@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from functools import cached_property
+from typing import Final, TypeVar, cast
 
 from sqlalchemy import text
 
@@ -46,17 +46,56 @@ from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.users import SqlUserBatches, SqlUsers
 from gateway.storage.sql.webhooks import SqlWebhooks
 
+T = TypeVar("T")
 _NOW: Final = {
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SqlStores(Stores):
-    """The repositories of one transaction, and the transaction itself."""
+def _asked_for(make: Callable[["SqlStores"], T]) -> T:
+    """Return the attribute that is made with its first use."""
+    return cast("T", cached_property(make))
 
-    transaction: Transaction = field(repr=False)
+
+class SqlStores(Stores):
+    """The repositories of one transaction, each made with its first use; and the transaction."""
+
+    def __init__(
+        self, transaction: Transaction, secrets: SecretsAtRest, file_hosts: Callable[[], HostOwners]
+    ) -> None:
+        self.transaction = transaction
+        self.secrets = secrets
+        self.file_hosts = file_hosts
+
+    realms = _asked_for(lambda stores: SqlRealms(stores.transaction, stores.secrets))
+    clients = _asked_for(lambda stores: SqlClients(stores.transaction, stores.secrets))
+    client_scopes = _asked_for(lambda stores: SqlClientScopes(stores.transaction))
+    consents = _asked_for(lambda stores: SqlConsents(stores.transaction))
+    role_scopes = _asked_for(lambda stores: SqlRoleScopes(stores.transaction))
+    users = _asked_for(lambda stores: SqlUsers(stores.transaction, stores.secrets))
+    user_batches = _asked_for(lambda stores: SqlUserBatches(stores.transaction, stores.secrets))
+    roles = _asked_for(lambda stores: SqlRoles(stores.transaction))
+    role_catalogue = _asked_for(lambda stores: SqlRoleCatalogue(stores.transaction))
+    groups = _asked_for(lambda stores: SqlGroups(stores.transaction))
+    group_catalogue = _asked_for(lambda stores: SqlGroupCatalogue(stores.transaction))
+    refresh_tokens = _asked_for(lambda stores: SqlRefreshTokens(stores.transaction))
+    offline_sessions = _asked_for(lambda stores: SqlOfflineSessions(stores.transaction))
+    logout_notices = _asked_for(lambda stores: SqlLogoutNotices(stores.transaction))
+    mails = _asked_for(lambda stores: SqlMails(stores.transaction, stores.secrets))
+    webhooks = _asked_for(lambda stores: SqlWebhooks(stores.transaction))
+    keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
+    revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
+    sites = _asked_for(lambda stores: SqlSites(stores.transaction, stores.file_hosts))
+    authorities = _asked_for(lambda stores: SqlAuthorities(stores.transaction))
+    denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
+    certificate_inventory = _asked_for(lambda stores: SqlCertificateInventory(stores.transaction))
+    seen_certificates = _asked_for(lambda stores: SqlSeenCertificates(stores.transaction))
+    expiry_notices = _asked_for(lambda stores: SqlExpiryNotices(stores.transaction))
+    documents = _asked_for(lambda stores: SqlDocuments(stores.transaction))
+    admin_events = _asked_for(lambda stores: SqlAdminEvents(stores.transaction))
+    user_events = _asked_for(lambda stores: SqlUserEvents(stores.transaction))
+    change_log = _asked_for(lambda stores: SqlChangeLog(stores.transaction))
 
 
 def no_hosts() -> HostOwners:
@@ -117,37 +156,7 @@ class SqlDatabase:
         await self._engines.dispose()
 
     def _stores(self, transaction: Transaction) -> SqlStores:
-        return SqlStores(
-            realms=SqlRealms(transaction, self._secrets),
-            clients=SqlClients(transaction, self._secrets),
-            client_scopes=SqlClientScopes(transaction),
-            consents=SqlConsents(transaction),
-            role_scopes=SqlRoleScopes(transaction),
-            users=SqlUsers(transaction, self._secrets),
-            user_batches=SqlUserBatches(transaction, self._secrets),
-            roles=SqlRoles(transaction),
-            role_catalogue=SqlRoleCatalogue(transaction),
-            groups=SqlGroups(transaction),
-            group_catalogue=SqlGroupCatalogue(transaction),
-            refresh_tokens=SqlRefreshTokens(transaction),
-            offline_sessions=SqlOfflineSessions(transaction),
-            logout_notices=SqlLogoutNotices(transaction),
-            mails=SqlMails(transaction, self._secrets),
-            webhooks=SqlWebhooks(transaction),
-            keys=SqlKeys(transaction, self._secrets),
-            revocations=SqlRevocations(transaction),
-            sites=SqlSites(transaction, self._file_hosts),
-            authorities=SqlAuthorities(transaction),
-            denied_certificates=SqlDeniedCertificates(transaction),
-            certificate_inventory=SqlCertificateInventory(transaction),
-            seen_certificates=SqlSeenCertificates(transaction),
-            expiry_notices=SqlExpiryNotices(transaction),
-            documents=SqlDocuments(transaction),
-            admin_events=SqlAdminEvents(transaction),
-            user_events=SqlUserEvents(transaction),
-            change_log=SqlChangeLog(transaction),
-            transaction=transaction,
-        )
+        return SqlStores(transaction, self._secrets, self._file_hosts)
 
 
 def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> Engines:

@@ -5,7 +5,6 @@ Every query names its realm: an id of another realm is not found. All methods ra
 """
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -42,9 +41,8 @@ from gateway.domain.ports.storage.users import UserBatches, UserRepository
 from gateway.domain.ports.storage.webhooks import WebhookQueue
 
 
-@dataclass(frozen=True, slots=True)
 class Stores:
-    """The repositories of one transaction."""
+    """The repositories of one transaction: each attribute is one."""
 
     realms: RealmRepository
     clients: ClientRepository
