@@ -276,14 +276,42 @@ def _site_hosts(settings: "Settings") -> str:
     table = current_sites(settings)
     if table is None:
         return "The hosts of sites are not known without the database."
+    problems = [*_contested_names(table, settings)]
+    if problems:
+        raise ProblemFound(" ".join(problems))
+    hosts = sum(len(site.hosts) for site in table.sites)
+    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+
+
+def _contested_names(table: "SiteTable", settings: "Settings") -> "Iterator[str]":
+    """Yield sentences about names of sites that this version does not let a realm take."""
+    from gateway.bootstrap.services import public_urls, rules_file
+    from gateway.domain.forward_auth import WILDCARD, ReservedNames, contested_domains
+
     if table.contested:
         claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
-        raise ProblemFound(
+        yield (
             f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
             " the others are refused: remove each from the sites of all owners but one."
         )
-    hosts = sum(len(site.hosts) for site in table.sites)
-    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+    of_gateway = ReservedNames.of((), public_urls(settings)).hosts
+    file = rules_file(settings)
+    if file is not None:
+        file.load()
+    for site in table.sites:
+        for host in filter(of_gateway.owners, site.hosts):
+            if host.startswith(WILDCARD) and file is not None and site in file.sites:
+                continue  # the operator knows that the gateway's own server comes first
+            yield (
+                f"The host {host} of the site {site.name} of {site.realms[0]} is one of the gateway"
+                " itself (REALMGATE_PUBLIC_URL, REALMGATE_MTLS_PUBLIC_URL): remove it."
+            )
+    for one, other in contested_domains(table.sites):
+        yield (
+            f"The site {one.name} of {one.realms[0]} and the site {other.name} of"
+            f" {other.realms[0]} share cookies by the domains {one.cookie_domain} and"
+            f" {other.cookie_domain}: a sign-in at one of them ends the session at the other."
+        )
 
 
 def _certificates(settings: "Settings") -> str:

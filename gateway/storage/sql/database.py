@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import text
 
-from gateway.domain.forward_auth import HostOwners
+from gateway.domain.forward_auth import HostOwners, ReservedNames
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
@@ -59,9 +59,9 @@ class SqlStores(Stores):
     transaction: Transaction = field(repr=False)
 
 
-def no_hosts() -> HostOwners:
-    """Return the hosts of an installation without a rules file."""
-    return HostOwners(())
+def no_names() -> ReservedNames:
+    """Return no reserved names."""
+    return ReservedNames(HostOwners(()))
 
 
 class SqlDatabase:
@@ -76,10 +76,10 @@ class SqlDatabase:
         secrets: SecretsAtRest,
         limits: Limits | None = None,
         *,
-        file_hosts: Callable[[], HostOwners] = no_hosts,
+        reserved_names: Callable[[], ReservedNames] = no_names,
     ) -> None:
-        """Take `file_hosts`, which returns the hosts of the rules file: no realm gets them."""
-        self._file_hosts = file_hosts
+        """Take `reserved_names`, which returns the names of sites that no realm gets."""
+        self._reserved_names = reserved_names
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
@@ -136,7 +136,7 @@ class SqlDatabase:
             webhooks=SqlWebhooks(transaction),
             keys=SqlKeys(transaction, self._secrets),
             revocations=SqlRevocations(transaction),
-            sites=SqlSites(transaction, self._file_hosts),
+            sites=SqlSites(transaction, self._reserved_names),
             authorities=SqlAuthorities(transaction),
             denied_certificates=SqlDeniedCertificates(transaction),
             certificate_inventory=SqlCertificateInventory(transaction),
