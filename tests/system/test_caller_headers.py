@@ -84,10 +84,13 @@ def test_every_spelling_is_removed_by_its_name_or_refused() -> None:
         assert is_unremovable(spelled.encode()) is (spelled != "x-forwarded-user"), spelled
 
 
-def _arriving(proxy: GuardingProxy, names: Sequence[str], path: str = "/home/") -> set[str]:
+def _arriving(
+    proxy: GuardingProxy, names: Sequence[str], path: str = "/home/", first: str | None = None
+) -> set[str]:
     """Return the names that arrive at the service, sent in portions.
 
-    A portion that is refused is sent in smaller ones: few names are refused for each other.
+    A portion that is refused is sent in smaller ones: few names are refused for each other. With
+    `first` another header of the same name, with hyphens and this value, precedes each.
     """
     service, token = proxy.protected.service, proxy.protected.token("ada")["access_token"]
     passed: set[str] = set()
@@ -95,7 +98,11 @@ def _arriving(proxy: GuardingProxy, names: Sequence[str], path: str = "/home/") 
     while portions:
         portion = portions.pop()
         service.forget()
-        answer = proxy.ask(path, *(f"{name}: {FORGED}" for name in portion), token=token)
+        lines = [f"{name}: {FORGED}" for name in portion]
+        if first is not None:
+            before = (f"{name.replace('_', '-')}: {first}" for name in portion)
+            lines = [*itertools.chain.from_iterable(zip(before, lines, strict=True))]
+        answer = proxy.ask(path, *lines, token=token)
         assert answer.status in {200, 400, 403}
         assert len(service.received) == (answer.status == 200)
         if answer.status == 200:
@@ -201,6 +208,8 @@ def test_no_name_passes_another_proxy(open_site: Protected, name: str) -> None:
     with start_proxy(name, HOST, open_site) as proxy:
         assert {each.lower() for each in _arriving(proxy, NAMES)} == set()
         assert {each.lower() for each in _arriving(proxy, NAMES[:200], "/public/")} == set()
+        for first in ("", "0"):
+            assert {each.lower() for each in _arriving(proxy, LISTED, first=first)} == set()
         arrived = {each.lower() for each in _arriving(proxy, HARMLESS)}
         lost = {"x-forwarded-country", "x-client-version"}
         assert {each.lower() for each in HARMLESS} - arrived <= lost
