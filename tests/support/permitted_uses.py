@@ -230,8 +230,9 @@ def _consented(browser: SignInBrowser, page: Page) -> Page:
 
 def _signed_in_at_site(before: Permitted) -> str:
     """Sign the browser in at the site by single sign-on; return its cookie there."""
-    http, sent = before.realm.administration.http, {"X-Forwarded-Host": before.site}
-    begun = http.get("/.realmgate/sign-in", params={"rd": f"https://{before.site}/"}, headers=sent)
+    http, host = before.realm.administration.http, before.site
+    sent = {"X-Forwarded-Host": host, "X-Realmgate-Server": f"{host}:443"}
+    begun = http.get("/.realmgate/sign-in", params={"rd": f"https://{host}/"}, headers=sent)
     pending = begun.headers["set-cookie"].partition(";")[0]
     page = before.browser.get(begun.headers["location"])
     returned = urlsplit(page.response.headers["location"])
