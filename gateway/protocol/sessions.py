@@ -245,6 +245,15 @@ class Sessions:
         async with self.store(offline=session.offline) as store:
             await store.leave(session.realm_id, session.id, client.id)
 
+    async def revoke(self, session: UserSession, client: Client) -> None:
+        """Take the client out of the session of a revoked token.
+
+        With an offline session it leaves the online one of the same id too. Keycloak: 12.5 (26.7.5)
+        """
+        await self.leave(session, client)
+        if session.offline:
+            await self._online.leave(session.realm_id, session.id, client.id)
+
     async def detach(self, session: UserSession, client: Client) -> None:
         """End the client's tokens; an online session lasts without the client, as in Keycloak."""
         if session.offline:
@@ -275,6 +284,16 @@ class Sessions:
             await stores.refresh_tokens.end_of_session(realm_id, session_id)
         await self._online.end(realm_id, session_id)
         return bool(ending)
+
+    async def log_out_online(self, realm_id: str, session_id: str, now: datetime) -> bool:
+        """End the online session, with notices; tell whether there was one.
+
+        The offline session of its id lasts. Keycloak: 12.6 (26.7.5)
+        """
+        session = await self._online.find(realm_id, session_id)
+        if session is not None:
+            await self.log_out_of_browser(session, now)
+        return session is not None
 
     async def log_out_of_browser(self, session: UserSession, now: datetime) -> tuple[Client, ...]:
         """End an online session and return its clients; the offline one of its id lasts."""

@@ -1,6 +1,8 @@
-"""Logout by a client that holds a refresh token: the session ends everywhere.
+"""Logout by a client that holds a refresh token: the session ends for all of its clients.
 
-An expired token is accepted: it still names the session. Keycloak: 12.6 (POST with refresh_token)
+An expired token is accepted: it still names the session. The token of an online session leaves the
+offline session that began in it; an offline token ends both.
+Keycloak: 12.6 (POST with refresh_token)
 """
 
 from collections.abc import Mapping
@@ -43,7 +45,8 @@ class LogoutEndpoint:
         check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
         session_id, user_id = str(token.claims["sid"]), str(token.claims["sub"])
         request.event.session_id, request.event.user_id = session_id, user_id
-        if not await self._sessions.log_out(request.realm.realm.id, session_id, request.now):
+        end = self._sessions.log_out if token.offline else self._sessions.log_out_online
+        if not await end(request.realm.realm.id, session_id, request.now):
             request.event.withdraw()
         return caller
 
