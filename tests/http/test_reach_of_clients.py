@@ -359,6 +359,33 @@ def test_events_say_which_roles_tokens_may_carry(realm: AdministeredRealm) -> No
     realm.change("DELETE", path)
 
 
+@pytest.mark.usefixtures("approved")
+def test_an_event_names_the_roles_that_a_token_lacks(realm: AdministeredRealm) -> None:
+    """Of a limited client alone, at sign-in and refresh; a bounded list."""
+    types = {"enabledEventTypes": ["LOGIN", "REFRESH_TOKEN"]}
+    realm.change("PUT", "events/config", {"eventsEnabled": True, **types})
+    path = narrow_client(realm)
+    issued = tokens(realm, "narrow")
+    tokens(realm, "approved")
+    form = {"grant_type": "refresh_token", "refresh_token": issued["refresh_token"]}
+    again = {"client_id": "narrow", "client_secret": SECRET}
+    assert token_request(realm, form | again).status_code == 200
+    found: dict[str, list[str | None]] = {}
+    for event in realm.get("events?max=20"):
+        details = event["details"]
+        found.setdefault(event["clientId"], []).append(details.get("withheld_roles"))
+    assert found["approved"] == [None]
+    assert len(found["narrow"]) == 2
+    for withheld in found["narrow"]:
+        assert withheld is not None
+        named, _, more = withheld.partition(" and ")
+        assert len(named.split(", ")) == 10
+        assert more.endswith(" more")
+        assert "realm-management/" in named
+    realm.change("PUT", "events/config", {"eventsEnabled": False})
+    realm.change("DELETE", path)
+
+
 def test_a_token_loses_roles_with_the_reach_of_its_client(
     realm: AdministeredRealm, approved: str
 ) -> None:
