@@ -55,9 +55,9 @@ class Change:
         """What gateways invalidate: each topic once, a bounded number of them."""
         return tuple(self._topics)
 
-    def require_match(self, document: object) -> None:
-        """Raise PreconditionFailed if If-Match names another state than `document`."""
-        require_match(self.acting.if_match, document)
+    def require_match(self, *documents: object) -> None:
+        """Raise PreconditionFailed if If-Match names another state than each of the documents."""
+        require_match(self.acting.if_match, *documents)
 
     def invalidate(self, topic: str) -> None:
         """Invalidate the topic in every gateway, once the change is committed."""

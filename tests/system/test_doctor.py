@@ -534,3 +534,41 @@ def test_hosts_of_the_gateway_and_shared_cookie_domains_are_found(
     assert "WRONG The host b.x.example.org of the site wiki of two is one of the gateway" in said
     assert "The site wiki of one and the site wiki of two share cookies by the domains" in said
     assert "gateway.test of" not in said
+
+
+def test_clients_that_share_certificates_are_found(tmp_path: Path, pki: Path) -> None:
+    """Equal names and overlapping templates; names of clients that registered do not count."""
+    prefix = "realmgate.certificate."
+    bound = {"tls.client.certificate.bound.access.tokens": "true"}
+    names = {
+        "first": {f"{prefix}san.dns": "one.example"},
+        "second": {f"{prefix}san.dns": "ONE.example"},
+        "third": {f"{prefix}san.dns": "registered.example"},
+        "registered": {f"{prefix}san.dns": "registered.example"},
+        "fleet": {f"{prefix}template": "urn://fleet/{device}", **bound},
+        "every": {f"{prefix}template": "urn://{site}/{device}", **bound},
+        "device": {f"{prefix}san.uri": "urn://fleet/7"},
+        "alone": {f"{prefix}san.uri": "urn:alone"},
+    }
+    clients = [
+        {"clientId": name, "clientAuthenticatorType": "client-x509", "attributes": attributes}
+        for name, attributes in names.items()
+    ]
+    file = tmp_path / "realm.json"
+    file.write_text(json.dumps({"realm": "master", "enabled": True, "clients": clients}))
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (file,),
+    }
+    prepare(read_settings(**settings))
+    with closing(sqlite3.connect(tmp_path / "state/realmgate.db")) as database, database:
+        token = "UPDATE clients SET registration_token_id = 'x' WHERE client_id = 'registered'"
+        database.execute(token)
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **authorities)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    for pair in ("first and second", "every and fleet", "device and every", "device and fleet"):
+        assert f"A certificate can belong to the clients {pair} of the realm master" in said
+    assert said.count("A certificate can belong to the clients") == 4

@@ -36,10 +36,10 @@ def entity_tag(document: object) -> str:
     return RenderedDocument.of(document).tag
 
 
-def require_match(if_match: str | None, document: object) -> None:
-    """Raise PreconditionFailed if the header names another state than `document`."""
+def require_match(if_match: str | None, *documents: object) -> None:
+    """Raise PreconditionFailed if the header names another state than each of the documents."""
     if if_match is None or if_match.strip() == _ANY:
         return
     known = {found.group() for found in _TAG.finditer(if_match)}
-    if entity_tag(document) not in known:
+    if known.isdisjoint(map(entity_tag, documents)):
         raise PreconditionFailed("it has changed since")

@@ -55,7 +55,13 @@ from gateway.domain.realm import Realm
 from gateway.representations.authorities import AuthorityInput
 from gateway.representations.client_scopes import ScopesInput
 from gateway.representations.component_files import ComponentsInput, parse_components
-from gateway.representations.realms import SignInInput, create_realm, merge_realm, parse_sign_in
+from gateway.representations.realms import (
+    SignInInput,
+    create_realm,
+    ineffective_realm_settings,
+    merge_realm,
+    parse_sign_in,
+)
 from gateway.representations.refusals import (
     attempt,
     collect_refusals,
@@ -67,7 +73,6 @@ from gateway.representations.roles import RoleInput, parse_roles
 from gateway.representations.setting_effects import (
     IneffectiveSetting,
     ineffective_of_client,
-    ineffective_of_realm,
     ineffective_of_scope,
 )
 from gateway.representations.user_profiles import StoredProfile, parse_profile_component
@@ -117,7 +122,7 @@ class RealmPlan:
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
-        found = ineffective_of_realm(self.realm)
+        found = ineffective_realm_settings(self.realm)
         for scope in self.scopes.scopes:
             found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
         for change in self.clients:

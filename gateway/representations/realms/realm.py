@@ -33,6 +33,8 @@ from gateway.representations.realms.webhook import shown_attributes, with_webhoo
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.roles import role_members
 from gateway.representations.setting_effects import (
+    MEMBER_SPELLINGS,
+    IneffectiveSetting,
     ineffective_of_realm,
     with_listed,
     with_mirrored,
@@ -100,8 +102,15 @@ def parse_realm(
         smtp=keep_secrets(realm.smtp, before.smtp),
     )
     if not report_ineffective:
-        raise_all(ineffective_of_realm(realm, base, path))
+        raise_all(ineffective_realm_settings(realm, base, path))
     return realm
+
+
+def ineffective_realm_settings(
+    realm: Realm, before: Realm | None = None, path: str = ""
+) -> list[IneffectiveSetting]:
+    """Return the settings of `realm` that would be ignored and that `before` does not have."""
+    return ineffective_of_realm(realm, _answer(realm), before, path)
 
 
 def create_realm(
@@ -121,7 +130,7 @@ def create_realm(
     for name in _taken_away(document):
         headers.pop(name, None)
     realm = replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
-    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
+    return _with_listed(realm, _answer(_default_of(realm)))
 
 
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
@@ -133,7 +142,7 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
     _check_written(realm, before, path)
     if realm.attributes != before.attributes:
         realm = _with_default_attributes(realm)
-    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
+    return _with_listed(realm, _answer(_default_of(realm)))
 
 
 def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
@@ -160,6 +169,10 @@ def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
     return realm if login == realm.login else replace(realm, login=login)
 
 
+def _with_listed(realm: Realm, before: Mapping[str, Any]) -> Realm:
+    return with_listed(realm, _answer(realm), before, MEMBER_SPELLINGS)
+
+
 def _default_of(realm: Realm) -> Realm:
     return Realm(id=realm.id, name=realm.name)
 
@@ -182,8 +195,8 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     wanted = _with_whole_policies(document)
     realm = parse_realm(wanted, base=before)
     _check_written(realm, before, "")
-    realm = with_listed(realm, _answer(realm), _answer(before))
-    realm = with_listed(realm, _answer(realm), _where_not_sent(wanted, realm))
+    realm = _with_listed(realm, _answer(before))
+    realm = _with_listed(realm, _where_not_sent(wanted, realm))
     if realm.attributes == before.attributes:
         return realm
     defaults = _default_of(realm).attributes

@@ -10,6 +10,7 @@ from gateway.representations.setting_effects.client_rows import (
     SCOPE_ATTRIBUTE_ROWS,
 )
 from gateway.representations.setting_effects.enforcement import (
+    MEMBER_SPELLINGS,
     IneffectiveSetting,
     ineffective_of_client,
     ineffective_of_realm,

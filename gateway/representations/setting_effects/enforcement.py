@@ -59,7 +59,9 @@ from gateway.representations.setting_effects.client_rows import (
     SCOPE_ATTRIBUTE_ROWS,
 )
 from gateway.representations.setting_effects.policies import demanding_policies
+from gateway.representations.setting_effects.realm_attributes import MIRRORED, MemberSpellings
 from gateway.representations.setting_effects.realm_rows import (
+    NOT_BY_ATTRIBUTE,
     REALM_ATTRIBUTE_ROWS,
     REALM_FIELD_ROWS,
 )
@@ -123,6 +125,9 @@ class _Refusals:
                 at = join(path, name)
                 yield IneffectiveSetting(at, describe(value), row.allowed, row.note)
 
+    def covers(self, name: str) -> bool:
+        return self._row(name) is not None
+
     def _row(self, name: str) -> SettingRow | None:
         covering = (row for row in self._prefixes if row.covers(name))
         return self._exact.get(name) or next(covering, None)
@@ -132,6 +137,11 @@ _CLIENT_ATTRIBUTES: Final = _Refusals(CLIENT_ATTRIBUTE_ROWS)
 _SCOPE_ATTRIBUTES: Final = _Refusals(SCOPE_ATTRIBUTE_ROWS)
 _REALM_ATTRIBUTES: Final = _Refusals(REALM_ATTRIBUTE_ROWS)
 _REALM_FIELDS: Final = _Refusals(tuple(row for row in REALM_FIELD_ROWS if row.name != _POLICIES))
+MEMBER_SPELLINGS: Final = MemberSpellings(row.name for row in REALM_FIELD_ROWS)
+_OWN_ATTRIBUTES: Final = frozenset(
+    {*MIRRORED, *(row.name for row in REALM_ATTRIBUTE_ROWS if not row.name.endswith("*"))}
+)
+"""Attributes with an effect or a note of their own."""
 _NOTHING: Final[Mapping[str, str]] = {}
 _HEADER: Final = "_browser_header."
 _DOCUMENTS: Final[Mapping[str, tuple[str, str]]] = {
@@ -158,13 +168,17 @@ def ineffective_of_scope(
 
 
 def ineffective_of_realm(
-    realm: Realm, before: Realm | None = None, path: str = ""
+    realm: Realm, answer: Mapping[str, Any], before: Realm | None = None, path: str = ""
 ) -> list[IneffectiveSetting]:
-    """Return the settings of `realm` that would be ignored and that `before` does not have."""
+    """Return the settings of `realm` that would be ignored and that `before` does not have.
+
+    `answer` has the members of `realm` by name.
+    """
     had = _NOTHING if before is None else before.attributes
     fields = {} if before is None else before.unmodelled
     return [
-        *_REALM_ATTRIBUTES(_without_repeated_fields(realm), had, join(path, "attributes")),
+        *_REALM_ATTRIBUTES(_without_repeated_fields(realm, answer), had, join(path, "attributes")),
+        *_spelled_members(realm, answer, had, path),
         *_REALM_FIELDS(realm.unmodelled, fields, path),
         *_policies(realm.unmodelled, fields, path),
         *_unsigned_webhook(realm, before, path),
@@ -245,14 +259,30 @@ def _limits(realm: Realm) -> tuple[str, int]:
     return realm.attributes.get(FAILURES_PER_ADDRESS, ""), realm.brute_force.failure_factor
 
 
-def _without_repeated_fields(realm: Realm) -> dict[str, str]:
+def _spelled_members(
+    realm: Realm, answer: Mapping[str, Any], before: Mapping[str, str], path: str
+) -> Iterator[IneffectiveSetting]:
+    """Yield attributes that spell a member of the realm and say something else than it does."""
+    for name, text in _without_repeated_fields(realm, answer).items():
+        member = MEMBER_SPELLINGS.find_member(name)
+        if member is None or name in _OWN_ATTRIBUTES or _REALM_ATTRIBUTES.covers(name):
+            continue
+        if text and before.get(name) != text:
+            at = join(join(path, "attributes"), name)
+            allowed = f"nothing, or the text of {member}"
+            yield IneffectiveSetting(at, describe(text), allowed, NOT_BY_ATTRIBUTE)
+
+
+def _without_repeated_fields(realm: Realm, answer: Mapping[str, Any]) -> dict[str, str]:
     """Return the attributes without those that repeat a field: old versions of Keycloak did."""
     headers = dict(SecurityHeaders().values) | dict(realm.security_headers.values)
     repeated = {f"{_HEADER}{name}": value for name, value in headers.items()}
     return {
         name: value
         for name, value in realm.attributes.items()
-        if repeated.get(name) != value and not _repeats_document(realm, name, value)
+        if repeated.get(name) != value
+        and not _repeats_document(realm, name, value)
+        and (name in _OWN_ATTRIBUTES or not MEMBER_SPELLINGS.repeats_member(name, value, answer))
     }
 
 

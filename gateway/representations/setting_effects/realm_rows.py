@@ -91,7 +91,7 @@ _MIRRORED: Final = (
     "::test_an_attribute_that_is_also_a_field_of_a_realm_changes_the_field"
 )
 _EFFECTS_OF_FIELDS: Final = {row.name: row.effect for row in REALM_FIELD_ROWS}
-_NOT_BY_ATTRIBUTE: Final = "it is read from the field of the realm and not from the attribute"
+NOT_BY_ATTRIBUTE: Final = "it is read from the field of the realm and not from the attribute"
 REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     *(
         SettingRow(_ATTRIBUTE, each.name, Effect.WORKS, "", test=each.test)
@@ -116,7 +116,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
     ),
     *(
         refused(
-            *(_ATTRIBUTE, name, _NOT_BY_ATTRIBUTE),
+            *(_ATTRIBUTE, name, NOT_BY_ATTRIBUTE),
             refuses=is_given,
             sample="x",
             allowed=f"nothing, or what {field} says",
@@ -125,6 +125,7 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ("_browser_header.*", "browserSecurityHeaders"),
             ("client-policies.profiles", "clientProfiles"),
             ("client-policies.policies", "clientPolicies"),
+            ("webAuthnPolicy*", "the field of that name"),
         )
     ),
     refused(
@@ -164,7 +165,6 @@ REALM_ATTRIBUTE_ROWS: Final[tuple[SettingRow, ...]] = (
             ),
             "Display only": "displayName displayNameHtml",
             "There is no such page": "welcomeTheme firstBrokerLoginFlowId",
-            "Written from the field of the same name": "webAuthnPolicy*",
             "There is no stream of security events": "ssf.*",
             "SAML is not part of this product": "saml.*",
             "There is no endpoint of verifiable credentials": (
