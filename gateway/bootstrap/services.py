@@ -282,7 +282,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         file = rules_file(settings)
         file_hosts = no_hosts if file is None else file.hosts
-        database = SqlDatabase(settings.database_url, secrets, file_hosts=file_hosts)
+        database = SqlDatabase(settings.database_url, secrets, file_hosts=file_hosts, clock=clock)
         stack.push_async_callback(database.dispose)
         listeners = event_listeners(settings)
         events = EventJournal(settings.state_dir / _EVENTS, database, listeners)

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import text
 
+from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.forward_auth import HostOwners
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
@@ -77,8 +78,13 @@ class SqlDatabase:
         limits: Limits | None = None,
         *,
         file_hosts: Callable[[], HostOwners] = no_hosts,
+        clock: Clock | None = None,
     ) -> None:
-        """Take `file_hosts`, which returns the hosts of the rules file: no realm gets them."""
+        """Take `file_hosts`, which returns the hosts of the rules file: no realm gets them.
+
+        `clock` tells when users and credentials are added; without it, that of the machine.
+        """
+        self._clock = clock or SystemClock()
         self._file_hosts = file_hosts
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
@@ -123,7 +129,7 @@ class SqlDatabase:
             client_scopes=SqlClientScopes(transaction),
             consents=SqlConsents(transaction),
             role_scopes=SqlRoleScopes(transaction),
-            users=SqlUsers(transaction, self._secrets),
+            users=SqlUsers(transaction, self._secrets, self._clock),
             user_batches=SqlUserBatches(transaction, self._secrets),
             roles=SqlRoles(transaction),
             role_catalogue=SqlRoleCatalogue(transaction),
