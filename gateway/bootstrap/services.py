@@ -299,7 +299,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     async with AsyncExitStack() as stack:
         file = rules_file(settings)
         database = SqlDatabase(
-            settings.database_url, secrets, reserved_names=reserved_names(settings, file)
+            settings.database_url,
+            secrets,
+            reserved_names=reserved_names(settings, file),
+            clock=clock,
         )
         stack.push_async_callback(database.dispose)
         listeners = event_listeners(settings)

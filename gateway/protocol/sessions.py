@@ -285,16 +285,6 @@ class Sessions:
         await self._online.end(realm_id, session_id)
         return bool(ending)
 
-    async def log_out_online(self, realm_id: str, session_id: str, now: datetime) -> bool:
-        """End the online session, with notices; tell whether there was one.
-
-        The offline session of its id lasts. Keycloak: 12.6 (26.7.5)
-        """
-        session = await self._online.find(realm_id, session_id)
-        if session is not None:
-            await self.log_out_of_browser(session, now)
-        return session is not None
-
     async def log_out_of_browser(self, session: UserSession, now: datetime) -> tuple[Client, ...]:
         """End an online session and return its clients; the offline one of its id lasts."""
         async with self._database.write() as stores:

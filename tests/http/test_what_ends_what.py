@@ -58,50 +58,52 @@ USES_OF_TABLE: Final = {
     "S-CCL": "site by certificate, client named",
     "CC": "client credentials",
     "TOSA": "token of a service account",
+    "OUT": "logout",
+    "OOUT": "offline logout",
 }
 _NEW: Final = "Another password 2"
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
 TABLE: Final = """
-change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA
-nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     +  +
-user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +
-user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
-role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-offline session ended by an administrator    | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-logout with the refresh token                | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-logout with the offline token                | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-refresh token revoked                        | +  +   -    -    +    +    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-offline token revoked                        | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-access token revoked                         | +  +   +    +    +    +    +   -   +    -    -    -   -   +    +     -     -     +     +     +  +
-user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
-notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
-notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -
-client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
-offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +
-rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -
-signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -
-certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     -  -
+change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA OUT OOUT
+nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +    +   +
+user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
+role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   +
+session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+offline session ended by an administrator    | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+logout with the refresh token                | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+logout with the offline token                | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+refresh token revoked                        | +  +   -    -    +    +    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
+offline token revoked                        | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
+access token revoked                         | +  +   +    +    +    +    +   -   +    -    -    -   -   +    +     -     -     +     +     +  +    +   +
+user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    +   +
+notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    -   -
+notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -    +   +
+client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
+offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -    -   -
+signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -    +   +
+certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     -  -    +   +
 """  # noqa: E501 - a table
 
 
@@ -408,6 +410,24 @@ def test_the_end_of_an_online_session_keeps_rotating_offline_tokens(
         before.realm.change("DELETE", f"sessions/{_session(before)}?isOffline={end == 'offline'}")
         again = before.post("token", form | {"refresh_token": rotated})
     assert again.is_success == (end == "online"), again.text
+
+
+@pytest.mark.parametrize(
+    ("token", "left"),
+    [("refresh", {"offline refresh"}), ("offline", set[str]())],
+    ids=["online", "offline"],
+)
+def test_a_logout_ends_the_session_of_its_token(
+    administration: Administration, certificate: Path, token: str, left: set[str]
+) -> None:
+    """An offline token ends the online session of the same id as well, as in Keycloak."""
+    with ExitStack() as stack:
+        before = _permitted(stack, administration, f"logout-{token}", certificate)
+        form = {"client_id": "app", "client_secret": SECRET}
+        ended = before.post("logout", {**form, "refresh_token": before.tokens[token]})
+        assert ended.status_code == 204, ended.text
+        found = {use for use in ("refresh", "offline refresh") if before.allowed(use)}
+    assert found == left
 
 
 def _answer(before: Permitted, use: str) -> str:

@@ -268,6 +268,14 @@ def _refreshes(before: Permitted, token: str, client: Mapping[str, str] = _OWN) 
     return _token(before, {**client, "grant_type": "refresh_token", "refresh_token": token})
 
 
+def _logs_out(before: Permitted, token: str) -> bool:
+    """Tell whether the logout is accepted, also where the session is over already."""
+    return (
+        before.post("logout", {**_OWN, "refresh_token": token}).status_code
+        == httpx2.codes.NO_CONTENT
+    )
+
+
 def _is_active(before: Permitted, token: str) -> bool:
     found = before.post("token/introspect", {**_API, "token": token})
     return found.status_code == httpx2.codes.OK and found.json()["active"]
@@ -347,5 +355,7 @@ USES: Final[Mapping[str, Callable[[Permitted], bool]]] = {
     ),
     "account console": _has_console,
     "single sign-on": _has_code,
+    "logout": lambda before: _logs_out(before, before.tokens["refresh"]),
+    "offline logout": lambda before: _logs_out(before, before.tokens["offline"]),
 }
 """Each use of what was permitted, in the order in which they disturb each other least."""

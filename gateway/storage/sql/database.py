@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import text
 
+from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.forward_auth import HostOwners, ReservedNames
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
@@ -77,8 +78,13 @@ class SqlDatabase:
         limits: Limits | None = None,
         *,
         reserved_names: Callable[[], ReservedNames] = no_names,
+        clock: Clock | None = None,
     ) -> None:
-        """Take `reserved_names`, which returns the names of sites that no realm gets."""
+        """Take `reserved_names`, which returns the names of sites that no realm gets.
+
+        `clock` tells when users and credentials are added; without it, that of the machine.
+        """
+        self._clock = clock or SystemClock()
         self._reserved_names = reserved_names
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
@@ -123,7 +129,7 @@ class SqlDatabase:
             client_scopes=SqlClientScopes(transaction),
             consents=SqlConsents(transaction),
             role_scopes=SqlRoleScopes(transaction),
-            users=SqlUsers(transaction, self._secrets),
+            users=SqlUsers(transaction, self._secrets, self._clock),
             user_batches=SqlUserBatches(transaction, self._secrets),
             roles=SqlRoles(transaction),
             role_catalogue=SqlRoleCatalogue(transaction),
