@@ -1,7 +1,8 @@
 """Every setting of Keycloak 26.7 and what it does here, as docs/*.toml and the program say.
 
 The documents hold what people read and the tests that show an effect. The program holds the
-refusals: gateway/representations/refused_settings.py, and the fields that attributes repeat.
+refusals, in gateway/representations/realms/refused_settings.py, and the fields that attributes
+repeat.
 """
 
 import tomllib
@@ -11,11 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.representations.refused_settings import (
-    REFUSED_ATTRIBUTES,
-    REFUSED_FIELDS,
-    REFUSED_OF_SCOPES,
-)
+from gateway.representations.realms.refused_settings import REFUSED_ATTRIBUTES, REFUSED_FIELDS
+from gateway.representations.refused_settings import REFUSED_OF_SCOPES
 from gateway.representations.repeated_settings import MIRRORED
 
 _DOCS: Final = Path(__file__).parents[1] / "docs"

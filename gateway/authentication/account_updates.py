@@ -29,12 +29,14 @@ class AccountUpdate:
     user: User
     now: datetime
 
-    async def add_credential(self, credential: Credential) -> None:
-        """Store a new credential of the user; raises TooManyCredentials."""
+    async def add_credential(self, credential: Credential) -> Credential:
+        """Store a new credential of the user, and return it; raises TooManyCredentials."""
         users, realm_id = self.stores.users, self.user.realm_id
         if len(await users.credentials(realm_id, self.user.id)) >= MOST_CREDENTIALS:
             raise TooManyCredentials
-        await users.set_credential(realm_id, credential)
+        stored = replace(credential, set_at=self.now)
+        await users.set_credential(realm_id, stored)
+        return stored
 
     async def replace(self, user: User, *, performed: str | None = None) -> None:
         """Store the user; `performed` is the alias of a required action that is done."""

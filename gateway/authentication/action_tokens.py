@@ -19,6 +19,7 @@ from gateway.domain.authentication.action_tokens import (
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.realm import Realm
+from gateway.domain.users import User
 
 _TEXTS: Final = {
     "email": "eml",
@@ -32,6 +33,8 @@ _TEXTS: Final = {
 _LIFESPAN_OF_KIND: Final = "actionTokenGeneratedByUserLifespan."
 _NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
 _ACTIONS: Final = "rqac"
+_ADDED_AT: Final = "subAddedAt"
+"""The claim with the instant at which the user was added, in ISO 8601."""
 _ENDS_SESSIONS: Final = "logoutSessions"
 
 
@@ -48,7 +51,7 @@ def user_action_lifespan(realm: Realm, kind: ActionTokenKind) -> timedelta:
 
 def new_action_token(
     kind: ActionTokenKind,
-    user_id: str,
+    user: User,
     client_id: str,
     now: datetime,
     lifespan: timedelta,
@@ -59,7 +62,8 @@ def new_action_token(
     return ActionToken(
         kind=kind,
         id=str(uuid4()),
-        user_id=user_id,
+        user_id=user.id,
+        user_added_at=user.added_at,
         client_id=client_id,
         issued_at=issued_at,
         expires_at=issued_at + lifespan,
@@ -85,6 +89,8 @@ def sign_action_token(entry: RealmEntry, issuer: str, token: ActionToken) -> str
         "azp": token.client_id,
         **{claim: text for claim, text in optional.items() if text is not None},
     }
+    if token.user_added_at is not None:
+        claims[_ADDED_AT] = token.user_added_at.isoformat()
     if token.actions:
         claims[_ACTIONS] = list(token.actions)
     if token.ends_other_sessions:
@@ -110,6 +116,7 @@ def read_action_token(entry: RealmEntry, issuer: str, text: str, now: datetime) 
 
 def _token(claims: Mapping[str, Any]) -> ActionToken:
     optional = {name: claims.get(claim) for name, claim in _TEXTS.items()}
+    added_at = claims.get(_ADDED_AT)
     return ActionToken(
         kind=ActionTokenKind(claims["typ"]),
         id=_text(claims["jti"]),
@@ -117,6 +124,7 @@ def _token(claims: Mapping[str, Any]) -> ActionToken:
         client_id=_text(claims["azp"]),
         issued_at=datetime.fromtimestamp(claims["iat"], UTC),
         expires_at=datetime.fromtimestamp(claims["exp"], UTC),
+        user_added_at=None if added_at is None else datetime.fromisoformat(_text(added_at)),
         actions=tuple(map(_text, claims.get(_ACTIONS, ()))),
         ends_other_sessions=claims.get(_ENDS_SESSIONS) is True,
         **{name: _text(text) for name, text in optional.items() if text is not None},

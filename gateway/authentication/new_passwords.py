@@ -100,7 +100,7 @@ class NewPasswords:
     async def _hashed(
         self, hasher: PasswordMaker, realm: Realm, user: User, password: Secret
     ) -> Credential:
-        policy = realm.password_policy
+        policy, now = realm.password_policy, self.clock.now()
         credential_data, secret_data = await hasher.hash(
             password,
             realm_id=realm.id,
@@ -111,7 +111,8 @@ class NewPasswords:
             id=str(uuid4()),
             user_id=user.id,
             type=PASSWORD,
-            created_at=self.clock.now(),
+            created_at=now,
+            set_at=now,
             credential_data=credential_data,
             secret_data=secret_data,
         )

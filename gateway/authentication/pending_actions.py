@@ -95,5 +95,5 @@ def _has_address_to_verify(user: User) -> bool:
 
 
 def _is_too_old(realm: Realm, credential: Credential, now: datetime) -> bool:
-    expires_at = realm.password_policy.expires_at(credential.created_at)
+    expires_at = realm.password_policy.expires_at(credential.aged_since)
     return expires_at is not None and now > expires_at

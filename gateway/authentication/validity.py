@@ -96,6 +96,8 @@ class IssuedCredential:
     session: SessionName | UserSession | None = None
     part: ClientPart = ClientPart.LASTING
     user_id: str | None = None
+    user_added_at: datetime | None = None
+    """When the user was added that it was issued to, where it names that: compared exactly."""
     audiences: frozenset[str] = frozenset()
     """The clients that it is limited to, by public name."""
     certificates: tuple[str, ...] = ()
@@ -155,6 +157,32 @@ class Validity:
             refusal.user_id = issued.user_id if session is None else session.user_id
             raise
         return CurrentState(user, session)
+
+    async def find_session_to_end(
+        self, realm: RealmEntry, issued: IssuedCredential, now: datetime
+    ) -> UserSession | None:
+        """Return the stored session that the credential may end; None where it has ended.
+
+        Raises NoLongerValid for a credential that was revoked, that is not of the session, or
+        whose client has left it. A session that is over, and that of a disabled user, may be
+        ended: the holder gains nothing. Keycloak: 12.6
+        """
+        require_enabled_realm(realm.realm)
+        require_usable_client(issued.client)
+        session = issued.session
+        if isinstance(session, SessionName):
+            session = await self._stored(realm.realm, session)
+        if session is None:
+            return None
+        if issued.user_id not in {None, session.user_id}:
+            raise NoLongerValid(Cause.OTHER_USER)
+        _require_part(realm.realm, issued, session, now)
+        user = await self._directory.user(realm.realm.id, session.user_id)
+        client = None if issued.client is None else issued.client.client
+        known = None if user is None else user.user
+        _require_not_before(issued.issued_at, realm.realm, client, known)
+        await self._require_surroundings(realm.realm, issued, now)
+        return session
 
     async def _require_surroundings(
         self, realm: Realm, issued: IssuedCredential, now: datetime
@@ -278,18 +306,32 @@ def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) ->
     A user who was removed and imported again may have the same id. The sessions of the first one
     may be there still, where Redis was unavailable when that user was removed.
     """
-    of_client = 0 if issued.client is None else issued.client.client.not_before
-    if issued.issued_at < max(realm.not_before, of_client, user.not_before):
-        raise NoLongerValid(Cause.NOT_BEFORE)
-    made_at = int((user.created_at - CLOCK_LEEWAY).timestamp())
-    if issued.issued_at < made_at:
+    client = None if issued.client is None else issued.client.client
+    _require_not_before(issued.issued_at, realm, client, user)
+    added_at = int((user.exists_since - CLOCK_LEEWAY).timestamp())
+    if issued.issued_at < added_at or issued.user_added_at not in {None, user.added_at}:
         raise NoLongerValid(Cause.USER_REMOVED)
 
 
-def is_proven_since(realm: Realm, user: User, proven_at: float) -> bool:
-    """Tell whether the proof of a sign-in is no older than notBefore, and is of this user."""
+def _require_not_before(
+    issued_at: float, realm: Realm, client: Client | None, user: User | None
+) -> None:
+    """Raise NoLongerValid for a credential issued before a notBefore."""
+    of_client = 0 if client is None else client.not_before
+    of_user = 0 if user is None else user.not_before
+    if issued_at < max(realm.not_before, of_client, of_user):
+        raise NoLongerValid(Cause.NOT_BEFORE)
+
+
+def is_proven_since(realm: Realm, client: Client | None, user: User, proven_at: float) -> bool:
+    """Tell whether the proof of a sign-in is no older than notBefore, and is of this user.
+
+    `client` is that of a link, None for a sign-in with credentials, which ends with no client.
+    """
+    proof = IssuedCredential(issued_at=proven_at, client=None)
     try:
-        _require_issued_since(IssuedCredential(issued_at=proven_at, client=None), realm, user)
+        _require_not_before(proven_at, realm, client, user)
+        _require_issued_since(proof, realm, user)
     except NoLongerValid:
         return False
     return True

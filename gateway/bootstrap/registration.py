@@ -40,7 +40,9 @@ def registration_requests(
 ) -> RegistrationRequests:
     """Return what answers requests to register clients."""
     return RegistrationRequests(
-        registration=ClientRegistration(services.database, services.changes, clients, tokens),
+        registration=ClientRegistration(
+            services.database, services.changes, clients, tokens, services.rate_limiter
+        ),
         tokens=tokens,
         access_tokens=access_tokens,
         constraint=constraint,

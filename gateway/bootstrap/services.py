@@ -38,6 +38,7 @@ from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.crypto.x509.watched_file import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.forward_auth import ReservedNames
 from gateway.domain.ports.certificates import AuthorityStore
 from gateway.domain.ports.client_encryption import ClientEncrypters
 from gateway.domain.ports.client_keys import RegisteredCertificates
@@ -97,7 +98,7 @@ from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.redis.site_sessions import RedisSiteSessions
 from gateway.storage.rules_file import RulesFile
-from gateway.storage.sql.database import SqlDatabase, no_hosts
+from gateway.storage.sql.database import SqlDatabase
 
 _PASSWORD_THREADS: Final = 2
 _DOWNLOAD_TIME: Final = timedelta(minutes=1)
@@ -183,7 +184,23 @@ def redis_url(settings: Settings) -> Secret:
 def rules_file(settings: Settings) -> RulesFile | None:
     """Return the rules file of the settings, which is not read yet."""
     path = settings.guard_file
-    return None if path is None else RulesFile(WatchedFile(path), str(path))
+    if path is None:
+        return None
+    return RulesFile(WatchedFile(path), str(path), public_urls(settings))
+
+
+def public_urls(settings: Settings) -> tuple[str, ...]:
+    """Return the URLs by which callers reach the gateway itself."""
+    further = settings.mtls_public_url
+    return (settings.public_url,) if further is None else (settings.public_url, further)
+
+
+def reserved_names(settings: Settings, file: RulesFile | None) -> Callable[[], ReservedNames]:
+    """Return the function for the names of sites that no realm gets, now."""
+    if file is not None:
+        return file.reserved_names
+    own = ReservedNames.of((), public_urls(settings))
+    return lambda: own
 
 
 def open_http_client(settings: Settings) -> GuardedHttpClient:
@@ -281,8 +298,12 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
     )
     async with AsyncExitStack() as stack:
         file = rules_file(settings)
-        file_hosts = no_hosts if file is None else file.hosts
-        database = SqlDatabase(settings.database_url, secrets, file_hosts=file_hosts)
+        database = SqlDatabase(
+            settings.database_url,
+            secrets,
+            reserved_names=reserved_names(settings, file),
+            clock=clock,
+        )
         stack.push_async_callback(database.dispose)
         listeners = event_listeners(settings)
         events = EventJournal(settings.state_dir / _EVENTS, database, listeners)

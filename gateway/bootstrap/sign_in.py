@@ -87,7 +87,9 @@ def logout_handlers(
     logout = BrowserLogout(services.directory, grants.sessions)
     shown, cookies = PageReplies(pages), browser_cookies(services, grants)
     return LogoutHandlers(
-        of_clients=LogoutEndpoint(clients, grants.sessions, grants.constraint),
+        of_clients=LogoutEndpoint(
+            clients, grants.sessions, grants.constraint, grants.refresh_tokens
+        ),
         of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
         pages=shown,
     )

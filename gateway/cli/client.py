@@ -1,6 +1,6 @@
 """`realmgate client`: the clients of a realm, over the use cases of the admin API."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from gateway.cli.administration import (
 )
 from gateway.cli.output import show_rows
 from gateway.cli.secret_input import read_secret
+
+if TYPE_CHECKING:
+    from gateway.domain.clients import Client
 
 _client = click.argument("client_id", metavar="CLIENT")
 _set_secret = click.option("--set-secret", is_flag=True, help="Prompt for the client secret.")
@@ -90,6 +93,11 @@ async def create(
 @on_realm
 @_set_secret
 @_secret_file
+@click.option(
+    "--approve-reach",
+    is_flag=True,
+    help="Let its tokens carry all administrative roles of its users: examine the client first.",
+)
 @set_option(never=_IGNORED)
 async def update(
     operator: RealmOperator,
@@ -98,16 +106,31 @@ async def update(
     secret_file: Any,
     *,
     set_secret: bool,
+    approve_reach: bool,
 ) -> None:
-    """Change fields of CLIENT."""
+    """Change fields of CLIENT.
+
+    Where another administrator limited the administrative roles in its tokens, the limit stays
+    without --approve-reach.
+    """
+    from gateway.representations.clients import changes_reach, given_field
+
     fields = {**fields, **_secret(secret_file, prompted=set_secret)}
-    if not fields:
+    if not fields and not approve_reach:
         raise click.UsageError(
-            "Give at least one --set FIELD=VALUE, --set-secret or --secret-file."
+            "Give at least one --set FIELD=VALUE, --set-secret, --secret-file or --approve-reach."
         )
-    found = await operator.client(client_id)
-    await operator.clients.administration.change(operator.acting, found.id, fields)
+    before = await operator.client(client_id)
+    if fields:
+        await operator.clients.administration.change(
+            operator.acting, before.id, fields, approves_reach=before.reach.everything
+        )
+    if approve_reach:
+        await operator.clients.reach.decide(operator.acting, before.id)
     click.echo(f"client {client_id}: updated")
+    after = await operator.client(given_field(fields, "clientId") or client_id)
+    if approve_reach or not after.reach.everything or changes_reach(before, after):
+        click.echo(f"client {client_id}: {_describe_reach(after)}")
 
 
 @client.command(short_help="Delete a client.")
@@ -120,6 +143,15 @@ async def delete(operator: RealmOperator, client_id: str, *, yes: bool) -> None:
     confirm_removal(f"the client {client_id} of {operator.acting.realm.name}", yes=yes)
     await operator.clients.administration.remove(operator.acting, found.id)
     click.echo(f"client {client_id}: removed")
+
+
+def _describe_reach(client: "Client") -> str:
+    """Return which administrative roles of users tokens of the client carry from now on."""
+    if client.reach.everything:
+        return "its tokens may carry all administrative roles of its users"
+    roles = sorted(client.reach.roles)
+    carried = f"the administrative roles {', '.join(roles)}" if roles else "no administrative role"
+    return f"its tokens may carry {carried} of its users; --approve-reach permits all"
 
 
 def _secret(file: Any, *, prompted: bool) -> dict[str, str]:

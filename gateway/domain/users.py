@@ -63,6 +63,13 @@ class User:
     not_before: int = 0
     """Tokens issued earlier are rejected; seconds since 1970."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    added_at: datetime | None = field(default=None, compare=False)
+    """When the store added the user; None before that. No file and no administrator sets it."""
+
+    @property
+    def exists_since(self) -> datetime:
+        """When this user came into being, as opposed to a former user with the same id."""
+        return self.added_at or self.created_at
 
     @property
     def locale(self) -> str:
@@ -86,6 +93,18 @@ class Credential:
     priority: int = 10
     label: str | None = None
     """What its user calls it."""
+    set_at: datetime | None = field(default=None, compare=False)
+    """When a gateway stored it; None before that. No file and no administrator sets it."""
+
+    @property
+    def valid_since(self) -> datetime:
+        """When the user got it; a stronger hash or a used code does not change that."""
+        return self.set_at or self.created_at
+
+    @property
+    def aged_since(self) -> datetime:
+        """When its age begins: a file may name an earlier date, and no later one."""
+        return min(self.created_at, self.valid_since)
 
 
 def last_priority(held: Iterable[Credential]) -> int:

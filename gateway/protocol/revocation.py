@@ -106,7 +106,7 @@ class RevocationEndpoint:
         request.event.user_id = session.user_id
         note_refresh_token(request.event, token)
         request.event.details[Detail.REVOKED_CLIENT] = client.client_id
-        await self._sessions.leave(session, client)
+        await self._sessions.revoke(session, client)
 
     async def _require_own(
         self, request: ProtocolRequest, caller: AuthenticatedClient, claims: Mapping[str, Any]

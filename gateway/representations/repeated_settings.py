@@ -7,7 +7,7 @@ as attributes and leaves out of the attributes that it returns (26.7)
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -42,6 +42,49 @@ _LISTS: Final = {
     "webAuthnPolicyExtraOriginsPasswordless": "webAuthnPolicyPasswordlessExtraOrigins",
 }
 """The same of lists, by the attribute's name: their items stand there with commas between."""
+_WEB_AUTHN: Final = "webAuthnPolicy"
+_PASSWORDLESS: Final = "Passwordless"
+_UNCHECKED: Final = frozenset({"id", "realm", "displayName", "displayNameHtml", "attributes"})
+"""Members that an attribute of the same name may contradict: it promises no protection."""
+_SEPARATORS = re.compile("[^0-9a-z]+")
+
+
+class MemberSpellings:
+    """The members of a realm that names of attributes spell, in any case and with any separator.
+
+    Keycloak stores passkey policies with `Passwordless` at the end of the name.
+    """
+
+    def __init__(self, members: Iterable[str]) -> None:
+        known = [name for name in members if name not in _UNCHECKED]
+        stored = {_stored_name(name): name for name in known}
+        spellings = {**{name: name for name in known}, **stored, **MIRRORED}
+        self._members = {_plain(spelling): name for spelling, name in spellings.items()}
+
+    def find_member(self, attribute: str) -> str | None:
+        return self._members.get(_plain(attribute))
+
+    def repeats_member(self, attribute: str, text: str, answer: Mapping[str, Any]) -> bool:
+        """Return whether the attribute says what the member of that name says in `answer`."""
+        member = self.find_member(attribute)
+        return member is not None and text == member_text(answer.get(member))
+
+
+def _stored_name(member: str) -> str:
+    if not member.startswith(f"{_WEB_AUTHN}{_PASSWORDLESS}"):
+        return member
+    return f"{_WEB_AUTHN}{member.removeprefix(f'{_WEB_AUTHN}{_PASSWORDLESS}')}{_PASSWORDLESS}"
+
+
+def _plain(name: str) -> str:
+    return _SEPARATORS.sub("", name.lower())
+
+
+def member_text(value: Any) -> str:
+    """Return the text of a member as Keycloak stores it among the attributes; objects have none."""
+    if value is None or isinstance(value, Mapping):
+        return ""
+    return ",".join(map(str, value)) if isinstance(value, list) else _text(value)
 
 
 def with_mirrored(
@@ -73,9 +116,15 @@ def with_written(realm: Realm, answer: Mapping[str, Any]) -> Realm:
     return replace(realm, attributes=attributes)
 
 
-def with_listed(realm: Realm, answer: Mapping[str, Any], before: Mapping[str, Any]) -> Realm:
+def with_listed(
+    realm: Realm, answer: Mapping[str, Any], before: Mapping[str, Any], spellings: MemberSpellings
+) -> Realm:
     """Return the realm with the attributes of the fields that `answer` has other than `before`."""
     attributes = dict(realm.attributes)
+    for name in attributes.keys() - MIRRORED.keys():
+        member = spellings.find_member(name)
+        if member is not None and answer.get(member) != before.get(member):
+            attributes[name] = member_text(answer.get(member))
     for name in _LISTED_ONCE_SET:
         if answer[name] != before[name]:
             attributes[name] = _text(answer[name])

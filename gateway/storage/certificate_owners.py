@@ -7,7 +7,7 @@ them each look-up is a query.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -63,6 +63,15 @@ class CachedCertificateOwners:
                 return await stores.clients.with_certificate_terms(realm_id, terms, most)
         found = {name for term in terms for name in loaded.terms.get(term, ())}
         return tuple(sorted(found)[:most])
+
+    async def without_registered(self, realm_id: str, client_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the owners without registered ones; a query, only for ambiguous certificates."""
+        if len(client_ids) > 1:
+            async with self._database.read() as stores:
+                registered = await stores.clients.with_registration_token(realm_id, client_ids)
+            if others := [each for each in client_ids if each not in registered]:
+                return tuple(others)
+        return tuple(client_ids)
 
     def _is_fresh(self, loaded: _Loaded, now: datetime) -> bool:
         age = cache_age(self._invalidation, self._age)

@@ -4,7 +4,7 @@ A new version that is not valid is logged with all its errors, and the sites bef
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeVar
 import structlog
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.forward_auth import RULES_FILE, HostOwners, Site
+from gateway.domain.forward_auth import ReservedNames, Site
 from gateway.representations.forward_auth import parse_rules_file
 
 ContentT = TypeVar("ContentT", bytes, bytes | None)
@@ -36,19 +36,23 @@ class ChangingFile(Protocol):
 class RulesFile:
     """The sites of the last valid version; `source` names the file in errors."""
 
-    def __init__(self, file: ChangingFile, source: str) -> None:
-        """Read nothing yet: without a `load` there are no sites."""
+    def __init__(self, file: ChangingFile, source: str, public_urls: Collection[str] = ()) -> None:
+        """Read nothing yet: without a `load` there are no sites.
+
+        The hosts of `public_urls`, which are the gateway's, are reserved besides those of the file.
+        """
         self._file = file
         self._source = source
+        self._public_urls = public_urls
         self._failure: str | None = None
         self.sites: tuple[Site, ...] = ()
-        self._hosts: HostOwners | None = None
+        self._reserved: ReservedNames | None = None
 
-    def hosts(self) -> HostOwners:
-        """Return the hosts that no realm may have, read first where nothing was; as `load`."""
-        if self._hosts is None:
+    def reserved_names(self) -> ReservedNames:
+        """Return the names that no realm may have, read first where nothing was; as `load`."""
+        if self._reserved is None:
             self.load()
-        return self._hosts or HostOwners(())
+        return self._reserved or ReservedNames.of((), self._public_urls)
 
     def load(self) -> None:
         """Read the file; raises InvalidInput with all its errors, also where it is missing."""
@@ -78,7 +82,7 @@ class RulesFile:
             structlog.get_logger().info("rules file read", sites=len(self.sites))
 
     def _use(self, sites: tuple[Site, ...]) -> None:
-        self._hosts = HostOwners((host, RULES_FILE) for site in sites for host in site.hosts)
+        self._reserved = ReservedNames.of(sites, self._public_urls)
         self.sites = sites
 
     def _report(self, refusal: InvalidInput) -> None:

@@ -41,6 +41,10 @@ _GUESSES: Final = (
 )
 SHARED: Final = {
     "gateway/domain/limits/rate_limits.py: REGISTRATIONS": _LIMITS,
+    "gateway/domain/limits/rate_limits.py: CLIENT_REGISTRATIONS": (
+        "tests/http/test_registration_policies.py"
+        "::test_one_network_does_not_fill_the_clients_of_a_realm"
+    ),
     "gateway/domain/limits/rate_limits.py: RESETS": (
         "tests/http/test_reset_credentials.py::test_an_address_asks_for_a_bounded_number_of_mails"
     ),

@@ -6,6 +6,7 @@ itself is a rule of its own, which the next change of the rule would miss.
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -85,6 +86,51 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",
 }
 """Module -> why it reads the state without using what was permitted before."""
+_READERS: Final = frozenset(
+    {"verify_of_ourselves", "verify_refresh_token", "read_refresh_token", "read_action_token"}
+)
+_READERS_OF: Final = frozenset(
+    {
+        *(("key_ring", "verify"), ("access_tokens", "verify"), ("codes", "redeem")),
+        *(("devices", "take"), ("sites", "find")),
+    }
+)
+"""Owner and method: what returns the content of a token, a code or a cookie."""
+_USES: Final[Mapping[str, str]] = {
+    "gateway/forward_auth/credentials/session_cookie.py:identify": "validity.require",
+    "gateway/http/admin/authentication.py:_verified": "access_tokens.resolve",
+    "gateway/protocol/action_tokens/endpoint.py:_token": "validity.require",
+    "gateway/protocol/grants/device_code.py:__call__": "redemption.find",
+    "gateway/protocol/grants/refresh_token.py:__call__": "refresh_tokens.active",
+    "gateway/protocol/introspection.py:_describe": "access_tokens.check",
+    "gateway/protocol/introspection.py:_describe_refresh_token": "refresh_tokens.active",
+    "gateway/protocol/logout/refresh_token_logout.py:answer": "refresh_tokens.session_to_end",
+    "gateway/protocol/sign_in_results/code_redemption.py:_redeem": "redemption.find",
+    "gateway/protocol/sign_in_results/identity_cookie.py:find": "validity.require",
+    "gateway/protocol/userinfo.py:_active": "access_tokens.check",
+}
+"""Function that reads a credential -> the call, in its module, that asks the rule."""
+_READ_ALONE: Final[Mapping[str, str]] = {
+    "gateway/admin/forward_auth/administration.py:_existing": "a site, not a session",
+    "gateway/admin/registration/tokens.py:read": "registration tokens, which are no sign-in",
+    "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
+    "gateway/forward_auth/browser/sign_out.py:end": "ends sessions",
+    "gateway/forward_auth/browser/sign_out.py:is_signed_in": "ends sessions",
+    "gateway/protocol/authorization/checks/id_token_hint.py:check": "a hint: names the user",
+    "gateway/protocol/logout/logout_request.py:_verified": "a hint: compared with the cookie",
+    "gateway/protocol/revocation.py:_revoke": "the client gives its token up",
+    "gateway/protocol/revocation.py:_revoke_refresh_token": "the client gives its token up",
+    "gateway/protocol/sender_constraint/nonces.py:is_current": "nonces of proofs",
+    "gateway/protocol/tokens/access_token_checks.py:verify": "reads for `check` and `resolve`",
+    "gateway/protocol/tokens/refresh_token_checks.py:read_refresh_token": "`RefreshTokens` asks",
+    "gateway/protocol/tokens/refresh_token_checks.py:verify_refresh_token": (
+        "`RefreshTokens` asks"
+    ),
+    "gateway/protocol/tokens/response_signing.py:with_access_token_claims_as_jwt": (
+        "a token that introspection has found active"
+    ),
+}
+"""Function that reads a credential -> why it does not ask the rule."""
 
 
 def _modules() -> Iterator[str]:
@@ -124,6 +170,34 @@ def test_no_use_judges_by_itself_what_may_still_be_used() -> None:
     assert found == _OTHERS.keys()
 
 
+def _reads_credential(node: ast.AST) -> bool:
+    """Tell whether the node refers to a reader: called, or passed on under another name."""
+    if isinstance(node, ast.Name):
+        return node.id in _READERS and isinstance(node.ctx, ast.Load)
+    if not isinstance(node, ast.Attribute):
+        return False
+    return node.attr in _READERS or (_last_name(node.value), node.attr) in _READERS_OF
+
+
+def _readers_of(module: str) -> Iterator[str]:
+    for node in ast.walk(_parsed(module)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and any(
+            map(_reads_credential, ast.walk(node))
+        ):
+            yield f"{module}:{node.name}"
+
+
+def test_every_reader_of_a_credential_asks_the_rule() -> None:
+    found = {reader for module in _modules() for reader in _readers_of(module)}
+    assert found == _USES.keys() | _READ_ALONE.keys()
+    silent = {
+        reader
+        for reader, call in _USES.items()
+        if not any(each.endswith(call) for each in _calls_of(reader.partition(":")[0]))
+    }
+    assert silent == set()
+
+
 def test_every_module_that_asks_the_rule_is_known() -> None:
     found = {module for module in _modules() if _imports_rule(_parsed(module))}
     assert found == _ASKERS.keys()
@@ -142,14 +216,19 @@ def test_every_module_that_asks_the_rule_is_known() -> None:
         ("gateway/protocol/sign_in_results/redemption.py", "validity.require"),
         ("gateway/protocol/tokens/access_token_checks.py", "validity.require"),
         ("gateway/protocol/tokens/refresh_token_checks.py", "validity.require"),
+        ("gateway/protocol/tokens/refresh_token_checks.py", "validity.find_session_to_end"),
     ],
 )
 def test_a_use_calls_the_rule(module: str, call: str) -> None:
-    calls = {
+    assert any(each.endswith(call) for each in _calls_of(module))
+
+
+def _calls_of(module: str) -> set[str]:
+    return {
         ast.unparse(node.func) for node in ast.walk(_parsed(module)) if isinstance(node, ast.Call)
     }
-    assert any(each.endswith(call) for each in calls)
 
 
+@cache
 def _parsed(module: str) -> ast.Module:
     return ast.parse((_ROOT / module).read_text(encoding="utf-8"))

@@ -5,12 +5,15 @@ Attack: D11. Compared is the processor time of this process and its threads, as 
 
 import json
 import random
+import sys
 import time
 from collections.abc import AsyncIterator
 from statistics import median
+from types import FrameType
 
 import pytest
 
+from gateway.authentication.web_authn import KeyDecoys
 from gateway.domain import base64url
 from gateway.domain.authentication import FormName
 from gateway.domain.web_authn import PASSKEY
@@ -73,3 +76,21 @@ async def test_a_page_with_keys_costs_the_same_for_every_name(gateway: Gateway) 
         pairs = zip(costs["with-passkey"], costs[kind], strict=True)
         slower = sum(with_key > without for with_key, without in pairs)
         assert ROUNDS // 10 < slower < ROUNDS - ROUNDS // 10, (kind, slower, medians)
+
+
+async def test_decoys_are_derived_for_every_name_alike(gateway: Gateway) -> None:
+    """Deriving them takes less than the noise of a page, and many pages would show it."""
+    code, derived = KeyDecoys.keys.__code__, dict.fromkeys(KINDS, 0)
+    for kind in KINDS:
+        browser = Browser(gateway, realm=REALM, sign_in=FLOW)
+        await browser.begin()
+
+        def count(frame: FrameType, event: str, _: object, kind: str = kind) -> None:
+            derived[kind] += event == "call" and frame.f_code is code
+
+        sys.setprofile(count)
+        try:
+            await browser.submit(username=kind)
+        finally:
+            sys.setprofile(None)
+    assert derived == dict.fromkeys(KINDS, 1)

@@ -239,24 +239,23 @@ async def test_the_oldest_of_too_many_anonymous_authorizations_are_removed(
     redis_server: RedisServer,
 ) -> None:
     """Attacks: C24. Everyone may ask for codes in the name of a public client."""
-    client = create_client(redis_server.url)
-    devices = RedisDeviceAuthorizations(client, most_anonymous_bytes=5 * 1800)
-    anonymous = replace(ASKED, is_anonymous=True, scope="x" * 1000)
-    assert await devices.add(_REALM, replace(ASKED, user_code="proven"), _MINUTE)
-    many = [replace(anonymous, device_code=f"d{n}", user_code=f"U{n}") for n in range(20)]
-    for asked in many:
-        assert await devices.add(_REALM, asked, _MINUTE)
-    assert await devices.approve(_REALM, "U19", ASKED.client, APPROVAL)
-    assert await devices.deny(_REALM, "U18", ASKED.client)
-    for asked in many[:4]:
-        assert await devices.add(_REALM, asked, _MINUTE)
-    left = [
-        asked.device_code
-        for asked in many
-        if (await devices.poll(_REALM, asked.device_code, ASKED.client)).status
-        is not DeviceStatus.UNKNOWN
-    ]
-    assert left == ["d0", "d1", "d2", "d3", "d17", "d18", "d19"]
-    assert await _find(devices, "U4") is DeviceStatus.UNKNOWN
-    assert await _find(devices, "proven") is DeviceStatus.PENDING
-    await client.aclose()
+    async with aclosing(create_client(redis_server.url)) as client:
+        devices = RedisDeviceAuthorizations(client, most_anonymous_bytes=5 * 1800)
+        anonymous = replace(ASKED, is_anonymous=True, scope="x" * 1000)
+        assert await devices.add(_REALM, replace(ASKED, user_code="proven"), _MINUTE)
+        many = [replace(anonymous, device_code=f"d{n}", user_code=f"U{n}") for n in range(20)]
+        for asked in many:
+            assert await devices.add(_REALM, asked, _MINUTE)
+        assert await devices.approve(_REALM, "U19", ASKED.client, APPROVAL)
+        assert await devices.deny(_REALM, "U18", ASKED.client)
+        for asked in many[:4]:
+            assert await devices.add(_REALM, asked, _MINUTE)
+        left = [
+            asked.device_code
+            for asked in many
+            if (await devices.poll(_REALM, asked.device_code, ASKED.client)).status
+            is not DeviceStatus.UNKNOWN
+        ]
+        assert left == ["d0", "d1", "d2", "d3", "d17", "d18", "d19"]
+        assert await _find(devices, "U4") is DeviceStatus.UNKNOWN
+        assert await _find(devices, "proven") is DeviceStatus.PENDING

@@ -1,6 +1,7 @@
 """Users and credentials in the database."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery
 from gateway.storage.sql.database import SqlDatabase
-from tests.support.stored_values import client, credential, realm, store_realms, user
+from tests.support.stored_values import NOW, client, credential, realm, store_realms, user
 
 
 async def test_a_user_comes_back_as_stored(database: SqlDatabase) -> None:
@@ -172,3 +173,25 @@ async def test_who_has_a_one_time_password_is_told_on_every_page(database: SqlDa
     }
     assert (await listing.one(demo, rights, "alice-uuid"))["totp"] is True
     assert (await listing.one(demo, rights, "carol-uuid"))["totp"] is False
+
+
+async def test_the_store_alone_says_when_a_user_was_added(database: SqlDatabase) -> None:
+    """An import may name any date of creation, and a change of the user names none."""
+    await store_realms(database, "demo")
+    long_ago = NOW - timedelta(days=900)
+    made = user(created_at=long_ago, added_at=long_ago)
+    held = credential(created_at=long_ago)
+    async with database.write() as stores:
+        await stores.users.add(made)
+        await stores.users.set_credential(made.realm_id, held)
+    async with database.write() as stores:
+        await stores.users.replace(replace(made, email="new@example.test"))
+        stronger = replace(held, secret_data='{"value":"stronger"}')
+        assert await stores.users.exchange_credential(made.realm_id, held, stronger)
+    async with database.read() as stores:
+        found = await stores.users.find_by_id(made.realm_id, made.id)
+        (kept,) = await stores.users.credentials(made.realm_id, made.id)
+    assert found is not None
+    assert (found.created_at, found.added_at, found.exists_since) == (long_ago, NOW, NOW)
+    assert (kept.created_at, kept.set_at, kept.valid_since) == (long_ago, NOW, NOW)
+    assert kept.aged_since == long_ago

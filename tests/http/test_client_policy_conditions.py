@@ -295,6 +295,31 @@ def test_a_caller_is_found_by_its_groups_and_its_roles(realm: AdministeredRealm)
         assert found == (of_boss, of_clerk), (condition, configuration)
 
 
+def test_a_role_of_a_client_is_no_other_role_of_the_same_text(realm: AdministeredRealm) -> None:
+    """The last dot separates client and role; a dot in the name of a role is written `~.`."""
+    owners = {name: realm.change("POST", "clients", {"clientId": name}) for name in ("a", "a.b")}
+    account = realm.account("clerk")
+    given = (
+        (None, "a.b.c", {"a~.b~.c"}),
+        (owners["a"], "b.c", {"a.b~.c"}),
+        (owners["a.b"], "c", {"a.b.c"}),
+        (None, "d~", {"d~"}),
+        (owners["a"], "e~.f", {"a.e~~~.f"}),
+    )
+    written = {text for _, _, texts in given for text in texts} | {"b.c", "c", "a.b", "a.e~.f"}
+    for owner, role, holds in given:
+        roles = f"clients/{owner}/roles" if owner else "roles"
+        mapped = f"users/{account}/role-mappings/" + (f"clients/{owner}" if owner else "realm")
+        realm.change("POST", roles, {"name": role})
+        (document,) = [each for each in realm.get(roles) if each["name"] == role]
+        realm.change("POST", mapped, [document])
+        for text in sorted(written):
+            condition = {"client-updater-source-roles": {"roles": [text]}}
+            refused = _creation_is_refused(realm, condition, "clerk")
+            assert refused is (text in holds), (owner, role, text)
+        assert realm.ask("DELETE", mapped, [document]).is_success
+
+
 def test_a_caller_is_found_by_its_right(realm: AdministeredRealm) -> None:
     """A client that changes itself shows its registration access token."""
     made = realm.change("POST", "clients", _client("own"))

@@ -272,7 +272,7 @@ def test_a_user_connects_a_device(room: Recorded) -> None:
         "clientId": "tv",
         "userId": user_id,
         "sessionId": access["sid"],
-        "ipAddress": "203.0.113.9",
+        "ipAddress": room.realm.administration.gateway.caller_address("203.0.113.9"),
         "details": {
             "token_id": "?",
             "grant_type": GRANT,

@@ -1,4 +1,4 @@
-"""A host name belongs to one realm, whatever the port, and the rules file reserves it."""
+"""A host name, and a cookie domain, belong to one realm, to the rules file or to the gateway."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,24 @@ name = "reserved"
 hosts = ["intranet.example.net:8443", "*.apps.example.net"]
 realms = ["master"]
 rules = [{ name = "all", paths = ["/*"] }]
+
+[[sites]]
+name = "shared"
+hosts = ["one.file.example"]
+realms = ["master"]
+client = "portal"
+cookie_domain = "file.example"
+rules = [{ name = "all", paths = ["/*"] }]
 """
+GATEWAY: dict[str, Any] = {
+    "public_url": "https://Id.gateway.example:8443/auth",
+    "mtls_public_url": "https://[2001:db8::7]",
+}
+OF_GATEWAY = (
+    *("id.gateway.example", "id.gateway.example:8443", "ID.gateway.example:443"),
+    *("id.gateway.example:1", "*.gateway.example", "*.gateway.example:8443"),
+    *("[2001:db8::7]", "[2001:DB8::7]:8443"),
+)
 COLLIDING = [
     ("app.example.org", "app.example.org"),
     ("app.example.org", "app.example.org:1"),
@@ -58,7 +75,10 @@ def administration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Adminis
     (folder / "realms.json").write_text(json.dumps([master()]))
     with (
         start_gateway(
-            folder, import_realm=folder / "realms.json", guard_file=folder / "rules.toml"
+            folder,
+            import_realm=folder / "realms.json",
+            guard_file=folder / "rules.toml",
+            **GATEWAY,
         ) as gateway,
         gateway.client() as http,
     ):
@@ -93,7 +113,12 @@ def _command(administration: Administration, *arguments: str) -> Result:
     """Run a command beside the gateway, with its rules file."""
     folder = administration.gateway.state_dir
     file = folder.parent / "rules.toml"
-    environment = {"REALMGATE_STATE_DIR": str(folder), "REALMGATE_GUARD_FILE": str(file)}
+    environment = {
+        "REALMGATE_STATE_DIR": str(folder),
+        "REALMGATE_GUARD_FILE": str(file),
+        "REALMGATE_PUBLIC_URL": GATEWAY["public_url"],
+        "REALMGATE_MTLS_PUBLIC_URL": GATEWAY["mtls_public_url"],
+    }
     return CliRunner(env=environment).invoke(main, arguments)
 
 
@@ -130,29 +155,68 @@ def test_other_names_are_free_and_a_realm_may_hold_a_name_twice(
     assert _create(realms[0], "A.example.org:443", name="own-9") == CONFLICT
 
 
-def test_the_rules_file_reserves_its_names_for_all_ports(
+def test_the_rules_file_and_the_gateway_reserve_their_names_for_all_ports(
     realms: tuple[AdministeredRealm, AdministeredRealm], tmp_path: Path
 ) -> None:
     realm = realms[0]
-    assert _create(realm, "free.example.net") == CREATED
-    for host in (
+    assert _create(realm, "free.example.net", "other.gateway.example") == CREATED
+    of_file = (
         *("intranet.example.net:8443", "intranet.example.net", "Intranet.example.net:1"),
         *("*.example.net", "*.example.net:7", "a.apps.example.net", "a.b.apps.example.net:1"),
         *("*.apps.example.net", "*.b.apps.example.net"),
-    ):
-        refused = realm.ask("POST", SITES, site("other", host), by="m")
-        assert refused.status_code == CONFLICT, host
-        assert "rules file" in refused.json()["errorMessage"]
-        taking = site("taking", "free.example.net", host)
-        assert realm.ask("PUT", f"{SITES}/taking", taking, by="m").status_code == CONFLICT, host
-        file = tmp_path / "realm.json"
-        file.write_text(json.dumps({"realm": "from-file", "guardSites": [site("in-file", host)]}))
-        done = _command(realm.administration, "realm", "import", str(file))
-        assert (done.exit_code, "rules file" in done.output) == (2, True), host
-        file.write_text(json.dumps(site("by-command", host)))
-        done = _command(realm.administration, "guard", "set", str(file), "--realm", "first")
-        assert (done.exit_code, "rules file" in done.output) == (1, True), host
+    )
+    for host in (*of_file, *OF_GATEWAY):
+        reason = "rules file" if host in of_file else "belongs to the gateway"
+        _refused_in_every_way(realm, tmp_path / "realm.json", reason, host)
+
+
+def _refused_in_every_way(
+    realm: AdministeredRealm, file: Path, reason: str, *hosts: str, **members: Any
+) -> None:
+    """Send a site by the admin API, as a new and a changed one, in a realm file, by commands."""
+    sent = site("other", *hosts) | members
+    refused = realm.ask("POST", SITES, sent, by="m")
+    assert (refused.status_code, reason in refused.json()["errorMessage"]) == (CONFLICT, True), sent
+    assert realm.ask("PUT", f"{SITES}/taking", sent | {"name": "taking"}).status_code == CONFLICT
+    document = {"realm": "from-file", "guardSites": [sent]}
+    refused = realm.administration.ask("POST", "", document=document)
+    assert (refused.status_code, reason in refused.text) == (CONFLICT, True), sent
+    realm.ask("POST", "partialImport", document | {"ifResourceExists": "OVERWRITE"}, by="m")
+    assert [each["name"] for each in realm.get(SITES)] == ["taking"]
+    file.write_text(json.dumps(document))
+    done = _command(realm.administration, "realm", "import", str(file))
+    assert (done.exit_code, reason in done.output) == (2, True), sent
+    file.write_text(json.dumps(sent))
+    done = _command(realm.administration, "guard", "set", str(file), "--realm", "first")
+    assert (done.exit_code, reason in done.output) == (1, True), sent
     assert realm.administration.ask("GET", "from-file").status_code == MISSING
+
+
+def test_a_cookie_domain_is_not_that_of_a_second_realm(
+    realms: tuple[AdministeredRealm, AdministeredRealm], tmp_path: Path
+) -> None:
+    """The browsers of one realm would lose their sessions to the other."""
+    first, second = realms
+    portal = {"client": "portal", "cookieDomain": "x.example.com"}
+    sent = site("held", "b.x.example.com") | portal
+    assert second.ask("POST", SITES, sent, by="m").status_code == CREATED
+    assert _create(first, "z.x.example.com") == CREATED, "without a cookie of the domain"
+    for domain, host, reason in (
+        ("x.example.com", "a.x.example.com", "another realm"),
+        ("example.com", "a.x.example.com", "another realm"),
+        ("a.x.example.com", "a.x.example.com", "another realm"),
+        ("file.example", "two.file.example", "another realm"),
+        ("two.file.example", "two.file.example", "another realm"),
+    ):
+        members = portal | {"cookieDomain": domain}
+        file = tmp_path / "realm.json"
+        _refused_in_every_way(first, file, f"{domain} belongs to {reason}", host, **members)
+    for domain in ("y.example.com", "ax.example.com", "other.example"):
+        sent = site("taking", f"a.{domain}") | portal | {"cookieDomain": domain}
+        assert first.ask("PUT", f"{SITES}/taking", sent).is_success, domain
+    for number, domain in enumerate(("x.example.com", "d.x.example.com")):
+        sent = site(f"own-{number}", f"c{number}.{domain}") | portal | {"cookieDomain": domain}
+        assert second.ask("POST", SITES, sent, by="m").status_code == CREATED, domain
 
 
 def test_a_realm_file_takes_no_name_of_another_realm(

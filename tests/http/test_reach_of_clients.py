@@ -291,6 +291,101 @@ def test_an_equal_administrator_approves_a_client(realm: AdministeredRealm) -> N
     realm.change("DELETE", path)
 
 
+def test_an_approval_may_say_what_was_examined(realm: AdministeredRealm) -> None:
+    """By the tag of the client, or of its roles: a client that changed since is not approved."""
+    made = realm.change("POST", "clients", {"clientId": "examined", **PUBLIC}, by="lesser")
+    path = f"clients/{made}"
+    roles = f"{path}/administrative-roles"
+    for examined in (path, roles):
+        tag = realm.ask("GET", examined).headers["etag"]
+        realm.change("PUT", path, {"redirectUris": [f"https://{tag[1:9]}.test/*"]}, by="lesser")
+        for stale in (tag, '"another"', f"W/{tag}"):
+            assert realm.ask("PUT", roles, by="everything", If_Match=stale).status_code == 412
+        assert not reach(realm, path)["all"], examined
+        tag = realm.ask("GET", examined).headers["etag"]
+        answer = realm.ask("PUT", roles, by="everything", If_Match=tag)
+        assert (answer.status_code, answer.json()["all"]) == (200, True), examined
+        assert realm.ask("PUT", roles, by="lesser", If_Match="*").status_code == 200
+    tag = realm.ask("GET", roles).headers["etag"]
+    assert realm.ask("PUT", roles, by="everything").headers["etag"] != tag
+    assert realm.ask("PUT", roles, by="lesser", If_Match=tag).status_code == 412
+    realm.change("DELETE", path)
+
+
+def test_the_command_says_which_roles_tokens_may_carry(realm: AdministeredRealm) -> None:
+    """A limited client stays limited until the operator approves it."""
+    made = realm.change("POST", "clients", {"clientId": "examined", **PUBLIC}, by="lesser")
+    path = f"clients/{made}"
+
+    def update(*arguments: str) -> str:
+        at = ("client", "update", "examined", "--realm", realm.name)
+        done = realm.administration.command(*at, *arguments)
+        assert done.exit_code == 0, done.output
+        return str(done.output)
+
+    everything = "client examined: its tokens may carry all administrative roles of its users\n"
+    limited = reach(realm, path)
+    for fields in ('redirectUris=["https://a.test/cb"]', "fullScopeAllowed=true", "name=Shop"):
+        said = update("--set", fields)
+        assert f"its tokens may carry the administrative roles {limited['roles'][0]}" in said
+        assert said.endswith("of its users; --approve-reach permits all\n")
+        assert reach(realm, path) == limited, fields
+    assert update("--approve-reach").endswith(everything)
+    assert reach(realm, path) == {"all": True, "roles": []}
+    assert update("--set", 'redirectUris=["https://b.test/cb"]').endswith(everything)
+    assert update("--set", "name=Store") == "client examined: updated\n"
+    assert reach(realm, path) == {"all": True, "roles": []}
+    realm.change("PUT", path, {"redirectUris": ["https://c.test/*"]}, by="lesser")
+    both = ("--set", 'redirectUris=["https://d.test/cb"]', "--approve-reach")
+    assert update(*both).endswith(everything)
+    realm.change("DELETE", path)
+
+
+def test_events_say_which_roles_tokens_may_carry(realm: AdministeredRealm) -> None:
+    realm.change(
+        "PUT", "events/config", {"adminEventsEnabled": True, "adminEventsDetailsEnabled": True}
+    )
+    made = realm.change("POST", "clients", {"clientId": "examined", **PUBLIC}, by="lesser")
+    path = f"clients/{made}"
+    realm.change("PUT", path, {"name": "harmless"}, by="everything")
+    realm.change("PUT", path, {"redirectUris": ["https://a.test/*"]}, by="everything")
+    realm.change("PUT", path, {"redirectUris": ["https://b.test/*"]}, by="lesser")
+    recorded = [
+        shown["all"]
+        for operation, _, at, shown in realm.events()
+        if at == f"{path}/administrative-roles" and operation == "UPDATE"
+    ]
+    assert recorded == [True, False]
+    realm.change("DELETE", path)
+
+
+@pytest.mark.usefixtures("approved")
+def test_an_event_names_the_roles_that_a_token_lacks(realm: AdministeredRealm) -> None:
+    """Of a limited client alone, at sign-in and refresh; a bounded list."""
+    types = {"enabledEventTypes": ["LOGIN", "REFRESH_TOKEN"]}
+    realm.change("PUT", "events/config", {"eventsEnabled": True, **types})
+    path = narrow_client(realm)
+    issued = tokens(realm, "narrow")
+    tokens(realm, "approved")
+    form = {"grant_type": "refresh_token", "refresh_token": issued["refresh_token"]}
+    again = {"client_id": "narrow", "client_secret": SECRET}
+    assert token_request(realm, form | again).status_code == 200
+    found: dict[str, list[str | None]] = {}
+    for event in realm.get("events?max=20"):
+        details = event["details"]
+        found.setdefault(event["clientId"], []).append(details.get("withheld_roles"))
+    assert found["approved"] == [None]
+    assert len(found["narrow"]) == 2
+    for withheld in found["narrow"]:
+        assert withheld is not None
+        named, _, more = withheld.partition(" and ")
+        assert len(named.split(", ")) == 10
+        assert more.endswith(" more")
+        assert "realm-management/" in named
+    realm.change("PUT", "events/config", {"eventsEnabled": False})
+    realm.change("DELETE", path)
+
+
 def test_a_token_loses_roles_with_the_reach_of_its_client(
     realm: AdministeredRealm, approved: str
 ) -> None:

@@ -14,6 +14,7 @@ TYPE = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy
 POLICY = "Policy '{}' rejected request to client-registration service. Details: {}"
 SENDER = "203.0.113.9"
 """The address that tests send from."""
+TOO_MANY = 429
 MAPPER = {
     "name": "role",
     "protocol": "openid-connect",
@@ -167,17 +168,18 @@ def test_a_client_stays_subject_to_the_policies_it_was_registered_under(
     trusting.given("DELETE", "default/moving", token=changed["registrationAccessToken"])
 
 
-def test_a_realm_has_at_most_so_many_clients(trusting: Registration) -> None:
-    known = len(trusting.realm.get("clients?max=1000"))
-    with set_policy(trusting, "max-clients", "anonymous", max_clients=[str(known + 1)]):
-        own = registered(trusting, {"clientId": "last"})["registrationAccessToken"]
-        details = f"It's allowed to have max {known + 1} clients per realm"
-        answer = trusting.refused("POST", "default", {"clientId": "one-more"})
-        assert answer == refusal("Max Clients Limit", details)
-        # Of those with a token the realm takes more.
-        made = trusting.given("POST", "default", {"clientId": "more"}, token=trusting.initial())
-        trusting.given("DELETE", "default/more", token=made["registrationAccessToken"])
-        trusting.given("DELETE", "default/last", token=own)
+def test_a_realm_has_at_most_so_many_clients(administration: Administration) -> None:
+    with administered_realm(administration, "with-room", {}) as realm:
+        service = Registration(realm)
+        realm.change("DELETE", f"components/{policies(realm)['trusted-hosts', 'anonymous']['id']}")
+        known = len(realm.get("clients?max=1000"))
+        with set_policy(service, "max-clients", "anonymous", max_clients=[str(known + 1)]):
+            registered(service, {"clientId": "last"})
+            details = f"It's allowed to have max {known + 1} clients per realm"
+            answer = service.refused("POST", "default", {"clientId": "one-more"})
+            assert answer == refusal("Max Clients Limit", details)
+            # Of those with a token the realm takes more.
+            service.given("POST", "default", {"clientId": "more"}, token=service.initial())
 
 
 def anonymous(service: Registration) -> str | None:
@@ -248,3 +250,54 @@ def test_without_trusted_hosts_the_other_policies_decide_alone(
         openid = service.ask("POST", "openid-connect", {"redirect_uris": ["https://b.test/"]})
         assert openid.status_code == 201, openid.text
         assert openid.json()["registration_access_token"]
+
+
+def register_from(service: Registration, address: str, client_id: str) -> int:
+    """Return the status of a registration without a token from a network."""
+    sent = {"clientId": client_id}
+    headers = {"X-Forwarded-For": address}
+    answer = service.ask("POST", "default", sent, **headers)
+    if answer.status_code == TOO_MANY:
+        assert answer.json()["error"] == "slow_down"
+        assert int(answer.headers["Retry-After"]) > 0
+    return answer.status_code
+
+
+def test_one_network_does_not_fill_the_clients_of_a_realm(administration: Administration) -> None:
+    """Nor with addresses of one IPv6 network, nor by deleting what it registered."""
+    with administered_realm(administration, "shared-room", {}) as realm:
+        service = Registration(realm)
+        realm.change("DELETE", f"components/{policies(realm)['trusted-hosts', 'anonymous']['id']}")
+        with set_policy(service, "max-clients", "anonymous", max_clients=["50"]):
+            for network, addresses in {
+                "one": ["198.51.100.7"] * 13,
+                "six": [f"2001:db8:7:7::{n}" for n in range(13)],
+            }.items():
+                made = [
+                    register_from(service, address, f"{network}-{number}")
+                    for number, address in enumerate(addresses)
+                ]
+                assert made == [201] * 10 + [TOO_MANY] * 3, network
+            (first,) = realm.get("clients?clientId=one-0")
+            realm.change("DELETE", f"clients/{first['id']}")
+            assert register_from(service, "198.51.100.7", "one-again") == TOO_MANY
+            assert register_from(service, "198.51.100.8", "neighbor") == 201
+            service.given("POST", "default", {"clientId": "by-token"}, token=service.initial())
+            malformed = service.ask("POST", "default", {"clientId": 7.5, "redirectUris": "x"})
+            assert malformed.status_code == 400
+
+
+def test_the_last_clients_of_a_realm_are_for_other_networks(
+    administration: Administration,
+) -> None:
+    """A realm of many clients of administrators has little room: half of it is left each time."""
+    with administered_realm(administration, "little-room", {}) as realm:
+        service = Registration(realm)
+        realm.change("DELETE", f"components/{policies(realm)['trusted-hosts', 'anonymous']['id']}")
+        known = len(realm.get("clients?max=1000"))
+        for number in range(known, 92):
+            realm.change("POST", "clients", {"clientId": f"of-administrators-{number}"})
+        with set_policy(service, "max-clients", "anonymous", max_clients=["100"]):
+            made = [register_from(service, "198.51.100.7", f"one-{n}") for n in range(8)]
+            assert 1 <= made.count(201) <= 4, made
+            assert register_from(service, "198.51.100.8", "other") == 201

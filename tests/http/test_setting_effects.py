@@ -14,7 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
+from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.repeated_settings import MIRRORED
+from gateway.representations.spelling import snake_case
 from scripts.setting_rows import SETTING_ROWS, Effect, Place, SettingRow
 from tests.support.spec_stack import Stack
 from tests.support.wire import SECRET, basic
@@ -26,6 +28,8 @@ ELLIPTIC = {"defaultSignatureAlgorithm": "ES384"}
 BAD = httpx2.codes.BAD_REQUEST
 FLOWS = ("browser", "registration", "resetCredentials", "dockerAuthentication", "firstBrokerLogin")
 KEPT_FLOWS = {f"{name}Flow" for name in FLOWS}
+NO_SETTINGS = {"id", "realm", "displayName", "displayNameHtml", "attributes"}
+"""Fields that an attribute of their name may contradict: names, texts that are shown, the map."""
 
 
 def example(row: SettingRow) -> str:
@@ -238,6 +242,46 @@ def test_attributes_that_repeat_fields_as_in_old_exports_are_accepted(
     assert "clientProfiles" in realm.refusal("PUT", "", named)
     for text in ("[]", "{", "[" * 20_000):
         realm.refusal("PUT", "", {"attributes": {"client-policies.policies": text}})
+
+
+def test_an_attribute_that_spells_a_field_of_a_realm_is_refused(realm: Administered) -> None:
+    """Old versions of Keycloak name passkeys last; people write names in their own case."""
+    before = realm.get()
+    fields = [field.name for field in REALM_FIELDS if field.name not in NO_SETTINGS]
+    passkeys = [name for name in fields if name.startswith("webAuthnPolicyPasswordless")]
+    stored_by_keycloak = [f"{name.replace('Passwordless', '')}Passwordless" for name in passkeys]
+    written = [*(name for name in fields if name not in MIRRORED), *stored_by_keycloak]
+    others = [spell(name) for name in fields for spell in (snake_case, str.upper)]
+    spellings = [name for name in (*written, *others) if name not in fields or name in written]
+    for start in range(0, len(spellings), 40):
+        sent = dict.fromkeys(spellings[start : start + 40], "another")
+        told = realm.refusal("PUT", "", {"attributes": before["attributes"] | sent})
+        assert [name for name in sent if f"attributes.{name[:40]}" not in told] == []
+    told = realm.refusal("PUT", "", {"attributes": {"webAuthnPolicyRpId": "login.test"}})
+    assert "it is read from the field of the realm" in told
+    assert realm.get() == before
+
+
+def test_an_attribute_that_repeats_a_field_follows_the_field(realm: Administered) -> None:
+    repeated = {
+        "webAuthnPolicyRpEntityName": "keycloak",
+        "webAuthnPolicySignatureAlgorithms": "ES256,RS256",
+        "webAuthnPolicyRpId": "",
+        "webAuthnPolicyAttestationConveyancePreferencePasswordless": "not specified",
+        "webAuthnPolicyCreateTimeoutPasswordless": "0",
+        "webAuthnPolicyAvoidSameAuthenticatorRegister": "false",
+        "registrationAllowed": "false",
+    }
+    attributes = realm.get()["attributes"] | repeated
+    realm.done("PUT", "", {"attributes": attributes})
+    sent = realm.get() | {"webAuthnPolicyRpId": "localhost", "registrationAllowed": True}
+    realm.done("PUT", "", sent)
+    after = realm.get()
+    assert after["webAuthnPolicyRpId"] == "localhost"
+    changed = {"webAuthnPolicyRpId": "localhost", "registrationAllowed": "true"}
+    assert after["attributes"].items() >= (repeated | changed).items()
+    realm.done("PUT", "", after)
+    assert realm.get() == after
 
 
 def policy(name: str, *, enabled: bool = True) -> dict[str, Any]:

@@ -253,6 +253,13 @@ def test_members_that_prove_accounts_need_every_right(mailed: MailedRealm) -> No
             assert realm.get("") == before, name
 
 
+def test_a_refusal_names_one_role_where_many_are_missing(realm: AdministeredRealm) -> None:
+    answer = realm.ask("PUT", "", {"resetPasswordAllowed": True}, by="realm-only")
+    subject = refused_subject(answer)
+    assert subject.endswith("the caller also needs realm-admin"), subject
+    assert len(subject) < 200
+
+
 def test_other_members_need_the_right_to_manage_the_realm(realm: AdministeredRealm) -> None:
     before = realm.get("")
     names = [name for name in members_of(REALM_MEMBERS.harmless) if name not in ENDS_THE_TOKEN]

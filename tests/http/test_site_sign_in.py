@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import urljoin
 
 import pytest
 import redis
 
+from gateway.forward_auth.browser import REFUSED_PATH, urls
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.open_redirects import REFUSED
 from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
@@ -202,12 +204,36 @@ def test_the_site_is_that_of_the_host(browser: SiteBrowser) -> None:
     assert browser.open("https://devices.example.test/.realmgate/sign-in").status == 400
 
 
+REPORTED: Final = {
+    "X-Realmgate-Proxy-Secret": PROXY_SECRET,
+    "X-Forwarded-Host": HOST,
+    "X-Realmgate-Server": f"{HOST}:443",
+}
+"""What every proxy sends."""
+
+
+def test_every_page_of_a_site_needs_what_the_proxy_reports(protected: Protected) -> None:
+    """attacks: B4."""
+    pages = {path for name, path in vars(urls).items() if name.endswith("_PATH")} - {REFUSED_PATH}
+    assert len(pages) >= 3
+    for path in pages:
+        for method in ("GET", "HEAD", "POST"):
+            with protected.gateway.client(**REPORTED) as http:
+                assert http.request(method, path).status_code != 404, (method, path)
+            for missing in REPORTED:
+                sent = {name: value for name, value in REPORTED.items() if name != missing}
+                with protected.gateway.client(**sent) as http:
+                    found = http.request(method, path)
+                assert found.status_code == 404, (method, path, missing)
+                assert {"location", "set-cookie"}.isdisjoint(found.headers)
+
+
 def test_the_site_is_that_of_the_proxys_server(protected: Protected) -> None:
     """attacks: B4."""
     headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
     with protected.gateway.client(**headers) as http:
         for server, status in (
-            *((f"{HOST}:443", 302), (HOST, 302), (f"{HOST}:8443", 302), (None, 302)),
+            *((f"{HOST}:443", 302), (HOST, 302), (f"{HOST}:8443", 302), (None, 404), ("", 404)),
             *(("devices.example.test:443", 404), ("*.example.test:443", 404), (":443", 404)),
             *(("~^app:443", 404), ("_:443", 404), ("elsewhere.example.test:443", 404)),
         ):
@@ -218,8 +244,7 @@ def test_the_site_is_that_of_the_proxys_server(protected: Protected) -> None:
 
 def test_no_url_of_the_corpus_of_open_redirects_is_redirected_to(protected: Protected) -> None:
     """attacks: C3."""
-    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
-    with protected.gateway.client(**headers) as http:
+    with protected.gateway.client(**REPORTED) as http:
         for path in ("sign-in", "sign-out"):
             for wanted in REFUSED:
                 found = http.get(f"/.realmgate/{path}", params={"rd": wanted})
@@ -243,8 +268,7 @@ def test_guesses_of_a_stranger_sign_no_user_out_of_a_site(
 
 
 def test_nobody_signs_in_without_tls(protected: Protected) -> None:
-    headers = {"X-Realmgate-Proxy-Secret": PROXY_SECRET, "X-Forwarded-Host": HOST}
-    with protected.gateway.client(**headers, **{"X-Forwarded-Proto": "http"}) as http:
+    with protected.gateway.client(**REPORTED, **{"X-Forwarded-Proto": "http"}) as http:
         found = http.get("/.realmgate/sign-in")
     assert found.status_code == 400
     assert "HTTPS" in found.text

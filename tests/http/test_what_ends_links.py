@@ -4,21 +4,25 @@ Every cell is executed: the link is opened after the change, and the button of a
 opened before it is pressed. `+` still works, `-` is refused. Keycloak: 16.2
 """
 
+import json
 import re
+import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
+import pyotp
 import pytest
 
 from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.gateway_process import until
 from tests.support.mailed_links import MailedRealm, mailed_realm
-from tests.support.one_time_devices import device
+from tests.support.one_time_devices import base32, device
 from tests.support.sign_in_browser import CALLBACK, Page, SignInBrowser, web_client
 
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
@@ -32,7 +36,12 @@ address changed                  | -               -            -            -
 user disabled                    | -               -            -            -
 user removed                     | -               -            -            -
 user imported again with the id  | -               -            -            -
+the same, created years ago      | -               -            -            -
+the same, created in the future  | -               -            -            -
+password replaced, same date     | -               +            -            -
 user signed out                  | -               -            -            -
+notBefore of the realm           | -               -            -            -
+notBefore of the client          | -               -            -            -
 redirect URI removed             | -               -            +            +
 client disabled                  | -               -            -            -
 client removed                   | -               -            -            -
@@ -114,6 +123,17 @@ KINDS: Final[Mapping[str, Callable[[MailedRealm], _Sent]]] = {
 }
 
 
+def _password_of(mailed: MailedRealm, link: _Link) -> str | None:
+    """Return the hash of the password that is stored; None without any."""
+    database = mailed.realm.administration.gateway.state_dir / "realmgate.db"
+    with closing(sqlite3.connect(database)) as connection:
+        found = connection.execute(
+            "SELECT secret_data FROM credentials WHERE user_id = ? AND type = 'password'",
+            (link.user.partition("/")[2],),
+        ).fetchone()
+    return None if found is None else str(found[0])
+
+
 def _of_user(method: str, path: str = "", document: Any = None) -> Callable[..., None]:
     def change(mailed: MailedRealm, links: list[_Link]) -> None:
         for link in links:
@@ -128,11 +148,33 @@ def _remove_password(mailed: MailedRealm, links: list[_Link]) -> None:
         mailed.realm.change("DELETE", f"{link.user}/credentials/{password['id']}")
 
 
-def _import_again(mailed: MailedRealm, links: list[_Link]) -> None:
-    """Import the users with their ids and addresses, made later than the links."""
-    made_at = int(time.time() * 1000) + 60_000
-    users = [{**mailed.realm.get(link.user), "createdTimestamp": made_at} for link in links]
-    mailed.realm.change("POST", "partialImport", {"ifResourceExists": "OVERWRITE", "users": users})
+def _replace_password(mailed: MailedRealm, links: list[_Link]) -> None:
+    """Replace the hash of each password, with the date of the former one."""
+    for link in links:
+        (held,) = mailed.realm.get(f"{link.user}/credentials")
+        hashed = {"secretData": json.dumps({"value": "AAAA", "salt": "AAAA"})}
+        mailed.realm.change("PUT", link.user, {"credentials": [held | hashed]})
+
+
+def _import_again(later: float | None) -> Callable[[MailedRealm, list[_Link]], None]:
+    """Import the users with their ids and addresses, and another password of the same date and id.
+
+    `later` is how many seconds `createdTimestamp` lies in the future; None for no value.
+    """
+
+    def change(mailed: MailedRealm, links: list[_Link]) -> None:
+        made_at = {} if later is None else {"createdTimestamp": int((time.time() + later) * 1000)}
+        users = []
+        for link in links:
+            user = mailed.realm.get(link.user)
+            del user["createdTimestamp"]
+            held = mailed.realm.get(f"{link.user}/credentials")
+            hashed = {"secretData": json.dumps({"value": "AAAA", "salt": "AAAA"})}
+            users.append(user | made_at | {"credentials": [each | hashed for each in held]})
+        document = {"ifResourceExists": "OVERWRITE", "users": users}
+        mailed.realm.change("POST", "partialImport", document)
+
+    return change
 
 
 def _sign_out(mailed: MailedRealm, links: list[_Link]) -> None:
@@ -150,6 +192,10 @@ def _of_client(method: str, **fields: Any) -> Callable[..., None]:
     return change
 
 
+def _not_before_of_client(mailed: MailedRealm, links: list[_Link]) -> None:
+    _of_client("PUT", notBefore=int(time.time()) + 1)(mailed, links)
+
+
 def _nothing(_mailed: MailedRealm, _links: list[_Link]) -> None:
     pass
 
@@ -162,8 +208,15 @@ CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "address changed": _of_user("PUT", "", {"email": ""}),
     "user disabled": _of_user("PUT", "", {"enabled": False}),
     "user removed": _of_user("DELETE"),
-    "user imported again with the id": _import_again,
+    "user imported again with the id": _import_again(None),
+    "the same, created years ago": _import_again(-1e8),
+    "the same, created in the future": _import_again(60),
+    "password replaced, same date": _replace_password,
     "user signed out": _sign_out,
+    "notBefore of the realm": lambda mailed, _links: mailed.realm.change(
+        "PUT", "", {"notBefore": int(time.time()) + 1}
+    ),
+    "notBefore of the client": _not_before_of_client,
     "redirect URI removed": _of_client("PUT", redirectUris=[_OTHER]),
     "client disabled": _of_client("PUT", enabled=False),
     "client removed": _of_client("DELETE"),
@@ -254,37 +307,72 @@ def test_a_page_of_a_link_ends_with_the_password_of_its_time(
                 assert (done.status == 302) is right, (name, password)
 
 
-@pytest.mark.parametrize("kind", ["execute-actions", "reset-credentials"])
-@pytest.mark.parametrize(
-    "change",
-    [
-        CHANGES["password set"],
-        _of_user("PUT", "", {"email": ""}),
-        _sign_out,
-        CHANGES["user imported again with the id"],
-    ],
-    ids=["password", "address", "sign-out", "import"],
-)
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_page_that_a_link_has_opened_ends_as_the_link_does(
-    administration: Administration,
-    kind: str,
-    change: Callable[[MailedRealm, list[_Link]], object],
-    request: pytest.FixtureRequest,
+    administration: Administration, change: str
 ) -> None:
     """The thief of a mail has opened the form of the password before the change."""
-    name = f"pages-{request.node.callspec.id}"
-    settings = {"clients": [web_client("app")], "resetPasswordAllowed": True}
+    name = f"pages-{list(CHANGES).index(change)}"
+    settings = {
+        "clients": [web_client("app", redirectUris=[CALLBACK, _OTHER])],
+        "resetPasswordAllowed": True,
+    }
+    kinds = ("execute-actions", "reset-credentials")
     with mailed_realm(administration, name, {}, **settings) as mailed:
-        thief = _opened(mailed, *KINDS[kind](mailed))
-        page = thief.browser.submit(thief.page)
-        assert page.id == "login-update-password", page.text
-        change(mailed, [thief])
+        thieves = {kind: _opened(mailed, *KINDS[kind](mailed)) for kind in kinds}
+        pages = {kind: thief.browser.submit(thief.page) for kind, thief in thieves.items()}
+        assert {page.id for page in pages.values()} == {"login-update-password"}
+        before = {kind: _password_of(mailed, thief) for kind, thief in thieves.items()}
+        CHANGES[change](mailed, list(thieves.values()))
+        after = {kind: _password_of(mailed, thief) for kind, thief in thieves.items()}
         fields = {"password-new": _OLD, "password-confirm": _OLD}
-        refused = thief.browser.submit(page, **fields)
-        assert refused.id in {"login", "login-reset-password"}, refused.text
-        other = mailed.browser()
-        done = other.submit(other.open(), username=kind, password=_OLD)
-        assert done.id == "login", done.text
+        for kind, thief in thieves.items():
+            thief.browser.submit(pages[kind], **fields)
+        found = {kind: _password_of(mailed, thief) for kind, thief in thieves.items()}
+    works = {kind: found[kind] != after[kind] for kind in kinds}
+    assert works == {kind: _rows()[change][kind] for kind in kinds}, (before, after, found)
+
+
+_ACTIONS: Final = ["UPDATE_PASSWORD", "CONFIGURE_TOTP", "CONFIGURE_RECOVERY_AUTHN_CODES"]
+
+
+def _perform(browser: SignInBrowser, page: Page) -> Page:
+    """Perform the required action of the page."""
+    fields = {}
+    if "password-new" in page.form.names:
+        fields = {"password-new": _NEW, "password-confirm": _NEW}
+    elif "totpSecret" in page.form.names:
+        secret = base32(page.form.fields["totpSecret"])
+        fields = {"totp": pyotp.TOTP(secret).now(), "userLabel": "Phone"}
+    return browser.submit(page, **fields)
+
+
+def test_a_link_goes_on_after_the_credentials_that_it_set(administration: Administration) -> None:
+    with mailed_realm(administration, "own-credentials", {}) as mailed:
+        sent = _sent(mailed, "several", "execute-actions-email", _ACTIONS)
+        link = _opened(mailed, *sent)
+        page = link.browser.submit(link.page)
+        for _ in _ACTIONS:
+            assert page.form.names, page.text
+            page = _perform(link.browser, page)
+        assert "Your account has been updated." in page.text
+        held = [one["type"] for one in mailed.realm.get(f"{link.user}/credentials")]
+        assert sorted(held) == ["otp", "password", "recovery-authn-codes"]
+
+
+@pytest.mark.parametrize("performed", [0, 1, 2])
+def test_a_credential_of_another_page_ends_a_link_between_its_actions(
+    administration: Administration, performed: int
+) -> None:
+    with mailed_realm(administration, f"between-{performed}", {}) as mailed:
+        link = _opened(mailed, *_sent(mailed, "several", "execute-actions-email", _ACTIONS))
+        page = link.browser.submit(link.page)
+        for _ in range(performed):
+            page = _perform(link.browser, page)
+        mailed.realm.change("PUT", link.user, {"credentials": [device()]})
+        before = mailed.realm.get(f"{link.user}/credentials")
+        _perform(link.browser, page)
+        assert mailed.realm.get(f"{link.user}/credentials") == before
 
 
 def test_the_first_password_ends_a_page_of_a_reset(administration: Administration) -> None:

@@ -18,7 +18,7 @@ from cryptography import x509
 
 from gateway.crypto.x509.pki_directory import ISSUING, read_authority
 from tests.support.administered_realm import AdministeredRealm, administered_realm, person
-from tests.support.administration import ELLIPTIC, PASSWORD, Administration, master
+from tests.support.administration import ELLIPTIC, PASSWORD, SECRET, Administration, master
 from tests.support.certificates import CertificateKeeper
 from tests.support.gateway_process import start_gateway, until
 from tests.support.permitted_uses import (
@@ -58,44 +58,52 @@ USES_OF_TABLE: Final = {
     "S-CCL": "site by certificate, client named",
     "CC": "client credentials",
     "TOSA": "token of a service account",
+    "OUT": "logout",
+    "OOUT": "offline logout",
 }
 _NEW: Final = "Another password 2"
 _PAGE: Final = Path(__file__).resolve().parents[2] / "docs/sessions-and-lock-outs.md"
 TABLE: Final = """
-change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA
-nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     +  +
-user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +
-user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
-role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
-notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -
-notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +
-flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -
-client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +
-offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +
-client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +
-rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +
-realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -
-signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -
-certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -
-service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     -  -
+change                                       | PW SSO CODE REFR OFFL OTOK DEV XCH XREF INFO INTR ADM ACC CONS S-SES S-BEA S-B+C S-CER S-CCL CC TOSA OUT OOUT
+nothing                                      | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+user locked out for a time                   | -  +   +    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+user locked out for good                     | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user disabled                                | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user removed, another created with the name  | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+user removed, imported again with the id     | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+password set by an administrator             | -  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+password changed, other sessions signed out  | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+required action added                        | -  -   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +    +   +
+user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
+role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   +
+session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+offline session ended by an administrator    | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+logout with the refresh token                | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+logout with the offline token                | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+refresh token revoked                        | +  +   -    -    +    +    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
+offline token revoked                        | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
+access token revoked                         | +  +   +    +    +    +    +   -   +    -    -    -   -   +    +     -     -     +     +     +  +    +   +
+user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    +   +
+notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    -   -
+notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -    +   +
+client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
+offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +    +   +
+rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
+realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -    -   -
+signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -    +   +
+certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+client of the certificate disabled           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
+service account disabled                     | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     +     +     +     -  -    +   +
 """  # noqa: E501 - a table
 
 
@@ -191,6 +199,16 @@ def _by_account(before: Permitted, path: str) -> None:
     assert http.delete(url, headers=headers).is_success
 
 
+def _log_out(before: Permitted, token: str) -> None:
+    form = {"client_id": "app", "client_secret": SECRET, "refresh_token": before.tokens[token]}
+    assert before.post("logout", form).is_success
+
+
+def _revoke(before: Permitted, token: str) -> None:
+    form = {"client_id": "app", "client_secret": SECRET, "token": before.tokens[token]}
+    assert before.post("revoke", form).content == b""
+
+
 def _end_all_of_realm(before: Permitted) -> None:
     """Do it in a later second than that of the tokens: notBefore counts whole seconds."""
     issued_at = int(claims_of(before.tokens["machine"])["iat"])
@@ -258,8 +276,16 @@ CHANGES: Final[Mapping[str, Callable[[Permitted], object]]] = {
     "session ended by an administrator": lambda before: before.realm.change(
         "DELETE", f"sessions/{_session(before)}"
     ),
+    "offline session ended by an administrator": lambda before: before.realm.change(
+        "DELETE", f"sessions/{_session(before)}?isOffline=true"
+    ),
     "session ended by the user": lambda before: _by_account(before, f"sessions/{_session(before)}"),
     "all sessions ended by the user": lambda before: _by_account(before, "sessions?current=true"),
+    "logout with the refresh token": lambda before: _log_out(before, "refresh"),
+    "logout with the offline token": lambda before: _log_out(before, "offline"),
+    "refresh token revoked": lambda before: _revoke(before, "refresh"),
+    "offline token revoked": lambda before: _revoke(before, "offline"),
+    "access token revoked": lambda before: _revoke(before, "access"),
     "user signed out by an administrator": lambda before: before.realm.change(
         "POST", f"{_user(before)}/logout"
     ),
@@ -352,6 +378,56 @@ def test_a_change_ends_what_the_table_says(
         found = {use: before.allowed(use) for use in USES}
     expected = _rows()[change]
     assert {use: found[use] for use in USES if found[use] != expected[use]} == {}
+
+
+def test_a_device_of_a_locked_out_user_is_refused_as_a_password(
+    administration: Administration, certificate: Path
+) -> None:
+    """Keycloak: 1.8 (26.7.5)."""
+    with ExitStack() as stack:
+        before = _permitted(stack, administration, "guessed", certificate)
+        _lock_out(before)
+        form = {"client_id": "app", "client_secret": SECRET, "device_code": before.tokens["device"]}
+        grant = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code"}
+        refused = before.post("token", form | grant)
+    assert refused.json() == {
+        "error": "invalid_grant",
+        "error_description": "Invalid user credentials",
+    }
+
+
+@pytest.mark.parametrize("end", ["offline", "online"])
+def test_the_end_of_an_online_session_keeps_rotating_offline_tokens(
+    administration: Administration, certificate: Path, end: str
+) -> None:
+    """An offline session has the id of the online one that it began in, and tokens of its own."""
+    with ExitStack() as stack:
+        before = _permitted(stack, administration, f"rotating-{end}", certificate)
+        _update(before, "", revokeRefreshToken=True)
+        form = {"client_id": "app", "client_secret": SECRET, "grant_type": "refresh_token"}
+        token = before.tokens["offline"]
+        rotated = before.post("token", form | {"refresh_token": token}).json()["refresh_token"]
+        before.realm.change("DELETE", f"sessions/{_session(before)}?isOffline={end == 'offline'}")
+        again = before.post("token", form | {"refresh_token": rotated})
+    assert again.is_success == (end == "online"), again.text
+
+
+@pytest.mark.parametrize(
+    ("token", "left"),
+    [("refresh", {"offline refresh"}), ("offline", set[str]())],
+    ids=["online", "offline"],
+)
+def test_a_logout_ends_the_session_of_its_token(
+    administration: Administration, certificate: Path, token: str, left: set[str]
+) -> None:
+    """An offline token ends the online session of the same id as well, as in Keycloak."""
+    with ExitStack() as stack:
+        before = _permitted(stack, administration, f"logout-{token}", certificate)
+        form = {"client_id": "app", "client_secret": SECRET}
+        ended = before.post("logout", {**form, "refresh_token": before.tokens[token]})
+        assert ended.status_code == 204, ended.text
+        found = {use for use in ("refresh", "offline refresh") if before.allowed(use)}
+    assert found == left
 
 
 def _answer(before: Permitted, use: str) -> str:

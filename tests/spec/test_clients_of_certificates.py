@@ -27,6 +27,8 @@ CLIENTS = (
     client("disabled", san_ip="192.0.2.1") | {"enabled": False},
     client("template", template="urn://fleet/{device}", **BOUND),
 )
+_CROWD = 50
+"""With the client of the device one more than are compared with a certificate."""
 _IN_A_ROW = 12
 """The same answer without another between them: enough for both gateways to have answered."""
 
@@ -98,6 +100,68 @@ def test_a_changed_or_removed_client_is_found_by_its_new_name(clients: Certifica
     assert [clients.token(each).status_code for each in (before, after)] == [401, 200]
     assert clients.admin("DELETE", f"clients/{clients.id_of('moving')}").status_code == 204
     assert [clients.token(each).status_code for each in (before, after)] == [401, 401]
+
+
+SQUATTERS: tuple[tuple[dict[str, str], dict[str, str], str], ...] = (
+    ({"san_dns": "a.squat.example"}, {"san_dns": "A.squat.example"}, "dns:a.squat.example"),
+    ({"san_uri": "urn://b/1"}, {"template": "urn://b/{device}", **BOUND}, "uri:urn://b/1"),
+    ({"template": "{d}.c.example", **BOUND}, {"san_dns": "x.c.example"}, "dns:x.c.example"),
+    ({"san_email": "d@squat.example"}, {"san_ip": "192.0.2.9"}, "ip:192.0.2.9"),
+    (
+        {**EXACT, "x509.subjectdn": "CN=e,O=Realmgate Demonstration"},
+        {"san_uri": "urn:e"},
+        "uri:urn:e",
+    ),
+)
+"""Names of a client that registers itself, of an administrator's client, and of a device."""
+
+
+def register(clients: CertificateClients, *documents: dict[str, object]) -> None:
+    """Register clients with a new initial access token."""
+    count = {"count": len(documents)}
+    initial = clients.admin("POST", "clients-initial-access", count).json()["token"]
+    for document in documents:
+        answer = clients.stack.http.post(
+            f"{clients.stack.nginx.https}/realms/{clients.name}/clients-registrations/default",
+            json=document,
+            headers={"Authorization": f"Bearer {initial}"},
+        )
+        assert answer.status_code == 201, answer.text
+
+
+def test_a_name_of_an_administrator_wins_over_a_registered_one(clients: CertificateClients) -> None:
+    """Whichever client had it first: a stranger's registration locks no device out."""
+    for number, (squatted, given, written) in enumerate(SQUATTERS):
+        register(clients, client("squatter", **squatted))
+        assert clients.admin("POST", "clients", client("given", **given)).status_code == 201
+        extra = ("email:d@squat.example",) if "san_email" in squatted else ()
+        cn = "e" if "x509.subjectdn" in squatted else "other"
+        device = clients.issue(f"squatted {number}", written, *extra, cn=cn)
+        answer = clients.token(device)
+        assert answer.status_code == 200, (squatted, clients.reason(answer))
+        assert claims_of(answer.json()["access_token"])["azp"] == "given", squatted
+        assert clients.admin("DELETE", f"clients/{clients.id_of('given')}").status_code == 204
+        assert clients.admin("DELETE", f"clients/{clients.id_of('squatter')}").status_code == 204
+
+
+def test_many_registered_templates_hide_no_owner(clients: CertificateClients) -> None:
+    """None of them fits the device, but all have the shape of the template that does."""
+    clients.admin("POST", "clients", client("fleet", template="crowd://f/{device}", **BOUND))
+    crowd = [client(f"c{n}", template=f"crowd://{n}/{{d}}", **BOUND) for n in range(_CROWD)]
+    register(clients, *crowd)
+    answer = clients.token(clients.issue("in a crowd", "uri:crowd://f/7"))
+    assert answer.status_code == 200, clients.reason(answer)
+    assert claims_of(answer.json()["access_token"])["azp"] == "fleet"
+
+
+def test_two_registered_clients_of_a_certificate_are_refused(clients: CertificateClients) -> None:
+    """Neither is of an administrator: none of the names is known to be right."""
+    register(
+        *(clients, client("first", san_dns="f.squat.example"), client("second", san_uri="urn:f"))
+    )
+    answer = clients.token(clients.issue("two squatters", "dns:f.squat.example", "uri:urn:f"))
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert "the clients first, second own the certificate" in clients.reason(answer)
 
 
 def test_both_gateways_find_a_changed_client_within_a_second(pair: Stack, tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ NOT_CRITICAL = (
 )
 KEYS = tuple(ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
 """For certificates whose key does not matter: making one takes as long as ten signatures."""
+_issued: "dict[bytes, Node]" = {}
+"""By DER; a caller who shows a certificate in TLS needs its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,14 @@ def issue(
     for extension in extensions:
         critical = not isinstance(extension, NOT_CRITICAL)
         builder = builder.add_extension(extension, critical=critical)
-    return Node(builder.sign(issuer.key if issuer else own, hashes.SHA256()), own)
+    node = Node(builder.sign(issuer.key if issuer else own, hashes.SHA256()), own)
+    _issued[node.der] = node
+    return node
+
+
+def find_issued(certificate: bytes) -> Node | None:
+    """Return a certificate of this process with its key, by its DER."""
+    return _issued.get(certificate)
 
 
 def openssl_refusal(

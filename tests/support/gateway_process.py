@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 from tests.support.forked_gateway import ForkedGateway
+from tests.support.nginx_front import NginxFront, NginxTransport, find_front
 from tests.support.ports import free_port
 
 _DEADLINE = 60.0
@@ -43,6 +44,8 @@ class Gateway:
     state_dir: Path
     management_url: str
     log_file: Path
+    front: NginxFront | None = None
+    """The nginx that clients go through, with `--through-nginx`."""
 
     @property
     def socket(self) -> Path:
@@ -60,15 +63,27 @@ class Gateway:
         return self.process.pid
 
     def client(self, **headers: str) -> httpx2.Client:
-        """Return a client that talks to the unix socket, as the proxy does."""
+        """Return a client that talks to the unix socket, as the proxy does.
+
+        With `--through-nginx` it goes through nginx, which writes the headers of the proxy.
+        """
         sent = httpx2.Headers(_PROXY)
         sent.update(headers)
+        transport: httpx2.BaseTransport = (
+            httpx2.HTTPTransport(verify=_WITHOUT_TLS, uds=str(self.socket))
+            if self.front is None
+            else NginxTransport(self.front)
+        )
         return httpx2.Client(
-            transport=httpx2.HTTPTransport(verify=_WITHOUT_TLS, uds=str(self.socket)),
+            transport=transport,
             base_url="http://gateway",
             headers=sent,
             timeout=10,
         )
+
+    def caller_address(self, forwarded: str) -> str:
+        """Return the address that the gateway sees of a caller in `X-Forwarded-For`."""
+        return forwarded if self.front is None else self.front.address_of(forwarded)
 
     def health(self, name: str = "ready") -> tuple[int, dict[str, Any]]:
         """Ask the management listener; 0 where it does not answer."""
@@ -155,12 +170,15 @@ def start_gateway(
     else:
         process = ForkedGateway(["start", *flags], tmp_path, variables, log_file, prepare)
     url = f"http://127.0.0.1:{settings['management_port']}"
-    gateway = Gateway(process, state_dir, url, log_file)
+    front = find_front(state_dir, settings)
+    gateway = Gateway(process, state_dir, url, log_file, front)
     try:
         if wait:
             until(lambda: _ready(gateway), f"the gateway is not ready: {log_file}")
         yield gateway
     finally:
+        if front is not None:
+            front.close()
         if process.poll() is None:
             _end(gateway)
 

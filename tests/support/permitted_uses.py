@@ -230,8 +230,9 @@ def _consented(browser: SignInBrowser, page: Page) -> Page:
 
 def _signed_in_at_site(before: Permitted) -> str:
     """Sign the browser in at the site by single sign-on; return its cookie there."""
-    http, sent = before.realm.administration.http, {"X-Forwarded-Host": before.site}
-    begun = http.get("/.realmgate/sign-in", params={"rd": f"https://{before.site}/"}, headers=sent)
+    http, host = before.realm.administration.http, before.site
+    sent = {"X-Forwarded-Host": host, "X-Realmgate-Server": f"{host}:443"}
+    begun = http.get("/.realmgate/sign-in", params={"rd": f"https://{host}/"}, headers=sent)
     pending = begun.headers["set-cookie"].partition(";")[0]
     page = before.browser.get(begun.headers["location"])
     returned = urlsplit(page.response.headers["location"])
@@ -265,6 +266,14 @@ def _exchanged(before: Permitted, token: str, *, refresh: bool = False) -> httpx
 
 def _refreshes(before: Permitted, token: str, client: Mapping[str, str] = _OWN) -> bool:
     return _token(before, {**client, "grant_type": "refresh_token", "refresh_token": token})
+
+
+def _logs_out(before: Permitted, token: str) -> bool:
+    """Tell whether the logout is accepted, also where the session is over already."""
+    return (
+        before.post("logout", {**_OWN, "refresh_token": token}).status_code
+        == httpx2.codes.NO_CONTENT
+    )
 
 
 def _is_active(before: Permitted, token: str) -> bool:
@@ -346,5 +355,7 @@ USES: Final[Mapping[str, Callable[[Permitted], bool]]] = {
     ),
     "account console": _has_console,
     "single sign-on": _has_code,
+    "logout": lambda before: _logs_out(before, before.tokens["refresh"]),
+    "offline logout": lambda before: _logs_out(before, before.tokens["offline"]),
 }
 """Each use of what was permitted, in the order in which they disturb each other least."""

@@ -16,6 +16,8 @@ from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.migrate import migrate
 from tests.support.postgres import PostgresServer
+from tests.support.set_clock import SetClock
+from tests.support.stored_values import NOW
 
 _WAITING = (
     "SELECT count(*) FROM pg_stat_activity"
@@ -110,7 +112,7 @@ async def shared_database(
         server: PostgresServer = request.getfixturevalue("postgres")
         url = server.url(await asyncio.to_thread(server.create_database))
         await migrate(url)
-    opened = SqlDatabase(url, secrets_at_rest)
+    opened = SqlDatabase(url, secrets_at_rest, clock=SetClock(NOW))
     yield opened
     await opened.dispose()
 
@@ -120,7 +122,7 @@ async def database(
     stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
 ) -> AsyncIterator[SqlDatabase]:
     """Return the product's database on SQLite and on PostgreSQL."""
-    opened = SqlDatabase(stored_database.url, secrets_at_rest)
+    opened = SqlDatabase(stored_database.url, secrets_at_rest, clock=SetClock(NOW))
     yield opened
     await opened.dispose()
 
@@ -130,7 +132,7 @@ async def other_gateway(
     stored_database: StoredDatabase, secrets_at_rest: SecretsAtRest
 ) -> AsyncIterator[SqlDatabase]:
     """Return the same database as another gateway opens it."""
-    opened = SqlDatabase(stored_database.url, secrets_at_rest)
+    opened = SqlDatabase(stored_database.url, secrets_at_rest, clock=SetClock(NOW))
     yield opened
     await opened.dispose()
 

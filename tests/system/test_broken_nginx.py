@@ -290,6 +290,57 @@ http {
     assert [name for name, _ in findings] == expected, findings
 
 
+@pytest.mark.parametrize(
+    ("directive", "safe", "name"),
+    [
+        ("underscores_in_headers", "off", "Remote_User"),
+        ("ignore_invalid_headers", "on", "Remote.User"),
+    ],
+)
+def test_a_default_server_that_lets_spellings_in_is_found(
+    folder: Path, directive: str, safe: str, name: str
+) -> None:
+    main = folder / "default-server.conf"
+    for value in ("on", "off"):
+        main.write_text(f"""
+http {{
+    include shared/http.conf;
+    include realmgate/guard-cache-zone.conf;
+    server {{
+        include realmgate/site/listen-https.conf;
+        include realmgate/tls.conf;
+        include realmgate/client-certificate-optional.conf;
+        {directive} {value};
+    }}
+    server {{
+        include shared/protected-server.conf;
+        location / {{
+            include realmgate/guard.conf;
+            proxy_pass http://127.0.0.1:3000;
+        }}
+    }}
+}}
+""")
+        findings = list(found(read_configuration(main)))
+        assert [each for each, _ in findings] == ([] if value == safe else ["header-spelling"])
+        assert all(name in finding.problem for _, finding in findings)
+
+
+@pytest.mark.parametrize("keeps_decisions", [True, False])
+def test_nginx_refuses_other_names_beside_kept_decisions(
+    folder: Path, *, keeps_decisions: bool
+) -> None:
+    zone = "include realmgate/guard-cache-zone.conf;" if keeps_decisions else ""
+    main = folder / "invalid-names.conf"
+    main.write_text(
+        f"events {{}} http {{ ignore_invalid_headers off; include shared/http.conf; {zone} }}"
+    )
+    command = nginx_command(folder.parent, main, "-t")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+    assert ('"ignore_invalid_headers" directive is duplicate' in done.stderr) is keeps_decisions
+    assert (done.returncode == 0) is not keeps_decisions, done.stderr
+
+
 def test_the_output_of_nginx_is_read_like_its_files(folder: Path) -> None:
     main = folder / "inherited-headers.conf"
     done = subprocess.run(

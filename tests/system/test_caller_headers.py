@@ -16,9 +16,11 @@ import pytest
 from gateway.forward_auth.caller_headers import FAMILIES, REMOVED, SET_BY_PROXY, is_unremovable
 from scripts import removed_headers
 from tests.support.edge_certificates import EdgeCertificates
+from tests.support.guarded_edge import GuardedEdge, start_guarded_edge
 from tests.support.guarding_proxies import GuardingProxy, start_proxy
 from tests.support.protected_sites import HOST, Protected, start_protected
 from tests.support.proxy_process import OTHER_PROXIES
+from tests.support.spellings import spellings
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _FEW: Final = 5
@@ -82,10 +84,13 @@ def test_every_spelling_is_removed_by_its_name_or_refused() -> None:
         assert is_unremovable(spelled.encode()) is (spelled != "x-forwarded-user"), spelled
 
 
-def _arriving(proxy: GuardingProxy, names: Sequence[str], path: str = "/home/") -> set[str]:
+def _arriving(
+    proxy: GuardingProxy, names: Sequence[str], path: str = "/home/", first: str | None = None
+) -> set[str]:
     """Return the names that arrive at the service, sent in portions.
 
-    A portion that is refused is sent in smaller ones: few names are refused for each other.
+    A portion that is refused is sent in smaller ones: few names are refused for each other. With
+    `first` another header of the same name, with hyphens and this value, precedes each.
     """
     service, token = proxy.protected.service, proxy.protected.token("ada")["access_token"]
     passed: set[str] = set()
@@ -93,7 +98,11 @@ def _arriving(proxy: GuardingProxy, names: Sequence[str], path: str = "/home/") 
     while portions:
         portion = portions.pop()
         service.forget()
-        answer = proxy.ask(path, *(f"{name}: {FORGED}" for name in portion), token=token)
+        lines = [f"{name}: {FORGED}" for name in portion]
+        if first is not None:
+            before = (f"{name.replace('_', '-')}: {first}" for name in portion)
+            lines = [*itertools.chain.from_iterable(zip(before, lines, strict=True))]
+        answer = proxy.ask(path, *lines, token=token)
         assert answer.status in {200, 400, 403}
         assert len(service.received) == (answer.status == 200)
         if answer.status == 200:
@@ -132,6 +141,62 @@ def test_no_name_passes_nginx_that_lets_underscores_in(
         assert (refused.status, refused.headers["x-realmgate-reason"]) == (403, "ambiguous_request")
 
 
+@pytest.fixture
+def allowing(tmp_path: Path, edge_certificates: EdgeCertificates) -> Iterator[GuardedEdge]:
+    """Run nginx that lets underscores in and keeps decisions; its gateway allows everything."""
+    changes = UNDERSCORES_ON
+    with start_guarded_edge(tmp_path, edge_certificates, cached=True, changes=changes) as edge:
+        yield edge
+
+
+_BESIDE: Final = ("", "0", FORGED)
+"""Values of a header before another one of its name; nginx takes the first two for none."""
+
+
+def test_a_kept_decision_passes_no_spelling_and_no_repetition(allowing: GuardedEdge) -> None:
+    """Every mixture of hyphens and underscores, alone and behind the name itself."""
+    pairs = [
+        (name, spelling.lower() if place % 2 else spelling)
+        for name in (*REMOVED, *SET_BY_PROXY)
+        for place, spelling in enumerate(spellings(name))
+        if spelling.lower() != name.lower()
+    ]
+    attempts = [*((None, value) for value in _BESIDE), *((first, FORGED) for first in _BESIDE)]
+    for (start, (first, value)), http2 in itertools.product(
+        itertools.product(range(0, len(pairs), 80), attempts), (False, True)
+    ):
+        sent = [("Host", HOST), ("X_Harmless", value or FORGED)]
+        for name, spelling in pairs[start : start + 80]:
+            sent += [] if first is None else [(name, first), (spelling, first)]
+            sent.append((spelling, value))
+        with allowing.nginx.client(http2=http2) as client:
+            assert client.get(f"{allowing.nginx.https}/", headers=sent).status_code == 200
+        received = allowing.service.last
+        assert received.all("X_Harmless")
+        tried = {spelling.lower() for _, spelling in pairs}
+        assert {name for name, _ in received.headers if name.lower() in tried} == set()
+        removed = {name.lower() for name in REMOVED}
+        assert {name for name, _ in received.headers if name.lower() in removed} == set()
+        forged = {name for name, text in received.headers if text in {"0", FORGED}}
+        assert {name.lower() for name in forged} == {"x_harmless"}
+
+
+def test_a_listed_header_with_a_value_is_never_decided_from_the_cache(
+    allowing: GuardedEdge,
+) -> None:
+    """A location may let the caller's own header pass: a proxy in front of nginx sets it."""
+    with allowing.nginx.client() as client:
+        for name, value in itertools.product((*REMOVED, *SET_BY_PROXY, "DPoP"), ("0", "x")):
+            for spelling in dict.fromkeys((name, name.replace("-", "_"))):
+                if spelling == "X_Forwarded_For":
+                    continue  # nginx keeps a list of this header, with hyphens alone
+                allowing.gateway.received.clear()
+                for _ in range(2):
+                    sent = {"Host": HOST, spelling: value}
+                    client.get(f"{allowing.nginx.https}/", headers=sent)
+                assert len(allowing.gateway.received) == 2, (spelling, value)
+
+
 def test_no_name_passes_nginx_as_shipped(protected: Protected) -> None:
     proxy = GuardingProxy("nginx", protected.nginx.site.https_port, HOST, protected)
     assert _arriving(proxy, NAMES) == set()
@@ -143,6 +208,8 @@ def test_no_name_passes_another_proxy(open_site: Protected, name: str) -> None:
     with start_proxy(name, HOST, open_site) as proxy:
         assert {each.lower() for each in _arriving(proxy, NAMES)} == set()
         assert {each.lower() for each in _arriving(proxy, NAMES[:200], "/public/")} == set()
+        for first in ("", "0"):
+            assert {each.lower() for each in _arriving(proxy, LISTED, first=first)} == set()
         arrived = {each.lower() for each in _arriving(proxy, HARMLESS)}
         lost = {"x-forwarded-country", "x-client-version"}
         assert {each.lower() for each in HARMLESS} - arrived <= lost

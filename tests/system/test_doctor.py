@@ -490,3 +490,85 @@ def test_a_host_name_of_two_realms_is_found(tmp_path: Path, pki: Path) -> None:
     claims = "the site wiki of the realm one, the site wiki of the realm two"
     assert (code, said.count("WRONG")) == (1, 1), said
     assert f"WRONG Hosts of several owners: wiki.example.org is a host of {claims}" in said
+
+
+def test_hosts_of_the_gateway_and_shared_cookie_domains_are_found(
+    tmp_path: Path, pki: Path
+) -> None:
+    """A former version let realms have them; a wildcard of the operator is no mistake."""
+    wiki = {"name": "wiki", "hosts": ["wiki.example.org"], "rules": [], "client": "wiki"}
+    shared = {"cookieDomain": "example.org"}
+    other = {"hosts": ["b.x.org"], "cookieDomain": "x.org"}
+    realms = [
+        {"realm": "master", "enabled": True},
+        {"realm": "one", "enabled": True, "guardSites": [wiki | shared]},
+        {"realm": "two", "enabled": True, "guardSites": [wiki | other]},
+    ]
+    (tmp_path / "realms.json").write_text(json.dumps(realms))
+    (tmp_path / "rules.toml").write_text(
+        '[[sites]]\nname = "all"\nhosts = ["*.gateway.test", "gateway.test"]\nrealms = ["one"]\n'
+    )
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (tmp_path / "realms.json",),
+    }
+    prepare(read_settings(**settings))
+    further = {
+        "client_ca_file": pki / "ca.crt",
+        "client_crl_file": pki / "ca.crl",
+        "guard_file": tmp_path / "rules.toml",
+        "public_url": "https://id.gateway.test",
+    }
+    code, said = examine(tmp_path, **further)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    with closing(sqlite3.connect(tmp_path / "state/realmgate.db")) as database, database:
+        for statement in (
+            "UPDATE sites SET document = replace(document, 'x.org', 'x.example.org')",
+            "UPDATE site_hosts SET host = replace(host, 'x.org', 'x.example.org')",
+        ):
+            database.execute(statement)
+    code, said = examine(tmp_path, **further, mtls_public_url="https://b.x.example.org:9443")
+    assert (code, said.count("WRONG")) == (1, 1), said
+    assert "WRONG The host b.x.example.org of the site wiki of two is one of the gateway" in said
+    assert "The site wiki of one and the site wiki of two share cookies by the domains" in said
+    assert "gateway.test of" not in said
+
+
+def test_clients_that_share_certificates_are_found(tmp_path: Path, pki: Path) -> None:
+    """Equal names and overlapping templates; names of clients that registered do not count."""
+    prefix = "realmgate.certificate."
+    bound = {"tls.client.certificate.bound.access.tokens": "true"}
+    names = {
+        "first": {f"{prefix}san.dns": "one.example"},
+        "second": {f"{prefix}san.dns": "ONE.example"},
+        "third": {f"{prefix}san.dns": "registered.example"},
+        "registered": {f"{prefix}san.dns": "registered.example"},
+        "fleet": {f"{prefix}template": "urn://fleet/{device}", **bound},
+        "every": {f"{prefix}template": "urn://{site}/{device}", **bound},
+        "device": {f"{prefix}san.uri": "urn://fleet/7"},
+        "alone": {f"{prefix}san.uri": "urn:alone"},
+    }
+    clients = [
+        {"clientId": name, "clientAuthenticatorType": "client-x509", "attributes": attributes}
+        for name, attributes in names.items()
+    ]
+    file = tmp_path / "realm.json"
+    file.write_text(json.dumps({"realm": "master", "enabled": True, "clients": clients}))
+    settings = {
+        "state_dir": tmp_path / "state",
+        "encryption_key": Secret(KEY),
+        "admin_password": Secret("a-password"),
+        "import_realm": (file,),
+    }
+    prepare(read_settings(**settings))
+    with closing(sqlite3.connect(tmp_path / "state/realmgate.db")) as database, database:
+        token = "UPDATE clients SET registration_token_id = 'x' WHERE client_id = 'registered'"
+        database.execute(token)
+    authorities = {"client_ca_file": pki / "ca.crt", "client_crl_file": pki / "ca.crl"}
+    code, said = examine(tmp_path, **authorities)
+    assert (code, said.count("WRONG")) == (0, 0), said
+    for pair in ("first and second", "every and fleet", "device and every", "device and fleet"):
+        assert f"A certificate can belong to the clients {pair} of the realm master" in said
+    assert said.count("A certificate can belong to the clients") == 4

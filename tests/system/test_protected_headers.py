@@ -105,6 +105,19 @@ def test_the_gateway_decides_by_what_nginx_found_out(edge: GuardedEdge) -> None:
     assert asked.all("Host") == ["localhost"]
 
 
+def test_no_response_of_a_protected_server_names_the_version_of_nginx(edge: GuardedEdge) -> None:
+    answers = {}
+    for status in ("200 OK", "401 Unauthorized", "403 Forbidden", "500 Internal Server Error"):
+        edge.refuse(status)
+        for path in ("/", "/.realmgate/sign-in", "/.realmgate/guard/nginx", "/.realmgate/refused"):
+            with edge.nginx.client() as client:
+                found = client.get(f"{edge.nginx.https}{path}", headers={"Host": HOST})
+            answers[status, path] = found.status_code
+            assert found.headers["server"] == "nginx", (status, path)
+            assert "nginx/" not in found.text, (status, path)
+    assert set(answers.values()) >= {200, 401, 403, 404, 503}
+
+
 @pytest.mark.parametrize("method", ["HEAD", "POST"])
 def test_question_and_refusal_are_asked_for_by_get_and_without_a_body(
     edge: GuardedEdge, method: str

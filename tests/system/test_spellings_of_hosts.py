@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gateway.cli.nginx import SHIPPED
 from gateway.representations.forward_auth import parse_site, render_site
 from tests.support.administered_realm import AdministeredRealm
 from tests.support.edge_certificates import EdgeCertificates
@@ -198,3 +199,25 @@ def test_traefik_reports_the_host_of_its_router() -> None:
         assert sent["X-Realmgate-Server"] == f"{host}:443"
     guarded = http["routers"]["app"]["middlewares"]
     assert guarded.index("realmgate-proxy") < guarded.index("realmgate-guard")
+
+
+def test_traefik_passes_the_identity_of_the_gateway_alone() -> None:
+    """Its program does not run here. The names are those that nginx sets."""
+    guard = (SHIPPED / "realmgate/guard.conf").read_text()
+    identity = re.findall(r"^proxy_set_header ((?:Remote|X-Realmgate)-\S+) \$", guard, re.MULTILINE)
+    assert {"Remote-User", "Remote-Roles", "X-Realmgate-Token"} < {*identity}
+    http = yaml.safe_load((PROXIES / "traefik/dynamic.yml").read_text())["http"]
+    middlewares, routers = http["middlewares"], http["routers"]
+    removed = middlewares["no-forged-headers"]["headers"]["customRequestHeaders"]
+    assert {*identity} <= removed.keys()
+    assert {*removed.values()} == {""}
+    assert middlewares["realmgate-guard"]["forwardAuth"]["authResponseHeaders"] == identity
+    own = middlewares["realmgate-proxy"]["headers"]["customRequestHeaders"]
+    last = middlewares["not-for-the-service"]["headers"]["customRequestHeaders"]
+    assert last == dict.fromkeys(own, "")
+    assert routers["app"]["middlewares"][-2:] == ["realmgate-guard", "not-for-the-service"]
+    for router in routers.values():
+        if router["service"] == "realmgate":
+            assert "!PathPrefix(`/.realmgate/guard`)" in router["rule"]
+        else:
+            assert "realmgate-guard" in router["middlewares"]

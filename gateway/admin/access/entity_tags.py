@@ -41,8 +41,8 @@ def names_state(if_match: str | None) -> TypeGuard[str]:
     return if_match is not None and if_match.strip() != _ANY
 
 
-def require_match(if_match: str, document: object) -> None:
-    """Raise PreconditionFailed if the header names another state than `document`."""
+def require_match(if_match: str, *documents: object) -> None:
+    """Raise PreconditionFailed if the header names another state than each of the documents."""
     known = {found.group() for found in _TAG.finditer(if_match)}
-    if entity_tag(document) not in known:
+    if known.isdisjoint(map(entity_tag, documents)):
         raise PreconditionFailed("it has changed since")

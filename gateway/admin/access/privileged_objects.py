@@ -9,9 +9,11 @@ cases call `require_may_control` for objects that a body or a registration token
 Keycloak: 9; Keycloak 26.7 lets `manage-users` and `manage-clients` do all of that
 """
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from gateway.admin.access.access import Acting, ControlledObject, ObjectKind
+from gateway.admin.access.administration_roles import REALM_ADMIN
 from gateway.admin.access.errors import Forbidden, MissingRights
 from gateway.admin.access.escalation import (
     has_every_right,
@@ -25,6 +27,8 @@ from gateway.domain.roles import EffectiveRoles
 
 _NO_ROLES: Final = EffectiveRoles()
 _ALL: Final = 2**31 - 1
+_MOST_NAMED: Final = 3
+"""Missing roles that a refusal lists."""
 
 
 async def require_may_control(
@@ -79,8 +83,13 @@ def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
     if lacking:
         raise MissingRights(
             f"{subject} can give the rights of any account of the realm {acting.realm.name}:"
-            f" the caller also needs {', '.join(lacking)}"
+            f" the caller also needs {_named(lacking)}"
         )
+
+
+def _named(lacking: Sequence[str]) -> str:
+    """Return a few roles by name, and the role that contains them in place of many."""
+    return ", ".join(lacking) if len(lacking) <= _MOST_NAMED else REALM_ADMIN
 
 
 class AccountControl:

@@ -13,7 +13,11 @@ from gateway.admin.clients.access import (
     require_may_widen_scope,
 )
 from gateway.admin.clients.administration import AddressesRefused, ClientAdministration
-from gateway.admin.clients.administrative_reach import ClientReach
+from gateway.admin.clients.administrative_reach import ClientReach, DecidedReach
+from gateway.admin.clients.certificate_conflicts import (
+    CertificateConflict,
+    list_certificate_conflicts,
+)
 from gateway.admin.clients.certificates import ClientCertificates
 from gateway.admin.clients.defaults import (
     ACCOUNT,

@@ -19,7 +19,12 @@ from gateway.admin.access import (
     require_may_grant,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.client_reach import BUILT_IN, store_changed_client, store_new_client
+from gateway.admin.client_reach import (
+    BUILT_IN,
+    store_changed_client,
+    store_changed_part,
+    store_new_client,
+)
 from gateway.admin.client_scopes import chosen_from, inherited_from
 from gateway.admin.clients.access import (
     get_client_for_update,
@@ -27,6 +32,7 @@ from gateway.admin.clients.access import (
     load_client_document,
     require_may_widen_scope,
 )
+from gateway.admin.clients.administrative_reach import record_reach
 from gateway.admin.clients.policy_enforcement import (
     PolicyCaller,
     enforce_policies,
@@ -157,8 +163,19 @@ class ClientAdministration:
         await self._ensure_keys(change, client)
         return client
 
-    async def change(self, acting: Acting, client_id: str, document: Mapping[str, Any]) -> None:
-        """Merge the document into a client."""
+    async def change(
+        self,
+        acting: Acting,
+        client_id: str,
+        document: Mapping[str, Any],
+        *,
+        approves_reach: bool = True,
+    ) -> None:
+        """Merge the document into a client.
+
+        With `approves_reach` a change of its reach decides on the whole reach, see client_reach.py;
+        without it tokens of the client carry no more administrative roles than before.
+        """
         await self.sectors.require_of_changed_client(acting.realm, client_id, document)
         async with self.changes.begin(acting) as change:
             before = await get_client_for_update(change.stores, acting.realm.id, client_id)
@@ -171,9 +188,12 @@ class ClientAdministration:
                 )
             require_changeable_clients(acting, before.client_id, after.client_id)
             await require_may_widen_scope(acting, change.stores, before, after)
-            await self.store(change, before, after, PolicyCaller(acting))
+            caller = PolicyCaller(acting)
+            after = await self.store(change, before, after, caller, approves_reach=approves_reach)
             path = f"clients/{before.id}"
             change.record(OperationType.UPDATE, ResourceType.CLIENT, path, document)
+            if after.reach != before.reach:
+                record_reach(change, after)
 
     def merged(self, before: Client, document: Mapping[str, Any]) -> Client:
         """Return the changed client; what was invalid before may stay."""
@@ -201,6 +221,7 @@ class ClientAdministration:
         caller: PolicyCaller,
         *,
         by_itself: bool = False,
+        approves_reach: bool = True,
     ) -> Client:
         """Store a changed client with its service account; return it as stored.
 
@@ -215,7 +236,8 @@ class ClientAdministration:
         await require_existing_overrides(change.stores, change.realm, after, before)
         require_may_change_client(change.acting, before, after)
         try:
-            after = await store_changed_client(change.stores, change.acting, before, after)
+            store = store_changed_client if approves_reach else store_changed_part
+            after = await store(change.stores, change.acting, before, after)
         except AlreadyExists as error:
             raise duplicate_resource() from error
         await self._change_account(change, before, after)

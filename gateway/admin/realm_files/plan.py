@@ -55,7 +55,13 @@ from gateway.domain.realm import Realm
 from gateway.representations.authorities import AuthorityInput
 from gateway.representations.client_scopes import ScopesInput
 from gateway.representations.component_files import ComponentsInput, parse_components
-from gateway.representations.realms import SignInInput, create_realm, merge_realm, parse_sign_in
+from gateway.representations.realms import (
+    SignInInput,
+    create_realm,
+    ineffective_realm_settings,
+    merge_realm,
+    parse_sign_in,
+)
 from gateway.representations.refusals import (
     attempt,
     collect_refusals,
@@ -64,7 +70,6 @@ from gateway.representations.refusals import (
 )
 from gateway.representations.refused_settings import (
     IneffectiveSetting,
-    ineffective_of_realm,
     ineffective_of_scope,
 )
 from gateway.representations.roles import RoleInput, parse_roles
@@ -115,7 +120,7 @@ class RealmPlan:
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
-        found = ineffective_of_realm(self.realm)
+        found = ineffective_realm_settings(self.realm)
         for scope in self.scopes.scopes:
             found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
         return tuple(found)

@@ -2,7 +2,8 @@
 
 Devices that send no client_id are found by their certificate alone. Where two clients own it, they
 are refused: a stranger could lock devices out by registering their names. Administrators may give
-one name to two clients, as in Keycloak, whose devices always send a client_id.
+one name to two clients, as in Keycloak, whose devices always send a client_id; the doctor warns of
+them. A name that an administrator gives to a client wins over a registered one.
 """
 
 from typing import Final

@@ -39,6 +39,7 @@ from gateway.admin.registration.registrars import (
     RegistrationRefused,
     forbidden,
     not_authorized,
+    too_many_registrations,
 )
 from gateway.admin.registration.token_administration import use_up
 from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
@@ -46,6 +47,8 @@ from gateway.client_policies import EventKind, PolicyRefusal, UpdateSource
 from gateway.domain.clients import Client
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import Detail
+from gateway.domain.limits.rate_limits import caller_of
+from gateway.domain.ports.rate_limiter import RateLimiter
 from gateway.domain.ports.storage import Database
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import given_field, new_client_document
@@ -76,13 +79,13 @@ class ClientRegistration:
     changes: Changes
     clients: ClientAdministration
     tokens: RegistrationTokens
+    limiter: RateLimiter
 
     async def register(
         self, registrar: Registrar, sent: Format, document: Mapping[str, Any]
     ) -> ClientView:
-        registrar.require_new()
+        """Register a client of a caller that `admit` has admitted."""
         anonymous = registrar.registers_anonymously
-        await self.require_sender(registrar)
         with _metadata_refused():
             described = sent.new_client(document)
             whole = new_client_document(described)
@@ -104,14 +107,23 @@ class ClientRegistration:
                 )
         return ClientView(client, token=Secret(token))
 
-    async def require_sender(self, registrar: Registrar) -> None:
-        """Require that a request may come from its address, before it costs more than a look-up."""
-        acting = registrar.acting
+    async def admit(self, registrar: Registrar, sent: Format, document: Mapping[str, Any]) -> None:
+        """Require that a caller may register one more client, before that costs more.
+
+        The address, what the document alone says, the room of the realm, and the share of the
+        network of a caller without a token. Documents that cannot be read are not counted.
+        """
+        registrar.require_new()
+        acting, anonymous = registrar.acting, registrar.registers_anonymously
         async with self.database.read() as stores:
-            policies = await Policies.load(
-                stores, acting.realm.id, anonymous=registrar.registers_anonymously
-            )
-        policies.require_sender(acting.address)
+            policies = await Policies.load(stores, acting.realm.id, anonymous=anonymous)
+            policies.require_sender(acting.address)
+            with _metadata_refused():
+                new_client_document(sent.new_client(document))
+            limit = await policies.require_room(stores)
+        network = caller_of(acting.address or "")
+        if anonymous and not await self.limiter.admit(acting.realm.id, limit, network):
+            raise too_many_registrations(limit.window)
 
     async def _registered(
         self,

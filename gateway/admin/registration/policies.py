@@ -13,6 +13,7 @@ from gateway.admin.registration.policy_components import realm_policies
 from gateway.admin.registration.policy_rules import RULES, PolicyViolation, Registration, Rule
 from gateway.admin.registration.registrars import refused_by_policy
 from gateway.domain.clients import Client
+from gateway.domain.limits.rate_limits import RateLimit, client_registrations
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import with_fields
 from gateway.representations.component import Component
@@ -39,13 +40,19 @@ class Policies:
             with _refused_by(policy) as rule:
                 rule.sender(policy, address)
 
-    async def require_room(self, stores: Stores) -> None:
-        """Require that the realm may have one more client."""
+    async def require_room(self, stores: Stores) -> RateLimit:
+        """Require that the realm may have one more client; return the limit of registrations."""
+        limits = [client_registrations(None, 0)]
         for policy in self.policies:
             with _refused_by(policy) as rule:
                 most = rule.most_clients(policy)
-                if most is not None and len(await stores.clients.ids(self.realm_id)) >= most:
+                if most is None:
+                    continue
+                known = len(await stores.clients.ids(self.realm_id))
+                if known >= most:
                     raise PolicyViolation(f"It's allowed to have max {most} clients per realm")
+                limits.append(client_registrations(most, known))
+        return min(limits, key=lambda limit: limit.of_network)
 
     def completed(self, document: Mapping[str, Any]) -> dict[str, Any]:
         """Return the document of a new client with the fields that policies set."""

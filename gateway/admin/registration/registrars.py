@@ -9,6 +9,7 @@ new realm trust no host. Keycloak: client registration service
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 
@@ -48,6 +49,7 @@ class RegistrationRefused(AdminRefusal):
         event: str | None = None,
         detail: tuple[str, str | None] = (Detail.REASON, None),
         reason: str | None = None,
+        retry_after: timedelta | None = None,
     ) -> None:
         super().__init__(text)
         self.code = code
@@ -55,6 +57,7 @@ class RegistrationRefused(AdminRefusal):
         self.event = event
         self.detail = detail
         self.reason = reason
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,17 @@ def forbidden() -> RegistrationRefused:
     """Return the refusal of a caller without the role."""
     return RegistrationRefused(
         "insufficient_scope", "Forbidden", HTTPStatus.FORBIDDEN, event=EventError.NOT_ALLOWED
+    )
+
+
+def too_many_registrations(window: timedelta) -> RegistrationRefused:
+    """Return the refusal of a caller whose network has registered its share of clients."""
+    return RegistrationRefused(
+        "slow_down",
+        "Too many clients were registered from this network",
+        HTTPStatus.TOO_MANY_REQUESTS,
+        event=EventError.SLOW_DOWN,
+        retry_after=window,
     )
 
 

@@ -5,7 +5,7 @@ offline-sessions, logout, consents); clients/{id}/user-sessions, session-count
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -66,19 +66,24 @@ class RealmSessions:
     async def end(self, acting: Acting, session_id: str, *, offline: bool) -> None:
         """End one session; raises NotFound where there is none of that kind.
 
-        An online one ends once the notices for its clients are stored.
+        An offline one ends with the online session of the same id, as in Keycloak 26.7; an online
+        one ends alone. Both end once the notices for their clients are stored.
         """
+        online: UserSession | None = None
+        with suppress(StoreUnavailable) if offline else nullcontext():
+            online = await self._online.find(acting.realm.id, session_id)
         async with self._changes.begin(acting) as change:
             stores, realm_id = change.stores, change.realm.id
-            store = stores.offline_sessions if offline else self._online
-            session = existing(await store.find(realm_id, session_id), _NO_SESSION)
-            await queue_logout_notices(stores, (session,), change.now)
+            begun_in_it = await stores.offline_sessions.find(realm_id, session_id)
+            existing(begun_in_it if offline else online, _NO_SESSION)
+            ending = (online, begun_in_it if offline else None)
+            await queue_logout_notices(stores, [one for one in ending if one], change.now)
             if offline:
-                await store.end(realm_id, session_id)
-            await stores.refresh_tokens.end_of_session(realm_id, session_id)
+                await stores.offline_sessions.end(realm_id, session_id)
+            if offline or begun_in_it is None:
+                await stores.refresh_tokens.end_of_session(realm_id, session_id)
             _record_end(change, session_id)
-        if not offline:
-            await self._online.end(acting.realm.id, session_id)
+        await self._online.end(acting.realm.id, session_id)
 
     async def end_of_either_kind(self, acting: Acting, session_id: str) -> None:
         """End one session of either kind; raises NotFound where there is none.

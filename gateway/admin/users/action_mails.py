@@ -106,7 +106,7 @@ class UserActionMails:
         kind, mail_kind = kinds
         token = new_action_token(
             kind,
-            user.id,
+            user,
             client.client_id,
             change.now,
             lifespan,

@@ -270,4 +270,4 @@ async def summarize_user(
 def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> datetime | None:
     """Return when the password among the credentials expires; None where it does not."""
     password = next((one for one in credentials if one.type == PASSWORD), None)
-    return None if password is None else realm.password_policy.expires_at(password.created_at)
+    return None if password is None else realm.password_policy.expires_at(password.aged_since)

@@ -89,7 +89,7 @@ def _mail(sign_in: SignIn, account: Account, *, is_dry_run: bool) -> LinkMail:
         user = User(str(uuid4()), realm.id, "", enabled=False, created_at=sign_in.now)
     token = new_action_token(
         _KIND,
-        user.id,
+        user,
         sign_in.client.client_id,
         sign_in.now,
         user_action_lifespan(realm, _KIND),

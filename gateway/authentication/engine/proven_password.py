@@ -6,7 +6,7 @@ The link of a mail ends with the address and the password, and so do the pages t
 """
 
 import hashlib
-import json
+from collections.abc import Iterable
 from typing import Final
 
 from gateway.authentication.accounts import Account
@@ -15,39 +15,68 @@ from gateway.authentication.validity import is_proven_since
 from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.ports.storage import Stores
 from gateway.domain.users import Credential, User
-from gateway.representations.users import PASSWORD_TYPES
+from gateway.representations.users import FORMER_PASSWORD
 
 _NOTE: Final = "proven-password"
-"""The note with the instant at which the proven password was set, in milliseconds since 1970."""
+"""The note with the mark of the proven password, empty for a user without one."""
 _KEYS_NOTE: Final = "proven-keys"
 """The note with the ids of the credentials of proven keys, separated by spaces."""
 _ADDRESS_NOTE: Final = "proven-address"
 """The note with the address of the user whose link was opened."""
+_CREDENTIALS_NOTE: Final = "proven-credentials"
+"""The note with the marks of all credentials of the user whose link was opened."""
+_USER_NOTE: Final = "proven-user"
+"""The note with the instant at which the user was added: a later one may have the same id."""
+_MARK_LENGTH: Final = 24
+"""Hexadecimal digits: 96 bits. A session has up to 100 marks."""
 
 
 def note_password(sign_in: SignIn, credential: Credential) -> None:
     """Note that the user knows this password; a stronger hash of it keeps its instant."""
-    sign_in.note(_NOTE, _instant(credential))
+    sign_in.note(_NOTE, _mark(credential))
+    _note_user(sign_in)
 
 
 def note_key(sign_in: SignIn, credential: Credential) -> None:
     """Note that the user has presented this security key or passkey."""
     keys = {*sign_in.notes.get(_KEYS_NOTE, "").split(), credential.id}
     sign_in.note(_KEYS_NOTE, " ".join(sorted(keys)))
+    _note_user(sign_in)
 
 
-def with_link(session: AuthenticationSession, user: User, mark: str) -> AuthenticationSession:
+def _note_user(sign_in: SignIn) -> None:
+    """Note which user it is; a user who was registered in this request is not read back yet."""
+    if sign_in.user.added_at is not None:
+        sign_in.note(_USER_NOTE, sign_in.user.added_at.isoformat())
+
+
+def with_link(
+    session: AuthenticationSession, user: User, mark: str, credentials: str | None = None
+) -> AuthenticationSession:
     """Return a session that counts while the user has the address and the password of a link.
 
-    `mark` is that of the password, empty for a user without one.
+    `mark` is that of the password, empty for a user without one. `credentials` are the marks of
+    all credentials for a link that ends with a change of any of them, else None.
     """
-    return session.with_note(_NOTE, mark).with_note(_ADDRESS_NOTE, user.email or "")
+    added_at = None if user.added_at is None else user.added_at.isoformat()
+    noted = session.with_note(_NOTE, mark).with_note(_ADDRESS_NOTE, user.email or "")
+    return noted.with_note(_CREDENTIALS_NOTE, credentials).with_note(_USER_NOTE, added_at)
 
 
 def keep_address(sign_in: SignIn) -> None:
     """Let a sign-in by a link go on after it has changed the address itself."""
     if _ADDRESS_NOTE in sign_in.notes:
         sign_in.note(_ADDRESS_NOTE, sign_in.user.email or "")
+
+
+def keep_credentials(
+    sign_in: SignIn, *, added: Iterable[Credential], removed: Iterable[Credential]
+) -> None:
+    """Let a sign-in by a link go on after it has changed credentials itself."""
+    if _CREDENTIALS_NOTE not in sign_in.notes:
+        return
+    known = set(sign_in.notes[_CREDENTIALS_NOTE].split()) - set(map(_mark, removed))
+    sign_in.note(_CREDENTIALS_NOTE, " ".join(sorted({*known, *map(_mark, added)})))
 
 
 def has_password(session: AuthenticationSession) -> bool:
@@ -60,6 +89,12 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
     address = session.notes.get(_ADDRESS_NOTE)
     if address is not None and (account.user is None or address != (account.user.email or "")):
         return True
+    added_at = session.notes.get(_USER_NOTE)
+    if added_at is not None and not _was_added_at(account.user, added_at):
+        return True
+    held = session.notes.get(_CREDENTIALS_NOTE)
+    if held is not None and held != _marks(account.credentials or ()):
+        return True
     keys = set(session.notes.get(_KEYS_NOTE, "").split())
     if not keys <= {one.id for one in account.credentials or ()}:
         return True
@@ -68,17 +103,25 @@ def is_former(session: AuthenticationSession, account: Account) -> bool:
 
 
 def is_proven_too_early(sign_in: SignIn) -> bool:
-    """Tell whether the user was signed out everywhere since the user has used credentials."""
+    """Tell whether the user was signed out everywhere since the user has used credentials.
+
+    A link also ends with the notBefore of its client.
+    """
     proven_at, user = sign_in.begun.notes.get(PROVEN_AT), sign_in.found_user
     if proven_at is None or user is None:
         return False
-    return not is_proven_since(sign_in.realm, user, float(proven_at))
+    client = sign_in.client if _ADDRESS_NOTE in sign_in.begun.notes else None
+    return not is_proven_since(sign_in.realm, client, user, float(proven_at))
+
+
+def _was_added_at(user: User | None, instant: str) -> bool:
+    return user is not None and user.added_at is not None and user.added_at.isoformat() == instant
 
 
 def password_mark(account: Account) -> str:
     """Return a mark that differs for each password of the user; empty without any."""
     current = account.password
-    return "" if current is None else _instant(current)
+    return "" if current is None else _mark(current)
 
 
 async def current_password_mark(stores: Stores, user: User) -> str:
@@ -87,17 +130,30 @@ async def current_password_mark(stores: Stores, user: User) -> str:
     return password_mark(Account(user, held, user.id))
 
 
+async def current_credential_marks(stores: Stores, user: User) -> str:
+    """Return the marks of all credentials, separated by spaces; raises StoreUnavailable."""
+    return _marks(await stores.users.credentials(user.realm_id, user.id))
+
+
 async def current_credentials_mark(stores: Stores, user: User) -> str:
     """Return a mark that differs for each set of credentials; raises StoreUnavailable.
 
-    Passwords count by the instant at which they were set, others by their id: a stronger hash, a
-    used recovery code and a new label change nothing. Former passwords do not count.
+    A stronger hash, a used recovery code and a new label change nothing. Former passwords do not
+    count.
     """
-    held = await stores.users.credentials(user.realm_id, user.id)
-    password = password_mark(Account(user, held, user.id))
-    others = sorted(one.id for one in held if one.type not in PASSWORD_TYPES)
-    return hashlib.sha256(json.dumps([password, others]).encode()).hexdigest()
+    return credentials_mark(await current_credential_marks(stores, user))
 
 
-def _instant(credential: Credential) -> str:
-    return str(round(credential.created_at.timestamp() * 1000))
+def credentials_mark(marks: str) -> str:
+    """Return one mark of fixed length for the marks of all credentials."""
+    return hashlib.sha256(marks.encode()).hexdigest()
+
+
+def _marks(held: Iterable[Credential]) -> str:
+    return " ".join(sorted(_mark(one) for one in held if one.type != FORMER_PASSWORD))
+
+
+def _mark(credential: Credential) -> str:
+    """Return a mark of the credential as it was set: its date may come from a file, and its id."""
+    text = f"{credential.id} {credential.valid_since.isoformat()}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_MARK_LENGTH]

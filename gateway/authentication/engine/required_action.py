@@ -4,12 +4,13 @@ One file an action, in `required_actions/`. It asks for a form and takes it; it 
 Keycloak: RequiredActionProvider, 16.1
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Protocol
 
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
+from gateway.authentication.engine.proven_password import keep_credentials
 from gateway.authentication.engine.requested_levels import may_set_up
 from gateway.authentication.engine.sign_in import Form, SignIn
 from gateway.authentication.errors import AccountNotSetUp, TooManyCredentials
@@ -18,7 +19,7 @@ from gateway.authentication.recovery_codes import RECOVERY_CODES
 from gateway.domain.authentication import Challenge, ExecutionStatus, MessageKey
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import CREDENTIAL_OF_ACTION, KIND_OF
-from gateway.domain.users import MOST_CREDENTIALS
+from gateway.domain.users import MOST_CREDENTIALS, Credential
 from gateway.representations.users import PASSWORD
 
 ACTION_STATUS: Final = "kc-action-status"
@@ -56,9 +57,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """The user has performed the action; it is no longer required of the account."""
+    """The user has performed the action; it is no longer required of the account.
+
+    `added` and `removed` are the credentials that it has changed.
+    """
 
     changes: AccountChanges
+    added: tuple[Credential, ...] = field(default=(), repr=False)
+    removed: tuple[Credential, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +181,8 @@ class RequiredActions:
                 sign_in.account_changes = _of_action(provider.alias, changes)
                 sign_in.ended_with = message
                 return None
-            case Performed(changes):
+            case Performed(changes, added, removed):
+                keep_credentials(sign_in, added=added, removed=removed)
                 sign_in.account_changes = _of_action(provider.alias, changes)
                 _mark_set_up(sign_in, provider.alias)
                 sign_in.performed(provider.alias)

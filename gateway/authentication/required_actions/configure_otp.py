@@ -79,10 +79,10 @@ class ConfigureOtp:
         if working is None:
             return await self._refused(sign_in, form, MessageKey.INVALID_CODE)
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            await update.add_credential(working)
+            stored = await update.add_credential(working)
             await update.replace(update.user, performed=CONFIGURE_TOTP)
         sign_in.note(_NOTE, None)
-        return Performed(credential_changes(_KINDS, OTP, form))
+        return Performed(credential_changes(_KINDS, OTP, form), (stored,))
 
     async def _refused(
         self, sign_in: SignIn, form: Form, message: MessageKey, *, field: str = "totp"

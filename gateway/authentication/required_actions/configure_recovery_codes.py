@@ -19,6 +19,7 @@ from gateway.authentication.recovery_codes import RECOVERY_CODES, new_codes, new
 from gateway.domain.authentication import Challenge, FormName, RecoveryCodeList
 from gateway.domain.events import EventType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES
+from gateway.domain.users import Credential
 
 _CODES: Final = "generatedRecoveryAuthnCodes"
 _GENERATED_AT: Final = "generatedAt"
@@ -51,7 +52,7 @@ class ConfigureRecoveryCodes:
         codes, generated_at = form.get(_CODES, ""), form.get(_GENERATED_AT, "")
         if not hmac.compare_digest(_digest(codes, generated_at), sign_in.notes.get(_NOTE, "")):
             return Asked(await self.ask(sign_in), NO_CHANGES)
-        await self._store(
+        stored, former = await self._store(
             sign_in,
             tuple(codes.split(",")),
             _EPOCH + timedelta(milliseconds=int(generated_at)),
@@ -59,23 +60,25 @@ class ConfigureRecoveryCodes:
         )
         sign_in.note(_NOTE, None)
         kinds = (EventType.UPDATE_CREDENTIAL,)
-        return Performed(credential_changes(kinds, RECOVERY_CODES, form))
+        return Performed(credential_changes(kinds, RECOVERY_CODES, form), (stored,), former)
 
     async def _store(
         self, sign_in: SignIn, codes: tuple[str, ...], generated_at: datetime, label: str
-    ) -> None:
+    ) -> tuple[Credential, tuple[Credential, ...]]:
+        """Store the codes; return them, and the former ones, which they replace."""
         realm_id, user_id = sign_in.realm.id, sign_in.user.id
         async with self._updates.begin(realm_id, user_id) as update:
             users = update.stores.users
             held = await users.credentials(realm_id, user_id)
             others = [one for one in held if one.type != RECOVERY_CODES]
-            for former in held:
-                if former.type == RECOVERY_CODES:
-                    await users.remove_credential(realm_id, former)
+            former = tuple(one for one in held if one.type == RECOVERY_CODES)
+            for each in former:
+                await users.remove_credential(realm_id, each)
             made = new_credential(user_id, codes, others, generated_at)
             made = replace(made, label=label[:_LONGEST_LABEL] or None)
-            await update.add_credential(made)
+            stored = await update.add_credential(made)
             await update.replace(update.user, performed=CONFIGURE_RECOVERY_CODES)
+        return stored, former
 
 
 def _digest(codes: str, generated_at: str) -> str:

@@ -68,7 +68,7 @@ class DeleteCredential:
             await update.stores.users.remove_credential(sign_in.realm.id, found)
             await update.replace(update.user, performed=DELETE_CREDENTIAL)
         sign_in.note(_NOTE, None)
-        return Performed(_removed(found))
+        return Performed(_removed(found), removed=(found,))
 
 
 def _find(sign_in: SignIn, held: Sequence[Credential]) -> Credential | Ignored:

@@ -23,6 +23,7 @@ from gateway.domain import base64url
 from gateway.domain.authentication import Challenge, FormName, MessageKey
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.users import Credential
 from gateway.domain.web_authn import WebAuthnRejected
 
 _KINDS: Final = (EventType.CUSTOM_REQUIRED_ACTION, EventType.UPDATE_CREDENTIAL)
@@ -66,26 +67,27 @@ class RegisterKey:
                 *(EventError.INVALID_REGISTRATION, str(rejected)),
             )
         try:
-            await self._store(sign_in, made)
+            stored = await self._store(sign_in, made)
         except AlreadyExists as taken:
             return self._refused(
                 *(sign_in, account, MessageKey.KEY_NOT_REGISTERED),
                 *(EventError.INVALID_REGISTRATION, str(taken)),
             )
         kind = self._registration.keys.type
-        return Performed(credential_changes(_KINDS, kind, form, _details(made)))
+        return Performed(credential_changes(_KINDS, kind, form, _details(made)), (stored,))
 
     async def _account(self, sign_in: SignIn) -> Account:
         return await self._accounts.reloaded(sign_in.realm.id, sign_in.user.id)
 
-    async def _store(self, sign_in: SignIn, made: NewKey) -> None:
-        """Store the key; raises AlreadyExists where another user has registered it.
+    async def _store(self, sign_in: SignIn, made: NewKey) -> Credential:
+        """Store the key, and return it; raises AlreadyExists where another user has registered it.
 
         Spec: WebAuthn Level 3 §7.1
         """
         async with self._updates.begin(sign_in.realm.id, sign_in.user.id) as update:
-            await update.add_credential(made.credential)
+            stored = await update.add_credential(made.credential)
             await update.replace(update.user, performed=self.alias)
+        return stored
 
     def _refused(
         self, sign_in: SignIn, account: Account, message: MessageKey, error: str, reason: str

@@ -103,7 +103,7 @@ def _mail(sign_in: SignIn, address: str, password: str, *, ends_sessions: bool) 
     context, user = sign_in.context, sign_in.user
     token = new_action_token(
         _KIND,
-        user.id,
+        user,
         sign_in.client.client_id,
         sign_in.now,
         user_action_lifespan(sign_in.realm, _KIND),

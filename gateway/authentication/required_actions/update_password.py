@@ -56,15 +56,17 @@ class UpdatePassword:
             message, error = MessageKey.PASSWORDS_DIFFER, EventError.PASSWORD_CONFIRM_ERROR
             return _refused(sign_in, message, error, field=field)
         try:
-            password = await until_unchanged(lambda: self._change(sign_in, Secret(given)))
+            made, former = await until_unchanged(lambda: self._change(sign_in, Secret(given)))
         except PasswordRefused as refusal:
             error = EventError.PASSWORD_REJECTED
             return _refused(sign_in, refusal.key, error, refusal.arguments, reason=refusal.key)
-        note_password(sign_in, password)
-        return Performed(credential_changes(_KINDS, PASSWORD, form))
+        note_password(sign_in, made)
+        return Performed(credential_changes(_KINDS, PASSWORD, form), (made,), former)
 
-    async def _change(self, sign_in: SignIn, password: Secret) -> Credential:
-        """Store the password, and return its credential.
+    async def _change(
+        self, sign_in: SignIn, password: Secret
+    ) -> tuple[Credential, tuple[Credential, ...]]:
+        """Store the password; return its credential, and the one that it replaces.
 
         Raises PasswordRefused, and InvalidUserCredentials where another browser was faster: this
         one has not proven the password that it would replace.
@@ -80,7 +82,8 @@ class UpdatePassword:
         async with self._updates.begin(realm.id, user.id) as update:
             await self._passwords.store(update.stores, realm, update.user, prepared)
             await update.replace(update.user, performed=UPDATE_PASSWORD)
-        return prepared.change.current
+        former = () if account.password is None else (account.password,)
+        return prepared.change.current, former
 
 
 def _reason(sign_in: SignIn) -> MessageKey | None:

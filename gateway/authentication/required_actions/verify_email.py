@@ -82,7 +82,7 @@ def verification_mail(sign_in: SignIn, user: User) -> LinkMail:
     address, tab_id = user.email or "", sign_in.begun.tab_id
     token = new_action_token(
         _KIND,
-        user.id,
+        user,
         sign_in.client.client_id,
         sign_in.now,
         user_action_lifespan(sign_in.realm, _KIND),

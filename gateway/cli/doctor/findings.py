@@ -46,3 +46,19 @@ class Examination:
     text: str = ""
     findings: tuple[Finding, ...] = ()
     sources: tuple[str, ...] = ()
+
+
+class ProblemFound(Exception):
+    """A problem; `str()` says what, and what to do."""
+
+
+class NotChecked(Exception):
+    """A check that another problem prevents; `str()` says why."""
+
+
+class WarningFound(Exception):
+    """Something that works and should be changed."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__()
+        self.findings = findings

@@ -11,10 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway.cli.doctor.findings import Examination, Finding, Outcome
+from gateway.cli.doctor.findings import (
+    Examination,
+    Finding,
+    NotChecked,
+    Outcome,
+    ProblemFound,
+    WarningFound,
+)
 from gateway.cli.doctor.programs import find_program
+from gateway.cli.doctor.realm_checks import authority_names, certificate_names, has_database
 from gateway.cli.output import counted
-from gateway.domain.errors import RealmgateError, StoreUnavailable
+from gateway.domain.errors import RealmgateError
 from gateway.domain.secrets import Secret
 
 if TYPE_CHECKING:
@@ -30,27 +38,10 @@ _OLDEST = {"nginx": (1, 22), "redis-server": (6, 0)}
 _VERSION = re.compile(r"(?:nginx/|v=)(\d+)\.(\d+)")
 
 
-class ProblemFound(Exception):
-    """A problem; `str()` says what, and what to do."""
-
-
-class NotChecked(Exception):
-    """A check that another problem prevents; `str()` says why."""
-
-
-class WarningFound(Exception):
-    """Something that works and should be changed."""
-
-    def __init__(self, findings: tuple[Finding, ...]) -> None:
-        super().__init__()
-        self.findings = findings
-
-
 _MOST_PAIRS: Final = 20
 """Pairs of users that a finding names."""
 _TIME_TO_ANSWER = timedelta(seconds=3)
 """For a program that is asked for its version."""
-_MOST_NAMES: Final = 5
 Check = Callable[["Settings"], str]
 """Checks one part: returns a sentence that it works, or raises ProblemFound."""
 
@@ -127,12 +118,6 @@ def _redis(settings: "Settings") -> str:
         return "The gateway starts a private redis-server."
     warnings = asyncio.run(ask(settings.redis_url))
     return " ".join(("Redis answers and is configured correctly.", *warnings))
-
-
-def has_database(settings: "Settings") -> bool:
-    """Return whether there is a database; a server's is taken to be there."""
-    default = settings.state_dir / "realmgate.db"
-    return str(default) not in settings.database_url.reveal() or default.exists()
 
 
 def _database(settings: "Settings") -> str:
@@ -276,14 +261,42 @@ def _site_hosts(settings: "Settings") -> str:
     table = current_sites(settings)
     if table is None:
         return "The hosts of sites are not known without the database."
+    problems = [*_contested_names(table, settings)]
+    if problems:
+        raise ProblemFound(" ".join(problems))
+    hosts = sum(len(site.hosts) for site in table.sites)
+    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+
+
+def _contested_names(table: "SiteTable", settings: "Settings") -> "Iterator[str]":
+    """Yield sentences about names of sites that this version does not let a realm take."""
+    from gateway.bootstrap.services import public_urls, rules_file
+    from gateway.domain.forward_auth import WILDCARD, ReservedNames, contested_domains
+
     if table.contested:
         claims = "; ".join(reason for _, reason in sorted(table.contested.items()))
-        raise ProblemFound(
+        yield (
             f"Hosts of several owners: {claims}. The rules file keeps its hosts, and requests for"
             " the others are refused: remove each from the sites of all owners but one."
         )
-    hosts = sum(len(site.hosts) for site in table.sites)
-    return f"Each of {counted(hosts, 'host')} of sites belongs to one realm or to the rules file."
+    of_gateway = ReservedNames.of((), public_urls(settings)).hosts
+    file = rules_file(settings)
+    if file is not None:
+        file.load()
+    for site in table.sites:
+        for host in filter(of_gateway.owners, site.hosts):
+            if host.startswith(WILDCARD) and file is not None and site in file.sites:
+                continue  # the operator knows that the gateway's own server comes first
+            yield (
+                f"The host {host} of the site {site.name} of {site.realms[0]} is one of the gateway"
+                " itself (REALMGATE_PUBLIC_URL, REALMGATE_MTLS_PUBLIC_URL): remove it."
+            )
+    for one, other in contested_domains(table.sites):
+        yield (
+            f"The site {one.name} of {one.realms[0]} and the site {other.name} of"
+            f" {other.realms[0]} share cookies by the domains {one.cookie_domain} and"
+            f" {other.cookie_domain}: a sign-in at one of them ends the session at the other."
+        )
 
 
 def _certificates(settings: "Settings") -> str:
@@ -301,40 +314,6 @@ def _certificates(settings: "Settings") -> str:
     return f"The revocation lists are valid until {_day(status.next_update)}."
 
 
-def _authority_names(settings: "Settings") -> str:
-    """Find names that several authorities of a realm have: x509.casubjectdn cannot use them."""
-    from gateway.bootstrap.client_certificates import read_client_certificates
-    from gateway.bootstrap.encryption_keys import encryption_keys_exist
-    from gateway.bootstrap.services import open_services
-
-    if not has_database(settings) or not encryption_keys_exist(settings):
-        return "There is no realm yet."
-
-    async def ask() -> list[str]:
-        found = []
-        async with open_services(settings) as services:
-            async with services.database.read() as stores:
-                realms = await stores.realms.list()
-            selection = read_client_certificates(settings).selection(services.authorities)
-            for realm in realms:
-                selected = await selection.select(realm, None)
-                names = (f'"{name.rfc4514()}"' for name in selected.authorities.shared_names())
-                found += [f"{name} of the realm {realm.name}" for name in names]
-        return found
-
-    try:
-        shared = asyncio.run(ask())
-    except StoreUnavailable:
-        return "The authorities of realms are not examined, as the database does not answer."
-    if shared:
-        raise ProblemFound(
-            f"Several authorities have the name {', '.join(shared[:_MOST_NAMES])}: clients with"
-            " that x509.casubjectdn are refused. Give each of them its own anchor: realmgate certs"
-            " authority add FILE --realm REALM --client CLIENT_ID."
-        )
-    return "In each realm the name of an authority means one authority."
-
-
 def _day(instant: datetime | None) -> str:
     return "an unknown date" if instant is None else instant.isoformat(" ", "minutes")
 
@@ -350,7 +329,8 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("site-hosts", _site_hosts),
     ("site-audiences", _site_audiences),
     ("client-certificates", _certificates),
-    ("authority-names", _authority_names),
+    ("authority-names", authority_names),
+    ("certificate-names", certificate_names),
 )
 """Names and checks, in the order of the report."""
 

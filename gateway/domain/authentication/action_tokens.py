@@ -23,7 +23,7 @@ class ActionTokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionToken:
-    """A verified token, or one to be signed. Instants are whole seconds.
+    """A verified token, or one to be signed. `issued_at` and `expires_at` are whole seconds.
 
     `email` is the address of the user when the link was sent: the link ends where it changes.
     `sign_in` is the tab (`tab_id`) of the sign-in that the link was asked for in.
@@ -35,6 +35,8 @@ class ActionToken:
     client_id: str
     issued_at: datetime
     expires_at: datetime
+    user_added_at: datetime | None = None
+    """When the user was added: a later user with the same id has no part in the link."""
     email: str | None = field(default=None, repr=False)
     new_email: str | None = field(default=None, repr=False)
     """The address that takes the place of `email`. UPDATE_EMAIL"""

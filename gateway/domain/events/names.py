@@ -72,6 +72,7 @@ class Detail:
     WEB_AUTHN_ERROR_DETAIL: Final = "web_authn_authentication_error_detail"
     WEB_AUTHN_REGISTRATION_ERROR: Final = "web_authn_registration_error"
     WEB_AUTHN_REGISTRATION_ERROR_DETAIL: Final = "web_authn_registration_error_detail"
+    WITHHELD_ROLES: Final = "withheld_roles"
     X509_ISSUER: Final = "x509_cert_issuer_distinguished_name"
     X509_SERIAL: Final = "x509_cert_serial_number"
     X509_SUBJECT: Final = "x509_cert_subject_distinguished_name"

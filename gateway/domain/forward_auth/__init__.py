@@ -25,6 +25,12 @@ from gateway.domain.forward_auth.hosts import (
     with_port,
     without_port,
 )
+from gateway.domain.forward_auth.reserved_names import (
+    GATEWAY,
+    ReservedNames,
+    contested_domains,
+    share_cookies,
+)
 from gateway.domain.forward_auth.site import (
     EVERY_CREDENTIAL,
     BearerAudience,
@@ -47,6 +53,7 @@ from gateway.domain.forward_auth.target import (
 
 __all__ = [
     "EVERY_CREDENTIAL",
+    "GATEWAY",
     "LONGEST_URI",
     "RULES_FILE",
     "WILDCARD",
@@ -64,6 +71,7 @@ __all__ = [
     "ProxyServer",
     "Reason",
     "Requirements",
+    "ReservedNames",
     "Rule",
     "Site",
     "SiteSession",
@@ -73,9 +81,11 @@ __all__ = [
     "canonical_host",
     "canonical_site_host",
     "check_path",
+    "contested_domains",
     "is_below",
     "is_host_of",
     "proxy_server",
+    "share_cookies",
     "target_of",
     "unusable_setting",
     "wildcards_of",

@@ -6,7 +6,7 @@ a caller needs as many networks as `networks_to_exhaust` says. Decision 0023
 """
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -48,6 +48,30 @@ RESETS_OF_USER: Final = RateLimit("reset-link", of_network=5, in_all=10, reserve
 
 LINKS: Final = RateLimit("links-to-address", of_network=6, in_all=12, reserve=5)
 """Links that users send to one address, which need not be theirs: all of them count together."""
+
+CLIENT_REGISTRATIONS: Final = RateLimit(
+    "client-registration", of_network=100, in_all=10_000, reserve=2_000, window=timedelta(days=1)
+)
+"""Clients that register themselves without a token, in a realm without `max-clients`."""
+_SHARE_OF_CLIENTS: Final = 10
+_LEAST_SHARE: Final = 10
+_RESERVE_OF_CLIENTS: Final = 5
+
+
+def client_registrations(most: int | None, known: int) -> RateLimit:
+    """Return the limit in a realm of `known` clients that takes `most`, None for any number.
+
+    One network gets a tenth of `most` a day, ten at least, but half of what is left at most.
+    """
+    if most is None:
+        return CLIENT_REGISTRATIONS
+    share = min(max(most // _SHARE_OF_CLIENTS, _LEAST_SHARE), (most - known) // 2)
+    return replace(
+        CLIENT_REGISTRATIONS,
+        of_network=max(1, share),
+        in_all=max(1, most),
+        reserve=most // _RESERVE_OF_CLIENTS,
+    )
 
 
 def caller_of(address: str) -> str:

@@ -5,7 +5,7 @@ writes realms, keys, clients, users or roles records the topic in the change log
 through Invalidation.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -73,6 +73,13 @@ class CertificateOwnerIndex(Protocol):
         """Return at most `most` public names of clients that have one of the terms.
 
         See `gateway/domain/clients/certificate_index.py`. Raises StoreUnavailable.
+        """
+
+    async def without_registered(self, realm_id: str, client_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the owners of one certificate without those that registered themselves.
+
+        Names that administrators gave win over registered ones; all owners are returned where all
+        or none registered themselves. Raises StoreUnavailable.
         """
 
 

@@ -151,7 +151,9 @@ class ClientCertificates:
             if of_client is not None and is_registered_for(entry.client, of_client):
                 await self._require_unlocked(realm, entry.client, of_client)
                 owners.append(entry)
-        return owners
+        found = [each.client.client_id for each in owners]
+        counted = await self._index.without_registered(realm.realm.id, found)
+        return [each for each in owners if each.client.client_id in counted]
 
     async def _require_unlocked(
         self, realm: RealmEntry, client: Client, certificate: ClientCertificate

@@ -104,7 +104,10 @@ class ActionTokenEndpoint:
         """Return the user and the client of the link, as they are now."""
         client = await self._directory.client(request.realm.realm.id, token.client_id)
         issued = IssuedCredential(
-            issued_at=token.issued_at.timestamp(), client=client, user_id=token.user_id
+            issued_at=token.issued_at.timestamp(),
+            client=client,
+            user_id=token.user_id,
+            user_added_at=token.user_added_at,
         )
         try:
             current = await self._validity.require(request.realm, issued, request.now)

@@ -8,7 +8,8 @@ from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.engine.proven_password import (
-    current_credentials_mark,
+    credentials_mark,
+    current_credential_marks,
     current_password_mark,
 )
 from gateway.domain.authentication.action_tokens import ActionTokenKind
@@ -45,7 +46,7 @@ class ExecuteActionsLink:
 
     async def check(self, visit: LinkVisit) -> None:
         require_same_address(visit, _ADDRESS_CHANGED)
-        await self._password_mark(visit)
+        await self._marks(visit)
         if not all(map(visit.request.realm.sign_in.offers, visit.token.actions)):
             raise refused_link(
                 PageMessage.invalidTokenRequiredActions,
@@ -67,7 +68,7 @@ class ExecuteActionsLink:
         await mark_verified(self._updates, visit, _ADDRESS_CHANGED)
         visit.record()
         request = visit.request
-        password = await self._password_mark(visit)
+        password, credentials = await self._marks(visit)
         return await self._sign_in.begin_by_link(
             request,
             followed_link(request.realm, visit.client, redirect_target(visit)),
@@ -75,13 +76,17 @@ class ExecuteActionsLink:
             user=visit.user,
             actions=visit.token.actions,
             password=password,
+            credentials=credentials,
         )
 
-    async def _password_mark(self, visit: LinkVisit) -> str:
-        """Return the mark of the password; raises PageError where a credential was changed."""
+    async def _marks(self, visit: LinkVisit) -> tuple[str, str]:
+        """Return the marks of the password and of all credentials.
+
+        Raises PageError where a credential was changed.
+        """
         async with self._database.read() as stores:
-            held = await current_credentials_mark(stores, visit.user)
+            credentials = await current_credential_marks(stores, visit.user)
             password = await current_password_mark(stores, visit.user)
-        if visit.token.credentials != held:
+        if visit.token.credentials != credentials_mark(credentials):
             raise credentials_changed(visit)
-        return password
+        return password, credentials

@@ -11,7 +11,7 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.directory import ClientEntry
 from gateway.domain.users import User
 from gateway.protocol.authorization import PageError, PageMessage
-from gateway.protocol.browser_sign_in import Browser, Outcome
+from gateway.protocol.browser_sign_in import Browser, Outcome, validate_target
 from gateway.protocol.requests import ProtocolRequest
 
 
@@ -93,16 +93,5 @@ def credentials_changed(visit: LinkVisit) -> PageError:
 
 
 def redirect_target(visit: LinkVisit) -> str:
-    """Return where the page at the end leads to, "" for nowhere.
-
-    Raises PageError where the address is none of the client's any more.
-    """
-    uri, request, client = visit.token.redirect_uri, visit.request, visit.client.client
-    if uri is None:
-        return ""
-    base_url = request.issuer.partition("/realms/")[0]
-    if not client.redirects.match(uri, base_url):
-        error, reason = EventError.INVALID_REDIRECT_URI, "not an address of the client"
-        message = PageMessage.invalidRedirectUriMessage
-        raise refused_link(message, error, reason=reason, client=client)
-    return uri
+    """Return where the page at the end leads to, "" for nowhere; raises PageError."""
+    return validate_target(visit.request, visit.client.client, visit.token.redirect_uri)

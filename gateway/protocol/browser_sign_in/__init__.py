@@ -1,7 +1,7 @@
 """Signing in with a browser, from the authorization request to the response for the client."""
 
 from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.followed_links import followed_link
+from gateway.protocol.browser_sign_in.followed_links import followed_link, validate_target
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import MessageKey
+from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.domain.ports.directory import ClientEntry, RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
-from gateway.protocol.authorization import Prompt, RequestedLevel
+from gateway.protocol.authorization import PageError, PageMessage, Prompt, RequestedLevel
 from gateway.protocol.browser_sign_in.outcomes import Inform, SignInResponse, Stop
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
@@ -62,9 +63,30 @@ def followed_link(realm: RealmEntry, client: ClientEntry, redirect_uri: str = ""
     return FollowedLink(client, still_granted(realm, client.client, ()), redirect_uri)
 
 
-def restore_link(stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry) -> FollowedLink:
-    """Return the link that `stored` was written from."""
-    return followed_link(realm, client, stored.get(_REDIRECT_URI, ""))
+def restore_link(
+    stored: Mapping[str, str], request: ProtocolRequest, client: ClientEntry
+) -> FollowedLink:
+    """Return the link that `stored` was written from.
+
+    Raises PageError where its redirect URI is none of the client's any more.
+    """
+    target = validate_target(request, client.client, stored.get(_REDIRECT_URI) or None)
+    return followed_link(request.realm, client, target)
+
+
+def validate_target(request: ProtocolRequest, client: Client, uri: str | None) -> str:
+    """Return where the page at the end of a link leads to, "" for nowhere.
+
+    Raises PageError where the address is none of the client's any more.
+    """
+    if uri is None or client.redirects.match(uri, request.issuer.partition("/realms/")[0]):
+        return uri or ""
+    raise PageError(
+        PageMessage.invalidRedirectUriMessage,
+        event_error=EventError.INVALID_REDIRECT_URI,
+        reason="not an address of the client",
+        client=client,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,7 +252,7 @@ class Purposes:
             return self.of_account(await self._console.resume(request, stored))
         if names_link(stored):
             client = await self._endpoint.find_client(request, stored)
-            return self.of_link(restore_link(stored, request.realm, client))
+            return self.of_link(restore_link(stored, request, client))
         return self.of_client(await self._endpoint.resume(request, stored))
 
     async def sent_back(

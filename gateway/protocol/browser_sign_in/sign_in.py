@@ -125,16 +125,17 @@ class BrowserSignIn:
         user: User,
         actions: tuple[str, ...],
         password: str,
+        credentials: str,
     ) -> Outcome:
         """Let the user of a link perform required actions; the link has proven the user.
 
-        `password` is the mark of the password that the user has now.
+        `password` and `credentials` are the marks of what the user has now.
         """
         visit = Visit(request, self._purposes.of_link(link), browser, is_new=True)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
-        session = visit.proven_session(flow, user, actions, password)
+        session = visit.proven_session(flow, user, actions, (password, credentials))
         return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
 
     async def begin_reset(

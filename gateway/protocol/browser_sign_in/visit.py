@@ -139,12 +139,13 @@ class Visit:
         )
 
     def proven_session(
-        self, flow: SignInFlow, user: User, actions: tuple[str, ...], password: str
+        self, flow: SignInFlow, user: User, actions: tuple[str, ...], marks: tuple[str, str]
     ) -> AuthenticationSession:
         """Return the session of a user whom a link has proven, with actions to perform.
 
-        It ends when the user gets another address, or another password than that of the mark. Its
-        id is new: an id that an attacker has planted in the browser must not gain the link.
+        It ends when the user gets another address, or other credentials than those of the `marks`
+        (of the password, and of all credentials), unless by the actions of the session. Its id is
+        new: an id that an attacker has planted in the browser must not gain the link.
         """
         session = replace(self.new_session(flow), id=new_browser_id())
         proven = replace(
@@ -154,7 +155,7 @@ class Visit:
             attempted_username=user.username,
             used=frozenset({_LINK}),
         )
-        return required_by(with_link(proven, user, password), actions)
+        return required_by(with_link(proven, user, *marks), actions)
 
 
 def is_permitted(entry: RealmEntry, use: FlowUse) -> bool:

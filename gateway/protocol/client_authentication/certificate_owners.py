@@ -1,7 +1,8 @@
 """The client of a request that names none: the one client that its trusted certificate is of.
 
 Devices that only know their certificate need no client_id. Names are looked up in an index, so the
-cost does not depend on the number of clients; patterns are not searched. RFC 8705 §2 asks for the
+cost does not depend on the number of clients; patterns are not searched. Of several owners those
+of administrators win over clients that registered themselves. RFC 8705 §2 asks for the
 client_id, so this is an extension: with it, nothing here is asked.
 """
 
@@ -17,6 +18,8 @@ from gateway.protocol.requests import ProtocolRequest
 
 _MOST_CANDIDATES: Final = 50
 """Clients that are compared with one certificate: those with templates of the same shape."""
+_MOST_WITH_REGISTERED: Final = 1000
+"""Clients of which those that registered themselves are left out where there are more."""
 
 
 class CertificateOwners:
@@ -38,8 +41,12 @@ class CertificateOwners:
         terms = terms_of_certificate(certificate.leaf)
         candidates = await self._index.with_terms(realm_id, terms, _MOST_CANDIDATES + 1)
         if len(candidates) > _MOST_CANDIDATES:
+            every = await self._index.with_terms(realm_id, terms, _MOST_WITH_REGISTERED)
+            candidates = await self._index.without_registered(realm_id, every)
+        if len(candidates) > _MOST_CANDIDATES:
             raise _undecided(f"more than {_MOST_CANDIDATES} clients may own the certificate")
-        owners = [each for each in candidates if await self._owns(realm_id, each, certificate)]
+        owning = [each for each in candidates if await self._owns(realm_id, each, certificate)]
+        owners = await self._index.without_registered(realm_id, owning)
         if len(owners) != 1:
             found = f"the clients {', '.join(owners)} own" if owners else "no client owns"
             raise _undecided(f"{found} the certificate")

@@ -64,9 +64,8 @@ class RegistrationRequests:
     ) -> ClientView:
         with _recorded(request, EventType.CLIENT_REGISTER):
             registrar = await self._registrar(request)
+            await self.registration.admit(registrar, sent, document)
             if names_sector(document):
-                registrar.require_new()
-                await self.registration.require_sender(registrar)
                 await check_sector(document, self.documents)
             view = await self.registration.register(registrar, sent, document)
         request.event.client_id = view.client.client_id
@@ -172,5 +171,9 @@ def _recorded(
         name, value = error.detail
         event = None if error.event is None else EventFailure(error.event, value, name)
         raise OAuthError(
-            error.code, str(error), status=error.status, reason=error.reason, event=event
+            *(error.code, str(error)),
+            status=error.status,
+            reason=error.reason,
+            event=event,
+            retry_after=error.retry_after,
         ) from error

@@ -32,6 +32,8 @@ class ClaimsContext:
     subject: TokenSubject
     granted: GrantedScopes
     plans: tuple[ClaimPlan, ...]
+    withheld: tuple[str, ...] = ()
+    """Roles of the user beyond the reach of the client, as `name` or `client/name`, sorted."""
 
     def map_claims(self, purpose: ClaimsFor) -> MappedClaims:
         return map_claims(self.plans, self.subject, purpose)
@@ -53,7 +55,8 @@ def resolve_claims(
     notes: Mapping[str, str] | None = None,
 ) -> ClaimsContext:
     """Return what the client may learn; `notes` are those of a transient session."""
-    permitted = granted.permitted_to(within_reach(client, user).roles)
+    within = within_reach(client, user)
+    permitted = granted.permitted_to(within.roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
     roles = mapped_roles(plans, carried_roles(client, user, permitted))
@@ -71,7 +74,7 @@ def resolve_claims(
         authenticated_at=part.authenticated_at if part else None,
         requested_claims=part.claims if part else "",
     )
-    return ClaimsContext(subject, permitted, plans)
+    return ClaimsContext(subject, permitted, plans, _removed(user.roles, within.roles))
 
 
 _OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
@@ -109,6 +112,13 @@ def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None
     The roles of its own service account were given to the client itself.
     """
     return None if _is_own_account(client, user) else client.withheld
+
+
+def _removed(held: EffectiveRoles, kept: EffectiveRoles) -> tuple[str, ...]:
+    if held is kept:
+        return ()
+    removed = frozenset(held.pairs()).difference(kept.pairs())
+    return tuple(sorted(name if owner is None else f"{owner}/{name}" for owner, name in removed))
 
 
 def _own_account_roles(client: ClientEntry, user: UserEntry) -> EffectiveRoles | None:

@@ -116,9 +116,9 @@ _FAILURES: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.CLIENT_SESSION_OVER: _NOT_ACTIVE,
     Cause.USER_REMOVED: ("User not found", EventError.USER_NOT_FOUND),
     Cause.USER_DISABLED: ("User disabled", EventError.USER_DISABLED),
-    Cause.USER_LOCKED_OUT: ("User disabled", EventError.USER_TEMPORARILY_DISABLED),
+    Cause.USER_LOCKED_OUT: ("Invalid user credentials", EventError.USER_TEMPORARILY_DISABLED),
 }
-"""Description and error of the event; Keycloak says of a locked user what it says of a disabled."""
+"""Description and error of the event. Keycloak: 1.4, 1.8 (26.7.5)"""
 _CAUSES_OF_USERS: Final = frozenset({Cause.USER_DISABLED, Cause.USER_LOCKED_OUT})
 
 

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.domain.clients import ClientTokens, RoleKey
+from gateway.domain.events import Detail
 from gateway.domain.ports.client_encryption import Encrypter
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import (
@@ -59,6 +60,9 @@ _RESERVED_MEMBERS: Final = RESERVED_CLAIMS | {
     *("error", "error_description", "error_uri", "authorization_details"),
 }
 """What a client reads in a token response. Spec: RFC 6749 §5, RFC 8693 §2.2, RFC 9396 §7"""
+
+_MOST_NAMED: Final = 10
+"""Withheld roles that an event lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,10 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     Raises OAuthError when the client wants a bound token and proves nothing to bind it to, or an
     algorithm for which the realm or the client has no key.
     """
-    client = issue.subject.client
+    client, withheld = issue.subject.client, issue.context.withheld
+    if withheld:
+        more = f" and {len(withheld) - _MOST_NAMED} more" if len(withheld) > _MOST_NAMED else ""
+        request.event.details[Detail.WITHHELD_ROLES] = ", ".join(withheld[:_MOST_NAMED]) + more
     confirmation = confirmation_claim(client, request.certificate, request.proof_key)
     if issue.binding:
         proved = proved_binding(issue.binding, request.certificate)

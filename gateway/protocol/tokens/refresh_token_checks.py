@@ -5,12 +5,13 @@ family. Spec: RFC 6749 §6; Keycloak: 1.7, 2.2
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from gateway.authentication.validity import (
     Cause,
+    ClientPart,
     IssuedCredential,
     NoLongerValid,
     SessionName,
@@ -125,15 +126,7 @@ class RefreshTokens:
         self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
     ) -> ActiveRefreshToken:
         """Return the token's session and user; raises OAuthError or StoreUnavailable."""
-        device = token.claims.get(DEVICE_CLAIM)
-        issued = IssuedCredential(
-            issued_at=_issued_at(token),
-            client=client,
-            session=SessionName(str(token.claims.get("sid")), offline=token.offline),
-            audiences=token.audiences or frozenset(),
-            certificates=tuple(filter(None, (bound_to(token.claims),))),
-            device=device if isinstance(device, str) else None,
-        )
+        issued = replace(_issued(client, token), audiences=token.audiences or frozenset())
         try:
             current = await self._validity.require(request.realm, issued, request.now)
         except NoLongerValid as refusal:
@@ -144,6 +137,25 @@ class RefreshTokens:
             raise session_is_over(token)
         left_out = roles_left_out(token.claims)
         return ActiveRefreshToken(token, session, without_left_out(request.realm, user, left_out))
+
+    async def session_to_end(
+        self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
+    ) -> UserSession | None:
+        """Return the session that the token may end, None where it has ended.
+
+        The client's part in it may have idled too long, as the token may have expired. Raises
+        OAuthError or StoreUnavailable.
+        """
+        issued = replace(_issued(client, token), part=ClientPart.PRESENT)
+        try:
+            session = await self._validity.find_session_to_end(request.realm, issued, request.now)
+        except NoLongerValid as refusal:
+            raise _no_longer_valid(refusal, token) from refusal
+        if session is not None and not is_subject(
+            token.claims.get("sub"), client.client, session.user_id
+        ):
+            raise session_is_over(token)
+        return session
 
     async def is_next(self, request: ProtocolRequest, token: PresentedToken) -> bool:
         """Tell whether the token's family would take it now; asking changes nothing."""
@@ -234,6 +246,17 @@ def _no_longer_valid(refusal: NoLongerValid, token: PresentedToken) -> OAuthErro
 def session_is_over(token: PresentedToken) -> OAuthError:
     """Return the refusal of a token whose session has ended."""
     return _refused("Offline user session not found" if token.offline else "Session not active")
+
+
+def _issued(client: ClientEntry, token: PresentedToken) -> IssuedCredential:
+    device = token.claims.get(DEVICE_CLAIM)
+    return IssuedCredential(
+        issued_at=_issued_at(token),
+        client=client,
+        session=SessionName(str(token.claims.get("sid")), offline=token.offline),
+        certificates=tuple(filter(None, (bound_to(token.claims),))),
+        device=device if isinstance(device, str) else None,
+    )
 
 
 def _issued_at(token: PresentedToken) -> int:

@@ -101,7 +101,7 @@ _CLIENT_SCOPE: Final = _fields(
     protocolMappers=_MAPPER,
 )
 _CLIENT: Final = _fields(
-    "successRequests failedRequests node kid",
+    "successRequests failedRequests node kid all roles",
     table=CLIENT_FIELDS,
     masked="secret registrationAccessToken value privateKey certificate publicKey jwks",
     attributes=_named(

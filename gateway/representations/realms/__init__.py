@@ -22,6 +22,7 @@ from gateway.representations.realms.realm import (
     create_realm,
     default_role,
     full_realm,
+    ineffective_realm_settings,
     merge_realm,
     named_realm,
     parse_realm,

@@ -16,6 +16,7 @@ from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
 from gateway.representations.field_table import FieldTable, StoredOnly
 from gateway.representations.realms.realm import parse_realm, render_realm
+from gateway.representations.realms.refused_settings import GLOBAL_PROFILES
 from gateway.representations.refusals import (
     join,
     mistyped,
@@ -23,7 +24,6 @@ from gateway.representations.refusals import (
     refused_items,
     require_known,
 )
-from gateway.representations.refused_settings import GLOBAL_PROFILES
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
 from gateway.representations.spelling import Names
 

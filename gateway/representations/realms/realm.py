@@ -26,12 +26,13 @@ from gateway.representations.realms.fields import (
     WEB_AUTHN_POLICIES,
 )
 from gateway.representations.realms.password_policy import check_hash_cost
+from gateway.representations.realms.refused_settings import MEMBER_SPELLINGS, ineffective_of_realm
 from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
 from gateway.representations.realms.smtp import keep_secrets, render_unmasked
 from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
-from gateway.representations.refused_settings import ineffective_of_realm
+from gateway.representations.refused_settings import IneffectiveSetting
 from gateway.representations.repeated_settings import with_listed, with_mirrored, with_written
 from gateway.representations.roles import role_members
 from gateway.representations.shapes import text_of_scalar
@@ -96,8 +97,15 @@ def parse_realm(
         smtp=keep_secrets(realm.smtp, before.smtp),
     )
     if not report_ineffective:
-        raise_all(ineffective_of_realm(realm, base, path))
+        raise_all(ineffective_realm_settings(realm, base, path))
     return realm
+
+
+def ineffective_realm_settings(
+    realm: Realm, before: Realm | None = None, path: str = ""
+) -> list[IneffectiveSetting]:
+    """Return the settings of `realm` that would be ignored and that `before` does not have."""
+    return ineffective_of_realm(realm, _answer(realm), before, path)
 
 
 def create_realm(
@@ -117,7 +125,7 @@ def create_realm(
     for name in _taken_away(document):
         headers.pop(name, None)
     realm = replace(realm, security_headers=SecurityHeaders(tuple(headers.items())))
-    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
+    return _with_listed(realm, _answer(_default_of(realm)))
 
 
 def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -> Realm:
@@ -129,7 +137,7 @@ def merge_realm(document: Mapping[str, Any], before: Realm, *, path: str = "") -
     _check_written(realm, before, path)
     if realm.attributes != before.attributes:
         realm = _with_default_attributes(realm)
-    return with_listed(realm, _answer(realm), _answer(_default_of(realm)))
+    return _with_listed(realm, _answer(_default_of(realm)))
 
 
 def _check_written(realm: Realm, before: Realm | None, path: str) -> None:
@@ -156,6 +164,10 @@ def _with_one_use_of_addresses(realm: Realm, given: Collection[str]) -> Realm:
     return realm if login == realm.login else replace(realm, login=login)
 
 
+def _with_listed(realm: Realm, before: Mapping[str, Any]) -> Realm:
+    return with_listed(realm, _answer(realm), before, MEMBER_SPELLINGS)
+
+
 def _default_of(realm: Realm) -> Realm:
     return Realm(id=realm.id, name=realm.name)
 
@@ -178,8 +190,8 @@ def update_realm(document: Mapping[str, Any], before: Realm) -> Realm:
     wanted = _with_whole_policies(document)
     realm = parse_realm(wanted, base=before)
     _check_written(realm, before, "")
-    realm = with_listed(realm, _answer(realm), _answer(before))
-    realm = with_listed(realm, _answer(realm), _where_not_sent(wanted, realm))
+    realm = _with_listed(realm, _answer(before))
+    realm = _with_listed(realm, _where_not_sent(wanted, realm))
     if realm.attributes == before.attributes:
         return realm
     defaults = _default_of(realm).attributes

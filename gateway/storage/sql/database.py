@@ -8,7 +8,8 @@ from typing import Final, TypeVar, cast
 
 from sqlalchemy import text
 
-from gateway.domain.forward_auth import HostOwners
+from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.forward_auth import HostOwners, ReservedNames
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
 from gateway.domain.secrets import Secret
@@ -62,18 +63,23 @@ class SqlStores(Stores):
     """The repositories of one transaction, each made with its first use; and the transaction."""
 
     def __init__(
-        self, transaction: Transaction, secrets: SecretsAtRest, file_hosts: Callable[[], HostOwners]
+        self,
+        transaction: Transaction,
+        secrets: SecretsAtRest,
+        reserved_names: Callable[[], ReservedNames],
+        clock: Clock,
     ) -> None:
         self.transaction = transaction
         self.secrets = secrets
-        self.file_hosts = file_hosts
+        self.reserved_names = reserved_names
+        self.clock = clock
 
     realms = _asked_for(lambda stores: SqlRealms(stores.transaction, stores.secrets))
     clients = _asked_for(lambda stores: SqlClients(stores.transaction, stores.secrets))
     client_scopes = _asked_for(lambda stores: SqlClientScopes(stores.transaction))
     consents = _asked_for(lambda stores: SqlConsents(stores.transaction))
     role_scopes = _asked_for(lambda stores: SqlRoleScopes(stores.transaction))
-    users = _asked_for(lambda stores: SqlUsers(stores.transaction, stores.secrets))
+    users = _asked_for(lambda stores: SqlUsers(stores.transaction, stores.secrets, stores.clock))
     user_batches = _asked_for(lambda stores: SqlUserBatches(stores.transaction, stores.secrets))
     roles = _asked_for(lambda stores: SqlRoles(stores.transaction))
     role_catalogue = _asked_for(lambda stores: SqlRoleCatalogue(stores.transaction))
@@ -86,7 +92,7 @@ class SqlStores(Stores):
     webhooks = _asked_for(lambda stores: SqlWebhooks(stores.transaction))
     keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
     revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
-    sites = _asked_for(lambda stores: SqlSites(stores.transaction, stores.file_hosts))
+    sites = _asked_for(lambda stores: SqlSites(stores.transaction, stores.reserved_names))
     authorities = _asked_for(lambda stores: SqlAuthorities(stores.transaction))
     denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
     certificate_inventory = _asked_for(lambda stores: SqlCertificateInventory(stores.transaction))
@@ -98,9 +104,9 @@ class SqlStores(Stores):
     change_log = _asked_for(lambda stores: SqlChangeLog(stores.transaction))
 
 
-def no_hosts() -> HostOwners:
-    """Return the hosts of an installation without a rules file."""
-    return HostOwners(())
+def no_names() -> ReservedNames:
+    """Return no reserved names."""
+    return ReservedNames(HostOwners(()))
 
 
 class SqlDatabase:
@@ -115,10 +121,15 @@ class SqlDatabase:
         secrets: SecretsAtRest,
         limits: Limits | None = None,
         *,
-        file_hosts: Callable[[], HostOwners] = no_hosts,
+        reserved_names: Callable[[], ReservedNames] = no_names,
+        clock: Clock | None = None,
     ) -> None:
-        """Take `file_hosts`, which returns the hosts of the rules file: no realm gets them."""
-        self._file_hosts = file_hosts
+        """Take `reserved_names`, which returns the names of sites that no realm gets.
+
+        `clock` tells when users and credentials are added; without it, that of the machine.
+        """
+        self._clock = clock or SystemClock()
+        self._reserved_names = reserved_names
         self._engines = create_engines(parse_database_url(url), limits)
         self._secrets = secrets
         dialect = self._engines.reader.dialect
@@ -156,7 +167,7 @@ class SqlDatabase:
         await self._engines.dispose()
 
     def _stores(self, transaction: Transaction) -> SqlStores:
-        return SqlStores(transaction, self._secrets, self._file_hosts)
+        return SqlStores(transaction, self._secrets, self._reserved_names, self._clock)
 
 
 def create_engines(address: DatabaseAddress, limits: Limits | None = None) -> Engines:

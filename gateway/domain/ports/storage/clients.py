@@ -55,6 +55,11 @@ class ClientRepository(Protocol):
     async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
         """Return at most `most` terms of the realm's clients, each with the public name."""
 
+    async def with_registration_token(
+        self, realm_id: str, client_ids: Sequence[str]
+    ) -> frozenset[str]:
+        """Return the public names among these of clients that a registration token changes."""
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:

@@ -34,8 +34,9 @@ class SiteRepository(Protocol):
     async def put(self, realm_id: str, site: Site) -> None:
         """Store the site under its name, replacing the one there.
 
-        Raises AlreadyExists for a host of another site, and for one whose name, whatever the port,
-        belongs to another realm or to the rules file.
+        Raises AlreadyExists for a host of another site, for one whose name, whatever the port,
+        belongs to another realm, to the rules file or to the gateway, and for a cookie domain of
+        which another realm has a part.
         """
 
     async def remove(self, realm_id: str, name: str) -> bool:

@@ -3,6 +3,7 @@
 Keycloak: 7.1, 7.3
 """
 
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Final
 
@@ -21,6 +22,7 @@ from gateway.admin.clients import (
     ClientQuery,
     ClientReach,
     ClientUseCases,
+    DecidedReach,
 )
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.sessions import ClientSessions
@@ -185,17 +187,24 @@ def _reach(reach: ClientReach) -> tuple[Operation, ...]:
         rows.get(
             "/administrative-roles",
             "Get the administrative roles that tokens of a client may carry",
-            lambda r: document(reach.get(r.acting, r.path["client_id"])),
+            lambda r: _decided(reach.get(r.acting, r.path["client_id"])),
             returns="object",
+            versioned=True,
         ),
         rows.put(
             "/administrative-roles",
             "Let tokens of a client carry the administrative roles that you have",
-            lambda r: document(reach.decide(r.acting, r.path["client_id"])),
+            lambda r: _decided(reach.decide(r.acting, r.path["client_id"])),
             returns="object",
             status=200,
+            versioned=True,
         ),
     )
+
+
+async def _decided(reach: Awaitable[DecidedReach]) -> Reply:
+    found = await reach
+    return entity_reply(found.version, found.roles)
 
 
 def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:

@@ -150,17 +150,21 @@ class SiteEndpoint(GuardedEndpoint):
         return await error_page(self._pages, error, reply, exchange)
 
 
-def _reported(facts: EdgeFacts) -> tuple[str, ProxyServer | None]:
+def _reported(facts: EdgeFacts) -> tuple[str, ProxyServer]:
     """Return the host that the proxy reports, and its server; raises AmbiguousTarget.
 
-    A proxy that does not report its server gets pages by the host alone: no service is behind them.
+    The proxy's server for the gateway itself reports none, so it has no pages of sites.
     """
     reported, server = facts.headers.text(FORWARDED_HOST), facts.headers.text(PROXY_SERVER)
     if not facts.from_proxy or reported is None:
         raise AmbiguousTarget("no proxy reports a host")
+    if server is None:
+        raise AmbiguousTarget(
+            "the proxy does not send the header x-realmgate-server: use its configuration of this"
+            " version"
+        )
     scheme = "https" if facts.secure else "http"
-    host = canonical_host(reported, scheme)
-    return host, None if server is None else proxy_server(server, scheme)
+    return canonical_host(reported, scheme), proxy_server(server, scheme)
 
 
 def _require_own_page(facts: EdgeFacts, origin: str) -> None:

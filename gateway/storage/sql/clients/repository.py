@@ -108,6 +108,15 @@ class SqlClients:
         statement = named.where(found.realm_id == realm_id).limit(most)
         return await self._transaction.read(statement, lambda row: (row.term, row.client_id))
 
+    async def with_registration_token(
+        self, realm_id: str, client_ids: Sequence[str]
+    ) -> frozenset[str]:
+        named = clients.c.client_id.in_(client_ids)
+        registered = clients.c.registration_token_id.is_not(None)
+        of_realm = clients.c.realm_id == realm_id
+        statement = select(clients.c.client_id).where(of_realm, named, registered)
+        return frozenset(await self._transaction.read(statement, lambda row: str(row.client_id)))
+
     async def account_roles(
         self, realm_id: str, owners: Sequence[str]
     ) -> Mapping[str, EffectiveRoles]:

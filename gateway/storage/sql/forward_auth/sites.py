@@ -1,7 +1,8 @@
 """Protected sites: one JSON document each, and a row for each host.
 
-Every way of storing a site passes `put`, which alone decides who may have a host: one site has a
-host, one realm has its name whatever the port, and no realm has a name of the rules file.
+Every way of storing a site passes `put`, which alone decides who may have a host or a cookie
+domain: one site has a host, one realm has its name whatever the port, and no realm has a name of
+the rules file or of the gateway.
 """
 
 import json
@@ -14,10 +15,13 @@ from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, sel
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.forward_auth import (
+    RULES_FILE,
     WILDCARD,
     HostOwners,
+    ReservedNames,
     Site,
     UnreadableSite,
+    share_cookies,
     without_port,
 )
 from gateway.domain.limits.caches import cached
@@ -32,17 +36,21 @@ _PARSED_BYTES: Final = 16 * 1024 * 1024
 _LOCK: Final = 0x7265616C_6D676174
 """Of PostgreSQL: transactions that take hosts come one after the other."""
 _TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
+_WITH_COOKIE_DOMAIN: Final = '"cookieDomain":"'
+"""In the text of a site with a cookie domain, which is compact JSON."""
 _WITH_REALM: Final = select(
     sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
 ).join(realms)
 
 
 class SqlSites:
-    """SiteRepository on SQL; `file_hosts` returns the hosts of the rules file."""
+    """SiteRepository on SQL; `reserved_names` returns the names that no realm gets."""
 
-    def __init__(self, transaction: Transaction, file_hosts: Callable[[], HostOwners]) -> None:
+    def __init__(
+        self, transaction: Transaction, reserved_names: Callable[[], ReservedNames]
+    ) -> None:
         self._transaction = transaction
-        self._file_hosts = file_hosts
+        self._reserved_names = reserved_names
 
     async def all(self) -> Mapping[str, tuple[Site, ...]]:
         found: defaultdict[str, list[Site]] = defaultdict(list)
@@ -86,7 +94,10 @@ class SqlSites:
         return await self._transaction.first(one, _read)
 
     async def put(self, realm_id: str, site: Site) -> None:
-        await self._require_free_hosts(realm_id, site)
+        reserved = self._reserved_names()
+        await self._require_free_hosts(realm_id, site, reserved.hosts)
+        if site.cookie_domain is not None:
+            await self._require_free_domain(realm_id, site, site.cookie_domain, reserved)
         document = render_stored_site(site)
         values = {"realm_id": realm_id, "name": site.name, "document": document}
         await self._transaction.execute(
@@ -107,7 +118,7 @@ class SqlSites:
         one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
         return await self._transaction.count_changed(one) > 0
 
-    async def _require_free_hosts(self, realm_id: str, site: Site) -> None:
+    async def _require_free_hosts(self, realm_id: str, site: Site, reserved: HostOwners) -> None:
         """Raise AlreadyExists for a host that is not free for the site.
 
         Uniqueness of names beyond ports and below wildcards is no key of a table. So one
@@ -119,14 +130,35 @@ class SqlSites:
         rows = (await self._transaction.execute(related.order_by(site_hosts.c.host))).all()
         of_others = {row.host for row in rows if (row.realm_id, row.site) != (realm_id, site.name)}
         of_realms = HostOwners((row.host, row.realm_id) for row in rows)
-        of_file = self._file_hosts()
         for host in site.hosts:
-            if of_file.owners(host):
+            owners = reserved.owners(host)
+            if RULES_FILE in owners:
                 raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
+            if owners:
+                raise AlreadyExists(f"Host {host} belongs to the gateway, under any port")
             if host in of_others:
                 raise AlreadyExists(f"Host {host} belongs to another site")
             if of_realms.owners(host) - {realm_id}:
                 raise AlreadyExists(f"Host {host} belongs to another realm, under any port")
+
+    async def _require_free_domain(
+        self, realm_id: str, site: Site, domain: str, reserved: ReservedNames
+    ) -> None:
+        """Raise AlreadyExists for a cookie domain of which another realm has a part.
+
+        Both have a session cookie of one name, so each would end the sessions of the other.
+        """
+        of_others = select(sites.c.document).where(
+            sites.c.realm_id != realm_id, _TEXT.contains(_WITH_COOKIE_DOMAIN)
+        )
+        taken = list(
+            await self._transaction.read(of_others, lambda row: str(row.document["cookieDomain"]))
+        )
+        taken += [each for each, realm in reserved.cookie_domains if realm != site.realms[0]]
+        if any(share_cookies(domain, other) for other in taken):
+            raise AlreadyExists(
+                f"Cookie domain {domain} belongs to another realm, or one above or below it does"
+            )
 
 
 def _of_realms(realm_id: str | None) -> Select[Any]:

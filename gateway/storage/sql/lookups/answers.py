@@ -6,6 +6,7 @@ Roles and groups come as JSON, in the order of the statement's columns.
 import json
 from collections import defaultdict, namedtuple
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from gateway.domain.client_scopes import RoleBoundScope
@@ -157,9 +158,8 @@ class SqlLookups:
 
     def _credential(self, item: list[Any]) -> Credential:
         stored: Any = _Credential._make(item)
-        return read_credential(
-            stored._replace(created_at=instant_of(stored.created_at)), self._secrets
-        )
+        created_at, set_at = instant_of(stored.created_at), _instant_or_none(stored.set_at)
+        return read_credential(stored._replace(created_at=created_at, set_at=set_at), self._secrets)
 
     async def _find(
         self,
@@ -234,6 +234,7 @@ def _no_user(secrets: SecretsAtRest) -> tuple[Any, ...]:
     sealed = secrets.seal("x" * _USUAL_SECRET, credential_context("", ""))
     held = dict.fromkeys(_Credential._fields, "") | {
         "created_at": 0,
+        "set_at": 0,
         "priority": 0,
         "credential_data": "x" * _USUAL_SECRET,
         "secret_data": sealed,
@@ -241,6 +242,7 @@ def _no_user(secrets: SecretsAtRest) -> tuple[Any, ...]:
     user = dict.fromkeys(_Account._fields, "") | {
         "enabled": False,
         "created_at": 0,
+        "added_at": 0,
         "email_verified": False,
         "document": "{}",
     }
@@ -311,9 +313,11 @@ def _consent(item: list[Any]) -> Consent:
 def _key(item: list[Any]) -> Any:
     key = _Key._make(item)
     instants = {name: getattr(key, name) for name in _INSTANTS}
-    return key._replace(
-        **{name: None if since is None else instant_of(since) for name, since in instants.items()}
-    )
+    return key._replace(**{name: _instant_or_none(since) for name, since in instants.items()})
+
+
+def _instant_or_none(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else instant_of(microseconds)
 
 
 def _items(gathered: str | None) -> list[list[Any]]:

@@ -1,4 +1,4 @@
 """The schema's history. Revisions are four digits, one after another."""
 
-HEAD = "0021"
+HEAD = "0022"
 """The schema this version of the program works with."""

@@ -4,6 +4,7 @@ Keycloak: CredentialRepresentation; Spec: WebAuthn Level 3 §7.1
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import select
@@ -42,8 +43,10 @@ async def require_own_keys(
                 raise AlreadyExists(KEY_TAKEN)
 
 
-def credential_row(realm_id: str, credential: Credential, secrets: SecretsAtRest) -> dict[str, Any]:
-    """Return the columns of a credential, whose secret is sealed."""
+def credential_row(
+    realm_id: str, credential: Credential, secrets: SecretsAtRest, now: datetime
+) -> dict[str, Any]:
+    """Return the columns of a credential, whose secret is sealed; a new one is set `now`."""
     return {
         "realm_id": realm_id,
         "id": credential.id,
@@ -57,6 +60,7 @@ def credential_row(realm_id: str, credential: Credential, secrets: SecretsAtRest
         "priority": credential.priority,
         "user_label": credential.label,
         "key_id": key_digest(credential.type, credential.credential_data),
+        "set_at": credential.set_at or now,
     }
 
 
@@ -83,6 +87,7 @@ def read_credential(row: Any, secrets: SecretsAtRest) -> Credential:
         secret_data=secrets.unseal(row.secret_data, credential_context(row.realm_id, row.id)),
         priority=row.priority,
         label=row.user_label,
+        set_at=row.set_at,
     )
 
 

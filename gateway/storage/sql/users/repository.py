@@ -29,6 +29,7 @@ from sqlalchemy import (
     update,
 )
 
+from gateway.domain.clock import Clock
 from gateway.domain.limits.event_loop import in_slices
 from gateway.domain.limits.password_hashing import HashCost
 from gateway.domain.ports.secrets_at_rest import SecretsAtRest
@@ -52,7 +53,7 @@ from gateway.storage.sql.users.password_costs import list_costs, note_costs, rec
 _TAKEN = "User exists with same username"
 _ID_TAKEN = "A credential with the same id exists"
 _OWNER = frozenset({"realm_id", "id", "user_id"})
-_KEPT = _OWNER | {"key_id"}
+_KEPT = _OWNER | {"key_id", "set_at"}
 """What a use of a credential does not change."""
 _FIELDS = (
     *("id", "realm_id", "username", "enabled", "created_at", "email", "email_verified"),
@@ -119,9 +120,10 @@ _BY: Final = {
 class SqlUsers:
     """UserRepository on SQL."""
 
-    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest, clock: Clock) -> None:
         self._transaction = transaction
         self._secrets = secrets
+        self._clock = clock
 
     async def find_by_username(self, realm_id: str, username: str) -> User | None:
         return await self._find(realm_id, users.c.username, username)
@@ -205,15 +207,17 @@ class SqlUsers:
         return await self._transaction.read(of_realm.order_by(users.c.username), read_user)
 
     async def add(self, user: User) -> None:
-        await self._transaction.insert(users, [_values(user)], taken=_TAKEN)
+        row = _values(user) | {"added_at": self._clock.now()}
+        await self._transaction.insert(users, [row], taken=_TAKEN)
         await self._transaction.insert_later(user_attributes, _terms(user))
 
     async def add_all(self, added: Sequence[User], held: Sequence[Credential]) -> None:
         realm_id = added[0].realm_id
         await require_own_keys(self._transaction, realm_id, held)
-        held_rows = [credential_row(realm_id, item, self._secrets) for item in held]
+        now = self._clock.now()
+        held_rows = [credential_row(realm_id, item, self._secrets, now) for item in held]
         rows: tuple[tuple[Table, list[dict[str, Any]], str], ...] = (
-            (users, [_values(user) for user in added], _TAKEN),
+            (users, [_values(user) | {"added_at": now} for user in added], _TAKEN),
             (user_attributes, [term for user in added for term in _terms(user)], ""),
             (credentials, held_rows, _ID_TAKEN),
         )
@@ -257,7 +261,7 @@ class SqlUsers:
 
     async def set_credential(self, realm_id: str, credential: Credential) -> None:
         await require_own_keys(self._transaction, realm_id, [credential])
-        row = credential_row(realm_id, credential, self._secrets)
+        row = credential_row(realm_id, credential, self._secrets, self._clock.now())
         values = {name: value for name, value in row.items() if name not in _OWNER}
         statement = insert_into(credentials, self._transaction.dialect).values(row)
         await self._transaction.change(
@@ -297,7 +301,7 @@ class SqlUsers:
         )
         if found != before:
             return False
-        row = credential_row(realm_id, after, self._secrets)
+        row = credential_row(realm_id, after, self._secrets, self._clock.now())
         values = {name: value for name, value in row.items() if name not in _KEPT}
         one = update(credentials).where(is_row(credentials, realm_id, after.id))
         await self._transaction.change(one.values(values))
@@ -376,4 +380,5 @@ def read_user(row: Any) -> User:
         tuple(document.pop("requiredActions", ())),
         document.pop("notBefore", 0),
         document,
+        row.added_at,
     )

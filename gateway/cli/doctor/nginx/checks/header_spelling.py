@@ -12,13 +12,17 @@ from gateway.cli.doctor.findings import Finding, Place
 from gateway.cli.doctor.nginx.proxy import NginxCheck, Proxy
 from gateway.cli.doctor.nginx.scopes import Server
 
-_SAFE: Final = (("underscores_in_headers", "off"), ("ignore_invalid_headers", "on"))
+_SAFE: Final = (
+    ("underscores_in_headers", "off", "Remote_User"),
+    ("ignore_invalid_headers", "on", "Remote.User"),
+)
+"""Each directive, its safe value, and a name that the other value lets in."""
 
 
 def _find(proxy: Proxy) -> Iterator[Finding]:
     known: set[Place] = set()
     for server in (*proxy.sensitive, *_default_servers(proxy)):
-        for directive, safe in _SAFE:
+        for directive, safe, name in _SAFE:
             if server.scope.value(directive, safe) == safe:
                 continue
             line = server.scope.in_force(directive)[-1]
@@ -26,8 +30,8 @@ def _find(proxy: Proxy) -> Iterator[Finding]:
                 continue
             known.add(line.place)
             yield Finding(
-                f"{directive} {line.arguments[0]} lets a caller send Remote_User, which many"
-                f" programs read as Remote-User{_why(server, proxy)}",
+                f"{directive} {line.arguments[0]} lets a caller send {name}, which many programs"
+                f" read as Remote-User{_why(server, proxy)}",
                 f"{directive} {safe};",
                 line.place,
             )
