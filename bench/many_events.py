@@ -18,7 +18,7 @@ import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 
 from bench.processes import BenchError
 from gateway.bootstrap import open_services
-from gateway.domain.events.queries import AdminEventQuery, EventPage, Period, UserEventQuery
+from gateway.domain.events import AdminEventQuery, EventPage, Period, UserEventQuery
 from gateway.domain.ports.storage import Stores
 from gateway.settings import load_settings
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from bench.processes import BenchError
 from gateway.bootstrap.services import open_services
 from gateway.domain.mail import Mail, MailKind, QueuedMail
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.settings import load_settings
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.mails.queue import queued_row
+from gateway.storage.sql.outgoing_queues import queued_row
 from gateway.storage.sql.schema import mails
 
 _CHUNK = 1_000

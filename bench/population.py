@@ -41,7 +41,7 @@ async def _add_realms(site: Site, count: int) -> None:
     from gateway.admin.realm_files.files import RealmFile  # noqa: PLC0415
     from gateway.admin.realm_files.realm_import import RealmImport  # noqa: PLC0415
     from gateway.bootstrap import open_services  # noqa: PLC0415
-    from gateway.crypto.keys.signing import PyJwtKeyFactory  # noqa: PLC0415
+    from gateway.crypto.realm_keys import PyJwtKeyFactory  # noqa: PLC0415
     from gateway.crypto.x509.reader import X509AuthorityParser  # noqa: PLC0415
     from gateway.settings import load_settings  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from redis import Redis
 
 from bench.stack import Site
 from bench.workspace import ROOT
-from gateway.storage.redis.server_script import script_text
+from gateway.storage.redis.connection import script_text
 
 _END = "the end of what is watched"
 _SCRIPTS = ROOT / "gateway" / "storage" / "redis"

@@ -23,9 +23,8 @@ from redis import Redis
 from bench.processes import BenchError
 from gateway.domain.clock import SystemClock
 from gateway.domain.secrets import Secret
-from gateway.domain.sessions.session import UserSession
-from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.server_script import script_text
+from gateway.domain.sessions import UserSession
+from gateway.storage.redis.connection import create_client, script_text
 from gateway.storage.redis.sessions import RedisSessions
 
 if TYPE_CHECKING:

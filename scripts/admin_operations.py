@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
 from gateway.http.admin.operations import Operation
-from gateway.http.management.lifecycle import Lifecycle
+from gateway.http.management import Lifecycle
 from gateway.settings import read_settings
 
 

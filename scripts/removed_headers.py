@@ -1,7 +1,7 @@
 """Writes the identity headers of callers into the configurations of proxies and into the docs.
 
 `python -m scripts.removed_headers`; with `--check` it returns whether all files are current. The
-list is `gateway/forward_auth/caller_headers.py`.
+list is `gateway/forward_auth/identity_headers.py`.
 """
 
 import itertools
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from gateway.forward_auth.caller_headers import (
+from gateway.forward_auth.identity_headers import (
     FAMILIES,
     OTHER_FAMILIES,
     REMOVED,

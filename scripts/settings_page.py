@@ -10,8 +10,8 @@ import textwrap
 from dataclasses import fields
 from typing import Any
 
-from gateway.http.edge.certificate_lookup import LOOKUPS
-from gateway.http.edge.certificate_options import FLAGS
+from gateway.http.certificate_lookup import LOOKUPS
+from gateway.http.certificate_options import FLAGS
 from gateway.settings import (
     SCRIPT_NAMES,
     SETTING_NAMES,

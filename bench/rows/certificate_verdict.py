@@ -16,12 +16,17 @@ from cryptography.x509.oid import NameOID
 from bench.context import Bench
 from bench.figures import Figure, Result, at_most
 from gateway.certificates import AnchoredTrust, CertificateTrust, RegisteredAuthoritySelection
-from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
+from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityFile
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
-from gateway.domain.authorities import Authority, AuthorityKind, RegisteredAuthorities
-from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
+from gateway.domain.certificates import (
+    Authority,
+    AuthorityKind,
+    CertificateEvidence,
+    ProxyVerdict,
+    RegisteredAuthorities,
+)
 from gateway.domain.realm import Realm
 
 TITLE = "Certificate verdict"

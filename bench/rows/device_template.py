@@ -18,7 +18,7 @@ from bench.figures import Figure, Result, at_most
 from bench.gateway_socket import GatewaySocket
 from bench.processes import BenchError
 from bench.stack import Site, Stack, client_document, import_realms, stack
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 
 TITLE = "10,000 devices under one template"
 HOW = (

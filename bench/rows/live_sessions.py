@@ -18,7 +18,7 @@ from bench.rows.sessions import online_session, session_of_cookies
 from bench.stack import Site, Stack, Start, stack
 
 if TYPE_CHECKING:
-    from gateway.domain.sessions.session import UserSession
+    from gateway.domain.sessions import UserSession
 
 TITLE = "Live sessions of browsers"
 HOW = (

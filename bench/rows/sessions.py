@@ -22,7 +22,7 @@ from bench.stack import Site, Start, stack
 
 if TYPE_CHECKING:
     from bench.session_sizes import Rows
-    from gateway.domain.sessions.session import UserSession
+    from gateway.domain.sessions import UserSession
 
 TITLE = "Bytes of a session"
 HOW = (

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from gateway.accounts.access import AccountAccess
-from gateway.accounts.applications import AccountApplications
-from gateway.accounts.certificates import AccountCertificates
-from gateway.accounts.consents import AccountConsents
+from gateway.accounts.applications import AccountApplications, AccountConsents
 from gateway.accounts.credentials import AccountCredentials
-from gateway.accounts.groups import AccountGroups
-from gateway.accounts.profile import AccountProfile
-from gateway.accounts.sessions import AccountSessions
+from gateway.accounts.profile import AccountGroups, AccountProfile
+from gateway.accounts.sessions import AccountCertificates, AccountSessions
 
 
 @dataclass(frozen=True, slots=True)

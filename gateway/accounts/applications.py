@@ -1,13 +1,116 @@
-"""The applications that the user uses, has given access to, or may open. Keycloak: 17.5."""
+"""The applications of a user, and the consents that the user has given them.
 
-from dataclasses import dataclass
+Keycloak: 17.5 (applications and consents of the account API)
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from gateway.accounts.access import AccountCaller, AccountRole
 from gateway.accounts.sessions import AccountSessions, clients_in, clients_with_ids
+from gateway.admin.access import InvalidRequest, MissingPart
+from gateway.admin.sessions import detach_from_sessions, withdraw_consent
+from gateway.domain.client_scopes import ClientScope, Consent
 from gateway.domain.clients import Client
-from gateway.domain.consents import Consent
-from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.storage import Database
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.lookups import Directory
+from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database, Stores
+
+
+@dataclass(frozen=True, slots=True)
+class OwnConsent:
+    """A consent, and its scopes that the realm still has."""
+
+    consent: Consent
+    scopes: tuple[ClientScope, ...]
+
+
+class AccountConsents:
+    """The use cases.
+
+    All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
+    """
+
+    def __init__(self, database: Database, online: OnlineSessionStore) -> None:
+        self._database = database
+        self._online = online
+
+    async def find(self, caller: AccountCaller, client_id: str) -> OwnConsent | None:
+        """Return the consent to the client with that public name, None without one."""
+        caller.require(
+            AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_CONSENT, AccountRole.MANAGE_CONSENT
+        )
+        async with self._database.read() as stores:
+            client = await _consenting_client(stores, caller, client_id)
+            found = await stores.consents.find(caller.realm.id, caller.user_id, client.id)
+        return None if found is None else shown_consent(caller, found)
+
+    async def store(
+        self, caller: AccountCaller, client_id: str, scope_ids: Sequence[str]
+    ) -> OwnConsent:
+        """Consent to these scopes and no others; raises InvalidRequest for an unknown scope."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
+        event, now = caller.request.event, caller.request.now
+        event.begin(EventType.GRANT_CONSENT)
+        realm_id, user_id = caller.realm.id, caller.user_id
+        async with self._database.write() as stores:
+            client = await _consenting_client(stores, caller, client_id)
+            names = tuple(dict.fromkeys(_scope_names(caller, client, scope_ids)))
+            before = await stores.consents.find(realm_id, user_id, client.id)
+            consent = Consent(realm_id, user_id, client.id, names, now, now)
+            await stores.consents.put(consent)
+        if before is not None:
+            event.begin(EventType.UPDATE_CONSENT)
+            consent = replace(consent, created_at=before.created_at)
+        event.details |= {Detail.GRANTED_CLIENT: client_id, Detail.SCOPE: " ".join(names)}
+        return shown_consent(caller, consent)
+
+    async def revoke(self, caller: AccountCaller, client_id: str) -> None:
+        """Withdraw the consent with all tokens that it allowed; there may be none."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.MANAGE_CONSENT)
+        user, event = caller.user.user, caller.request.event
+        event.begin(EventType.REVOKE_GRANT)
+        async with self._database.write() as stores:
+            client = await _consenting_client(stores, caller, client_id)
+            withdrawn = await withdraw_consent(stores, user, client)
+        if withdrawn.consent:
+            await detach_from_sessions(self._online, user, client)
+        event.details[Detail.REVOKED_CLIENT] = client_id
+
+
+def shown_consent(caller: AccountCaller, consent: Consent) -> OwnConsent:
+    """Return the consent with its scopes in the realm's order."""
+    scopes = (bound.scope for bound in caller.entry.client_scopes)
+    return OwnConsent(consent, tuple(one for one in scopes if one.name in consent.scopes))
+
+
+async def _consenting_client(stores: Stores, caller: AccountCaller, client_id: str) -> Client:
+    client = await stores.clients.find_by_client_id(caller.realm.id, client_id)
+    if client is None:
+        text = f"No client with clientId: {client_id} found."
+        event = caller.request.event
+        event.details[Detail.REASON] = text
+        event.fail(EventError.CLIENT_NOT_FOUND)
+        raise MissingPart(text)
+    return client
+
+
+def _scope_names(caller: AccountCaller, client: Client, ids: Sequence[str]) -> Iterator[str]:
+    own = {*client.default_client_scopes, *client.optional_client_scopes}
+    names = {
+        bound.scope.id: bound.scope.name
+        for bound in caller.entry.client_scopes
+        if bound.scope.name in own
+    }
+    for scope_id in ids:
+        if scope_id not in names:
+            text = f"Scope id {scope_id} does not exist for client {client.client_id}."
+            event = caller.request.event
+            event.details[Detail.REASON] = text
+            event.fail(EventError.INVALID_SCOPE)
+            raise InvalidRequest(text)
+        yield names[scope_id]
 
 
 @dataclass(frozen=True, slots=True)

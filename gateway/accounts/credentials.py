@@ -21,13 +21,13 @@ from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
 from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
-from gateway.authentication.one_time_password import OTP
+from gateway.authentication.one_time_passwords import OTP
 from gateway.authentication.recovery_codes import RECOVERY_CODES, RecoveryCodes, codes_threshold
 from gateway.authentication.removal import (
     CredentialNotFound,
     CredentialNotRemovable,
     LevelTooLow,
-    find_removable,
+    find_removable_credential,
     held_credentials,
 )
 from gateway.domain.errors import SecretUnreadable
@@ -194,7 +194,7 @@ def _removable(caller: AccountCaller, held: Sequence[Credential], credential_id:
     if DELETE_CREDENTIAL in rules.off and any(one.id == credential_id for one in held):
         raise InvalidRequest(_NOT_REMOVABLE, WireFamily.PROSE)
     try:
-        return find_removable(rules, held, credential_id, _level(caller))
+        return find_removable_credential(rules, held, credential_id, _level(caller))
     except CredentialNotFound as refusal:
         raise NotFound(_NO_CREDENTIAL) from refusal
     except CredentialNotRemovable as refusal:

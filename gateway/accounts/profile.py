@@ -1,4 +1,7 @@
-"""The own profile: what users see and change of it. Keycloak: 17.2."""
+"""The user's own profile, and the groups that the user is a member of.
+
+Keycloak: 17.2, 17.6
+"""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
@@ -20,11 +23,13 @@ from gateway.authentication.realm_profile import (
 )
 from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
+from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database
-from gateway.domain.user_profile.profile import UserProfile, Values, Viewer
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.user_profile import UserProfile, Values, Viewer
 from gateway.domain.users import User
-from gateway.representations.accounts.profile import OwnValues
-from gateway.representations.user_profiles import render_metadata
+from gateway.representations.accounts import OwnValues
+from gateway.representations.user_profile import render_metadata
 
 _CONTEXT: Final = "ACCOUNT"
 
@@ -75,7 +80,7 @@ class AccountProfile:
         """
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
-        return await _noted(caller, self._updates.replace(profile, caller.user_id, sent))
+        return await _note_change(caller, self._updates.replace(profile, caller.user_id, sent))
 
     def fields(
         self,
@@ -91,10 +96,10 @@ class AccountProfile:
         """Store the values of a form: what it leaves out stays; raises as `replace` does."""
         caller.require(AccountRole.MANAGE_ACCOUNT)
         profile = OwnProfile(caller.entry)
-        return await _noted(caller, self._updates.store(profile, caller.user_id, sent))
+        return await _note_change(caller, self._updates.store(profile, caller.user_id, sent))
 
 
-async def _noted(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
+async def _note_change(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> ProfileChange:
     """Note the change in the event of the request."""
     try:
         change = await changing
@@ -109,3 +114,26 @@ async def _noted(caller: AccountCaller, changing: Awaitable[ProfileChange]) -> P
 def rules_for(caller: AccountCaller) -> UserProfile:
     """Return the rules of the profile outside of a sign-in: no client scope is asked for."""
     return requested_profile(caller.entry, frozenset())
+
+
+class AccountGroups:
+    """The use cases; they raise Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self, caller: AccountCaller) -> tuple[Group, ...]:
+        """Return the direct groups by path."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_GROUPS)
+        async with self._database.read() as stores:
+            found = await stores.groups.of_user(caller.realm.id, caller.user_id)
+        return tuple(sorted(found, key=lambda group: group.path))
+
+    async def roles(self, caller: AccountCaller) -> Mapping[str, EffectiveRoles]:
+        """Return the roles that these groups have directly, by the id of the group."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_GROUPS)
+        async with self._database.read() as stores:
+            found = await stores.groups.of_user(caller.realm.id, caller.user_id)
+            return await stores.group_catalogue.roles(
+                caller.realm.id, [group.id for group in found]
+            )

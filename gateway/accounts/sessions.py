@@ -1,18 +1,21 @@
-"""The own sessions: listed by device, and ended. Keycloak: 17.3.
+"""The user's own sessions, listed by device and ended, and the certificates of past sign-ins.
 
-The end of one session leaves the offline session that applications began in it, as in Keycloak;
-the end of all ends offline sessions too.
+Keycloak: 17.3
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from gateway.accounts.access import AccountCaller, AccountRole
 from gateway.domain.clients import Client
-from gateway.domain.events import EventType
-from gateway.domain.ports.directory import Directory
+from gateway.domain.events import Detail, EventPage, EventType, UserEvent, UserEventQuery
+from gateway.domain.flows import CERTIFICATE, CERTIFICATE_FORM
+from gateway.domain.ports.events import EventLog
+from gateway.domain.ports.lookups import Directory
 from gateway.domain.ports.sessions import OnlineSessionStore
+from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import (
     DEVICE_NOTE,
     Device,
@@ -67,14 +70,14 @@ class AccountSessions:
         caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
         found = await self.live(caller)
         clients = await clients_with_ids(self._directory, caller.realm.id, clients_in(found))
-        return tuple(_own(caller, session, clients) for session in found)
+        return tuple(_own_session(caller, session, clients) for session in found)
 
     async def devices(self, caller: AccountCaller) -> tuple[OwnDevice, ...]:
         """Return the live sessions by system, the one used last first."""
         by_system: dict[tuple[str, str], list[OwnSession]] = {}
         for one in await self.list(caller):
             by_system.setdefault((one.device.system, one.device.system_version), []).append(one)
-        devices = (_device(sessions) for sessions in by_system.values())
+        devices = (_own_device(sessions) for sessions in by_system.values())
         return tuple(sorted(devices, key=lambda device: device.used_at, reverse=True))
 
     async def end(self, caller: AccountCaller, session_id: str) -> bool:
@@ -137,7 +140,9 @@ async def clients_with_ids(
     return {one.client.id: one.client for one in found if one is not None}
 
 
-def _own(caller: AccountCaller, session: UserSession, clients: dict[str, Client]) -> OwnSession:
+def _own_session(
+    caller: AccountCaller, session: UserSession, clients: dict[str, Client]
+) -> OwnSession:
     limits = caller.realm.session_limits
     taking_part = [clients[client] for client in session.clients if client in clients]
     return OwnSession(
@@ -149,6 +154,75 @@ def _own(caller: AccountCaller, session: UserSession, clients: dict[str, Client]
     )
 
 
-def _device(sessions: Sequence[OwnSession]) -> OwnDevice:
+def _own_device(sessions: Sequence[OwnSession]) -> OwnDevice:
     ordered = sorted(sessions, key=lambda one: one.session.refreshed_at, reverse=True)
     return OwnDevice(ordered[0].device, tuple(ordered))
+
+
+_CERTIFICATE_DETAILS: Final = frozenset({CERTIFICATE, CERTIFICATE_FORM})
+_MOST_EVENTS: Final = 1000
+"""The latest sign-ins that are looked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignInCertificate:
+    """A certificate by serial number and names, and when and from where it was used."""
+
+    serial: str
+    subject: str
+    issuer: str
+    first_seen: datetime
+    last_seen: datetime
+    last_address: str
+    sign_ins: int
+
+
+class AccountCertificates:
+    """The use case; it raises Forbidden and StoreUnavailable."""
+
+    def __init__(self, database: Database, log: EventLog) -> None:
+        self._database = database
+        self._log = log
+
+    @staticmethod
+    def are_used(caller: AccountCaller) -> bool:
+        """Tell whether a flow of the realm signs users in by a certificate."""
+        steps = caller.entry.sign_in.every_step()
+        return any(step.authenticator in _CERTIFICATE_DETAILS for step in steps)
+
+    async def list(self, caller: AccountCaller) -> tuple[SignInCertificate, ...]:
+        """Return the certificates of the latest sign-ins, the one used last first."""
+        caller.require(AccountRole.MANAGE_ACCOUNT, AccountRole.VIEW_PROFILE)
+        await self._log.settle()
+        query = UserEventQuery(names=(EventType.LOGIN,), user_id=caller.user_id)
+        async with self._database.read() as stores:
+            page = EventPage(maximum=_MOST_EVENTS)
+            found = await stores.user_events.page(caller.realm.id, query, page)
+        by_names: dict[tuple[str, ...], list[UserEvent]] = {}
+        for event in found:
+            if Detail.X509_SUBJECT in event.details:
+                by_names.setdefault(_certificate_names(event), []).append(event)
+        return tuple(_certificate_seen(names, events) for names, events in by_names.items())
+
+
+def _certificate_names(event: UserEvent) -> tuple[str, str, str]:
+    details = event.details
+    return (
+        details.get(Detail.X509_SERIAL, ""),
+        details[Detail.X509_SUBJECT],
+        details.get(Detail.X509_ISSUER, ""),
+    )
+
+
+def _certificate_seen(names: tuple[str, ...], events: Sequence[UserEvent]) -> SignInCertificate:
+    """Return the certificate of these events, the latest first."""
+    serial, subject, issuer = names
+    return SignInCertificate(
+        serial,
+        subject,
+        issuer,
+        first_seen=events[-1].time,
+        last_seen=events[0].time,
+        last_address=events[0].ip_address or "",
+        sign_ins=len(events),
+    )

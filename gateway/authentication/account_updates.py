@@ -1,7 +1,4 @@
-"""What users change in their own accounts: one transaction each.
-
-Gateways remove the user from their caches once it is committed.
-"""
+"""Updates of a user's own account, one transaction each, and the notice of a changed address."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -16,8 +13,10 @@ from gateway.authentication.errors import (
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import EventError
+from gateway.domain.mail import MailKind, QueuedMail, can_send_mails, mail_time, user_mail
 from gateway.domain.ports.invalidation import Invalidation, user_topic
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.realm import Realm
 from gateway.domain.users import MOST_CREDENTIALS, Credential, User
 
 
@@ -72,3 +71,16 @@ class AccountUpdates:
             await stores.change_log.record([topic])
         with suppress(StoreUnavailable):  # the others read the log of changes
             await self._invalidation.publish([topic])
+
+
+async def notify_previous_address(update: AccountUpdate, realm: Realm, after: User) -> None:
+    """Queue the mail where the address has changed, and the realm has a mail server.
+
+    Beyond the limit of such mails one mail at the end of the hour stands for all further changes.
+    """
+    before, now = update.user, update.now
+    if before.email is None or before.email == after.email or not can_send_mails(realm):
+        return
+    mail = user_mail(realm, before, before.email, MailKind.EMAIL_CHANGED, now)
+    notice = replace(mail, arguments=(mail_time(now),))
+    await update.stores.mails.add(QueuedMail(notice, before.id))

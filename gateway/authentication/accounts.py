@@ -7,12 +7,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gateway.authentication.one_time_password import OTP
-from gateway.authentication.permanent_lockout import is_locked_for_good
+from gateway.authentication.brute_force_protection import is_locked_for_good
+from gateway.authentication.one_time_passwords import OTP
 from gateway.domain.errors import RealmgateError
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.domain.user_profile.name_keys import is_displayed, name_key
+from gateway.domain.unique_names import is_displayed, name_key
 from gateway.domain.users import Credential, User, UserQuery, sought_name
 from gateway.representations.users import PASSWORD
 

@@ -1,25 +1,32 @@
-"""Signing and reading action tokens, and the links that carry them.
+"""Action tokens, the links that carry them, and the mails with links that users ask for.
 
-A token is a JWT under the realm's secret key, which only gateways can make. What it lets the user
-do is checked where the link is opened. Keycloak: DefaultActionToken, Urls.actionTokenBuilder
+Keycloak: DefaultActionToken, Urls.actionTokenBuilder, EmailCooldownManager; attacks: E8
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from math import ceil
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import uuid4
 
-from gateway.domain.authentication.action_tokens import (
+from gateway.domain.authentication import (
     LONGEST_ACTION_TOKEN,
     ActionToken,
     ActionTokenKind,
+    MessageKey,
 )
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.limits.rate_limits import LINKS, RateLimiter
+from gateway.domain.mail import MailKind, MailNotSent, QueuedMail, mail_server, user_mail, with_link
+from gateway.domain.ports.credentials import OneTimeMarks
+from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.domain.users import User
+from gateway.domain.users import User, canonical_name
 
 _TEXTS: Final = {
     "email": "eml",
@@ -109,29 +116,29 @@ def read_action_token(entry: RealmEntry, issuer: str, text: str, now: datetime) 
     if claims.get("iss") != issuer:
         raise InvalidToken("a token of another realm")
     try:
-        return _token(claims)
+        return _parsed_token(claims)
     except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
         raise InvalidToken("of another type, or malformed") from error
 
 
-def _token(claims: Mapping[str, Any]) -> ActionToken:
+def _parsed_token(claims: Mapping[str, Any]) -> ActionToken:
     optional = {name: claims.get(claim) for name, claim in _TEXTS.items()}
     added_at = claims.get(_ADDED_AT)
     return ActionToken(
         kind=ActionTokenKind(claims["typ"]),
-        id=_text(claims["jti"]),
-        user_id=_text(claims["sub"]),
-        client_id=_text(claims["azp"]),
+        id=_text_claim(claims["jti"]),
+        user_id=_text_claim(claims["sub"]),
+        client_id=_text_claim(claims["azp"]),
         issued_at=datetime.fromtimestamp(claims["iat"], UTC),
         expires_at=datetime.fromtimestamp(claims["exp"], UTC),
-        user_added_at=None if added_at is None else datetime.fromisoformat(_text(added_at)),
-        actions=tuple(map(_text, claims.get(_ACTIONS, ()))),
+        user_added_at=None if added_at is None else datetime.fromisoformat(_text_claim(added_at)),
+        actions=tuple(map(_text_claim, claims.get(_ACTIONS, ()))),
         ends_other_sessions=claims.get(_ENDS_SESSIONS) is True,
-        **{name: _text(text) for name, text in optional.items() if text is not None},
+        **{name: _text_claim(text) for name, text in optional.items() if text is not None},
     )
 
 
-def _text(value: object) -> str:
+def _text_claim(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
@@ -145,3 +152,89 @@ def action_link(
     if tab_id is not None:
         pairs["tab_id"] = tab_id
     return f"{issuer}/login-actions/action-token?{urlencode(pairs)}"
+
+
+_NO_PAUSE: Final = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """Why a user gets no mail now: the text of the page."""
+
+    message: MessageKey
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def is_pause(self) -> bool:
+        """Whether a mail was sent moments ago, not refused."""
+        return self.message is MessageKey.MAIL_TOO_SOON
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMail:
+    """A mail with a link; `arguments` of its texts follow the lifespan of the link.
+
+    `tab_id` is that of the sign-in that goes on by the link.
+    """
+
+    entry: RealmEntry
+    issuer: str
+    user: User
+    address: str
+    kind: MailKind
+    token: ActionToken
+    tab_id: str | None = None
+    arguments: tuple[str, ...] = ()
+    is_dry_run: bool = False
+    """There is no user to send it to: the same work is done, and no mail is stored."""
+
+    async def queue(self, stores: Stores, now: datetime) -> NotSent | None:
+        """Put the mail into the queue; raises as `action_link` does."""
+        realm, token = self.entry.realm, self.token
+        try:
+            mail_server(realm.smtp)
+        except MailNotSent:
+            return NotSent(MessageKey.MAIL_NOT_SENT)
+        link = action_link(self.entry, self.issuer, token, tab_id=self.tab_id)
+        plain = user_mail(realm, self.user, self.address, self.kind, now)
+        mail = with_link(plain, link, token.expires_at - token.issued_at, *self.arguments)
+        if not await stores.mails.add(QueuedMail(mail, self.user.id, is_dry_run=self.is_dry_run)):
+            return NotSent(MessageKey.MAIL_NOT_SENT)
+        return None
+
+
+class MailPauses:
+    """The pauses between mails to a user, for all gateways."""
+
+    def __init__(self, marks: OneTimeMarks, limiter: RateLimiter) -> None:
+        self._marks = marks
+        self._limiter = limiter
+
+    async def begin(
+        self, user: User, name: str, pause: timedelta, address: str, network: str
+    ) -> NotSent | None:
+        """Begin a pause before the mail to `address`, unless one lasts; raises StoreUnavailable.
+
+        The mails to one address are counted as well, whichever user asks for them. Each action
+        counts apart: who wants to change to an address keeps no mail of its owner back. A mail that
+        the limit refuses begins no pause, which would mean that one was sent.
+        """
+        mark = f"mail-pause:{name}:{user.id}"
+        left = _NO_PAUSE
+        if pause > _NO_PAUSE:
+            left = await self._marks.remaining(user.realm_id, mark)
+        if left > _NO_PAUSE:
+            return _too_soon(left)
+        recipient = f"{name} {canonical_name(address.strip())}"
+        recipient = hashlib.sha256(recipient.encode("utf-8", "replace")).hexdigest()
+        if not await self._limiter.admit(user.realm_id, LINKS, network, recipient):
+            return NotSent(MessageKey.MAIL_NOT_SENT)
+        if pause <= _NO_PAUSE or await self._marks.claim(user.realm_id, mark, pause):
+            return None
+        # Another request of the user has begun the pause meanwhile.
+        return _too_soon(pause)
+
+
+def _too_soon(left: timedelta) -> NotSent:
+    seconds = str(max(ceil(left.total_seconds()), 1))
+    return NotSent(MessageKey.MAIL_TOO_SOON, (seconds,))

@@ -1,45 +1,51 @@
-"""What users see and change of their own profile, by the rules of the realm.
+"""Updates of a user's own profile and e-mail address, by the rules of the realm.
 
-Only attributes that the user is shown, and may change, are taken from a form; all others stay.
-A document replaces all that the user may change. A new e-mail address is not verified.
-Keycloak: 16.1, 17.2
+Keycloak: 16.1, 17.2, UpdateEmail
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
 
-from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.address_notices import notify_previous_address
+from gateway.authentication.account_updates import (
+    AccountUpdate,
+    AccountUpdates,
+    notify_previous_address,
+)
+from gateway.authentication.action_tokens import NotSent
+from gateway.authentication.engine.proofs import current_password_mark
 from gateway.authentication.realm_profile import (
     LANGUAGE,
     locked_names,
     own_locked_names,
     requested_profile,
 )
-from gateway.authentication.unique_names import (
-    NameTaken,
-    own_name_violations,
-    require_free_names,
-)
-from gateway.domain.authentication import ProfileField
+from gateway.authentication.unique_names import NameTaken, own_name_violations, require_free_names
+from gateway.domain.authentication import ActionToken, ProfileField
 from gateway.domain.errors import InvalidInput, RealmgateError
 from gateway.domain.events import Detail
+from gateway.domain.flows import UPDATE_EMAIL, VERIFY_EMAIL
 from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
-from gateway.domain.ports.directory import RealmEntry
-from gateway.domain.user_profile.findings import Violation
-from gateway.domain.user_profile.merging import Sent, cleaned, merged, values_of, with_values
-from gateway.domain.user_profile.profile import (
+from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.storage import Stores
+from gateway.domain.user_profile import (
     EMAIL,
+    PENDING_EMAIL,
     USERNAME,
     ProfileAttribute,
+    Sent,
     UserProfile,
     Values,
     Viewer,
+    Violation,
+    cleaned,
+    merged,
+    values_of,
+    with_values,
 )
 from gateway.domain.users import User, canonical_name
-from gateway.representations.accounts.profile import OwnValues
+from gateway.representations.accounts import OwnValues
 from gateway.representations.users import require_storable
 
 LONGEST_VALUE: Final = 2048
@@ -252,7 +258,7 @@ class OwnProfile:
 
     def _given(self, sent: Texts) -> dict[str, tuple[str, ...]]:
         return {
-            attribute.name: _values(attribute, sent[attribute.name])
+            attribute.name: _submitted_values(attribute, sent[attribute.name])
             for attribute in self._shown()
             if attribute.name in sent and self._may_change(attribute)
         }
@@ -286,7 +292,7 @@ class OwnProfile:
         return after
 
 
-class _Change(Protocol):
+class _AttributeChange(Protocol):
     def __call__(self, before: User, *, matches: PatternMatches) -> User: ...
 
 
@@ -316,7 +322,7 @@ class ProfileUpdates:
         self,
         profile: OwnProfile,
         user_id: str,
-        change: _Change,
+        change: _AttributeChange,
         performed: str | None,
         matches: PatternMatches,
     ) -> ProfileChange:
@@ -332,7 +338,7 @@ class ProfileUpdates:
         return ProfileChange(update.user, after)
 
 
-def _values(attribute: ProfileAttribute, text: str) -> tuple[str, ...]:
+def _submitted_values(attribute: ProfileAttribute, text: str) -> tuple[str, ...]:
     text = text.replace("\r\n", "\n")
     if attribute.multivalued:
         return cleaned(line.strip() for line in text.split("\n"))
@@ -350,3 +356,101 @@ def _beyond_limits(given: Values, known: Values) -> Iterator[Violation]:
             yield Violation(name, "error-invalid-multivalued-size", (name, 0, MOST_VALUES))
         if any(len(value) > LONGEST_VALUE for value in values):
             yield Violation(name, "error-invalid-length", (name, 0, LONGEST_VALUE))
+
+
+QueueMail = Callable[[Stores, str], Awaitable[NotSent | None]]
+"""Puts the mail to an address into the queue of a transaction."""
+
+
+class LinkEnded(Exception):
+    """The address that the link was sent to is not waited for any more."""
+
+
+def pending_email(user: User) -> str | None:
+    """Return the address that waits for its link."""
+    return next(iter(user.attributes.get(PENDING_EMAIL, ())), None)
+
+
+class EmailUpdates:
+    """Changes addresses.
+
+    Methods raise ProfileRejected for what is wrong with the address, SignInRefused for a user who
+    was removed or disabled, and StoreUnavailable.
+    """
+
+    def __init__(self, updates: AccountUpdates) -> None:
+        self._updates = updates
+
+    async def store(self, profile: OwnProfile, user_id: str, address: str) -> ProfileChange:
+        """Change the address at once; a new one is not verified."""
+        attempt = partial(self._store, profile, user_id, address)
+        return await repeat_while_pending(attempt)
+
+    async def request(
+        self, profile: OwnProfile, user_id: str, address: str, queue_mail: QueueMail
+    ) -> tuple[str, NotSent | None]:
+        """Send a link to the address as it would be stored; return it, and why no mail is sent."""
+        attempt = partial(self._request, profile, user_id, address, queue_mail)
+        return await repeat_while_pending(attempt)
+
+    async def confirm(self, profile: OwnProfile, token: ActionToken) -> ProfileChange:
+        """Change the address to that of a link, which has verified it; raises LinkEnded."""
+        return await repeat_while_pending(partial(self._confirm, profile, token))
+
+    async def _store(
+        self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches
+    ) -> ProfileChange:
+        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+            after = await _changed_address(profile, update, address, matches)
+            await update.replace(_without_pending(after), performed=UPDATE_EMAIL)
+            await notify_previous_address(update, profile.entry.realm, after)
+        return ProfileChange(update.user, after)
+
+    async def _request(
+        self,
+        profile: OwnProfile,
+        user_id: str,
+        address: str,
+        queue_mail: QueueMail,
+        matches: PatternMatches,
+    ) -> tuple[str, NotSent | None]:
+        async with self._updates.begin(profile.entry.realm.id, user_id) as update:
+            wanted = (await _changed_address(profile, update, address, matches)).email or ""
+            failure = await queue_mail(update.stores, wanted)
+            if failure is None:
+                attributes = {**update.user.attributes, PENDING_EMAIL: (wanted,)}
+                await update.replace(replace(update.user, attributes=attributes))
+        return wanted, failure
+
+    async def _confirm(
+        self, profile: OwnProfile, token: ActionToken, matches: PatternMatches
+    ) -> ProfileChange:
+        address = token.new_email or ""
+        async with self._updates.begin(profile.entry.realm.id, token.user_id) as update:
+            before = update.user
+            if before.email != token.email or pending_email(before) != address:
+                raise LinkEnded
+            if token.password != await current_password_mark(update.stores, before):
+                raise LinkEnded
+            after = await _changed_address(profile, update, address, matches)
+            left = tuple(one for one in after.required_actions if one != VERIFY_EMAIL)
+            verified = replace(after, email_verified=True, required_actions=left)
+            await update.replace(_without_pending(verified), performed=UPDATE_EMAIL)
+            await notify_previous_address(update, profile.entry.realm, verified)
+        return ProfileChange(before, verified)
+
+
+async def _changed_address(
+    profile: OwnProfile, update: AccountUpdate, address: str, matches: PatternMatches
+) -> User:
+    after = profile.with_email(update.user, address, matches)
+    try:
+        await require_free_names(update.stores, profile.entry.realm, after, update.user)
+    except NameTaken as taken:
+        raise ProfileRejected([profile.violation_of(taken)]) from taken
+    return after
+
+
+def _without_pending(user: User) -> User:
+    others = {name: values for name, values in user.attributes.items() if name != PENDING_EMAIL}
+    return replace(user, attributes=others)

@@ -12,29 +12,29 @@ from typing import Any, Final
 from gateway.domain.flows import UPDATE_EMAIL
 from gateway.domain.limits.caches import cached
 from gateway.domain.limits.patterns import evaluate
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import MASTER, LoginSettings, Realm
-from gateway.domain.user_profile.display import AttributeDisplay
-from gateway.domain.user_profile.findings import Violation
-from gateway.domain.user_profile.merging import demands, values_of
-from gateway.domain.user_profile.profile import (
+from gateway.domain.user_profile import (
     EMAIL,
     ROOTS,
     USERNAME,
+    AttributeDisplay,
     ProfileAttribute,
     UnmanagedPolicy,
     UserProfile,
     Viewer,
+    Violation,
+    demands,
+    values_of,
 )
 from gateway.domain.users import User
-from gateway.representations.user_profiles import (
+from gateway.representations.stored_user_profile import (
     PROFILE_PROVIDER,
     StoredProfile,
     restored_profile,
-    rules_of,
-    standard_user_profile,
 )
+from gateway.representations.user_profile import rules_of, standard_user_profile
 
 _NAME: Final = PROFILE_PROVIDER
 """What the document is stored under."""

@@ -14,9 +14,8 @@ from typing import Final
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.domain.user_profile.findings import Violation
-from gateway.domain.user_profile.name_keys import is_plainly_written, name_key
-from gateway.domain.user_profile.profile import EMAIL, USERNAME
+from gateway.domain.unique_names import is_plainly_written, name_key
+from gateway.domain.user_profile import EMAIL, USERNAME, Violation
 from gateway.domain.users import User
 
 _TEXTS: Final[Mapping[str, str]] = {

@@ -13,11 +13,10 @@ from typing import Final
 
 from gateway.domain.clients import Client
 from gateway.domain.clock import CLOCK_LEEWAY
-from gateway.domain.ports.certificates import DeniedCertificates
-from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.certificates import DeniedCertificates, DeviceLocks
 from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.sign_in.device_locks import DeviceLocks
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles

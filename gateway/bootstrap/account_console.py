@@ -2,37 +2,38 @@
 
 from gateway.accounts import AccountUseCases
 from gateway.accounts.access import AccountAccess
-from gateway.accounts.applications import AccountApplications
-from gateway.accounts.certificates import AccountCertificates
-from gateway.accounts.consents import AccountConsents
+from gateway.accounts.applications import AccountApplications, AccountConsents
 from gateway.accounts.credentials import AccountCredentials
-from gateway.accounts.groups import AccountGroups
-from gateway.accounts.profile import AccountProfile
-from gateway.accounts.sessions import AccountSessions
+from gateway.accounts.profile import AccountGroups, AccountProfile
+from gateway.accounts.sessions import AccountCertificates, AccountSessions
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import ProfileUpdates
+from gateway.bootstrap.protocol import browser_cookies, browser_sign_in
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.sign_in import browser_cookies, browser_sign_in
-from gateway.http.account.actions import AccountActions
-from gateway.http.account.applications import Applications
-from gateway.http.account.certificates import Certificates
-from gateway.http.account.console import Console
-from gateway.http.account.device_activity import DeviceActivity
-from gateway.http.account.forms import FormTokens
-from gateway.http.account.groups import Groups
-from gateway.http.account.personal_info import PersonalInfo
-from gateway.http.account.routes import AccountHandlers
-from gateway.http.account.signing_in import SigningIn
-from gateway.http.account.visitor import PageHandler
-from gateway.http.logout.browser_logout import BrowserLogoutHandler
+from gateway.http.account_console import (
+    AccountActions,
+    AccountHandlers,
+    Console,
+    FormTokens,
+    PageHandler,
+)
+from gateway.http.account_pages import (
+    Applications,
+    Certificates,
+    DeviceActivity,
+    Groups,
+    PersonalInfo,
+    SigningIn,
+)
+from gateway.http.browser import PageReplies
+from gateway.http.logout import BrowserLogoutHandler
 from gateway.http.pages import Pages
-from gateway.http.sign_in.outcome_replies import OutcomeReplies
-from gateway.http.sign_in.page_replies import PageReplies
+from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.account_console import ConsoleClients
 from gateway.protocol.authorization import CheckServices
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.logout import BrowserLogout
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens import AccessTokens
 

@@ -15,7 +15,7 @@ from gateway.admin.users import (
     UserProfiles,
     UserUseCases,
 )
-from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
+from gateway.authentication.passwords import NewPasswords, PasswordChanges
 from gateway.authentication.removal import AccountRemoval
 from gateway.bootstrap.services import Services
 

@@ -2,18 +2,69 @@
 
 from collections.abc import Collection
 
-from gateway.admin.access import (
-    Administrators,
-)
+from gateway.admin.access import AdminAccess, Administrators
 from gateway.admin.changes import RealmCaches
-from gateway.admin.client_scopes import ClientScopeAdministration, ScopeEvaluation
-from gateway.admin.clients import ClientUseCases
+from gateway.admin.client_scope_evaluation import ScopeEvaluation
+from gateway.admin.client_scopes import ClientScopeAdministration
+from gateway.admin.clients import (
+    ClientAccounts,
+    ClientAdministration,
+    ClientDevices,
+    ClientInstallation,
+    ClientListing,
+    ClientNodes,
+    ClientPolicies,
+    ClientReach,
+    ClientScopeAssignment,
+    ClientSecrets,
+    ClientUseCases,
+    ProtocolMapperAdministration,
+    ScopeMappingAdministration,
+    SectorIdentifiers,
+)
+from gateway.admin.clients import ClientCertificates as ClientCertificateAdministration
+from gateway.admin.components import Components
 from gateway.admin.expiry import ExpiryListing
-from gateway.admin.registration import RegistrationTokens
-from gateway.admin.users import UserActionMails
+from gateway.admin.flows import (
+    AuthenticatorConfigs,
+    ExecutionAdministration,
+    FlowAdministration,
+    FlowUseCases,
+    RequiredActions,
+)
+from gateway.admin.key_rotation import RealmKeys
+from gateway.admin.keys import KeyComponents, KeyMetadata
+from gateway.admin.realm_files import (
+    ImportDryRun,
+    PartialExport,
+    PartialImport,
+    RealmCreation,
+    RealmFileUseCases,
+    RealmImport,
+    UserImport,
+)
+from gateway.admin.realms import (
+    Localizations,
+    MailServerTest,
+    RealmChanges,
+    RealmDocuments,
+    RealmListing,
+    RealmUseCases,
+)
+from gateway.admin.registration import (
+    ClientRegistration,
+    ClientRegistrationTokens,
+    InitialAccesses,
+    PolicyProviders,
+    RegistrationPolicies,
+    RegistrationTokens,
+    RegistrationUseCases,
+)
+from gateway.admin.users import ProfileComponents, UserActionMails
 from gateway.bootstrap.accounts import (
     event_use_cases,
     group_use_cases,
+    new_passwords,
     role_use_cases,
     session_use_cases,
     user_use_cases,
@@ -24,36 +75,180 @@ from gateway.bootstrap.client_certificates import (
     certificate_explainer,
     deny_list_use_cases,
 )
-from gateway.bootstrap.components import components, key_metadata
-from gateway.bootstrap.flows import flow_use_cases
-from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
-from gateway.bootstrap.realm_files import realm_file_use_cases
-from gateway.bootstrap.realms import realm_use_cases
-from gateway.bootstrap.registration import registration_use_cases
+from gateway.bootstrap.forward_auth import forward_auth_use_cases
 from gateway.bootstrap.services import Services
+from gateway.crypto.client_keys import CryptographyClientKeys
+from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import (
     authority_operations,
+    denied_certificate_operations,
     expiry_operations,
     explanation_operations,
 )
 from gateway.http.admin.client_scopes import client_scope_operations
 from gateway.http.admin.clients import client_operations
 from gateway.http.admin.components import component_operations
-from gateway.http.admin.denied_certificates import denied_certificate_operations
 from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
-from gateway.http.admin.forward_auth import forward_auth_operations
 from gateway.http.admin.groups import group_operations
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.realms import realm_operations
+from gateway.http.admin.protected_sites import forward_auth_operations
+from gateway.http.admin.realms import realm_operations, session_operations
 from gateway.http.admin.registration import registration_operations
 from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
-from gateway.http.admin.sessions import session_operations
 from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
 from gateway.http.realm_endpoint import RealmContext
+from gateway.protocol.claims import MAPPER_TYPES, check_mapper
+from gateway.protocol.client_authentication import ClientAuthenticator
+from gateway.protocol.registration import RegistrationRequests
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.token_preview import ClaimsPreview
+from gateway.protocol.tokens import AccessTokens
+
+
+def components(services: Services) -> Components:
+    """Return what lists and changes components of every kind."""
+    changes = services.changes
+    keys = KeyComponents(services.database, changes, services.keys, services.clock)
+    kinds = (keys, ProfileComponents(changes), RegistrationPolicies(changes))
+    return Components(services.database, kinds)
+
+
+def key_metadata(services: Services) -> KeyMetadata:
+    """Return what lists the keys of a realm."""
+    return KeyMetadata(services.database, services.keys, services.clock)
+
+
+def realm_keys(services: Services) -> RealmKeys:
+    """Return what rotates and disables keys."""
+    return RealmKeys(services.database, services.changes, services.keys, services.clock)
+
+
+def flow_use_cases(services: Services) -> FlowUseCases:
+    """Return every use case of authentication flows and required actions."""
+    database, changes = services.database, services.changes
+    return FlowUseCases(
+        administration=FlowAdministration(database, changes),
+        executions=ExecutionAdministration(database, changes),
+        configs=AuthenticatorConfigs(database, changes),
+        required_actions=RequiredActions(database, changes),
+    )
+
+
+def realm_use_cases(services: Services) -> RealmUseCases:
+    """Return every use case of realms."""
+    database = services.database
+    return RealmUseCases(
+        listing=RealmListing(database, RealmDocuments(database, services.invalidation)),
+        changes=RealmChanges(
+            database=database,
+            changes=services.changes,
+            keys=services.keys,
+            clock=services.clock,
+            online_sessions=services.online_sessions,
+            login_failures=services.login_failures,
+            listeners=services.listeners.names,
+        ),
+        localizations=Localizations(database, services.changes),
+        mail_server_test=MailServerTest(database, services.mail, services.clock),
+    )
+
+
+def realm_file_use_cases(services: Services, clients: ClientAdministration) -> RealmFileUseCases:
+    """Return every use case of realm files in the admin API."""
+    return RealmFileUseCases(
+        creation=realm_creation(services),
+        partial_export=PartialExport(services.database),
+        partial_import=PartialImport(
+            changes=services.changes,
+            clients=clients,
+            passwords=services.passwords,
+            gate=new_passwords(services),
+            online_sessions=services.online_sessions,
+        ),
+    )
+
+
+def realm_creation(services: Services) -> RealmCreation:
+    """Return what creates a realm from its document."""
+    return RealmCreation(
+        database=services.database,
+        changes=services.changes,
+        keys=services.keys,
+        authorities=X509AuthorityParser(),
+        passwords=services.passwords,
+        gate=new_passwords(services),
+        clock=services.clock,
+    )
+
+
+def realm_import(services: Services) -> RealmImport:
+    """Return what imports realm files."""
+    return RealmImport(
+        database=services.database,
+        keys=services.keys,
+        authorities=X509AuthorityParser(),
+        passwords=services.passwords,
+        clock=services.clock,
+        invalidation=services.invalidation,
+        blacklists=services.blacklists,
+    )
+
+
+def import_dry_run(services: Services) -> ImportDryRun:
+    """Return what compares realm files with what is stored."""
+    return ImportDryRun(
+        database=services.database,
+        keys=services.keys,
+        authorities=X509AuthorityParser(),
+        clock=services.clock,
+        blacklists=services.blacklists,
+    )
+
+
+def user_import(services: Services) -> UserImport:
+    """Return what imports users from a file of any size."""
+    return UserImport(
+        database=services.database,
+        passwords=services.passwords,
+        clock=services.clock,
+        blacklists=services.blacklists,
+    )
+
+
+def registration_use_cases(services: Services, tokens: RegistrationTokens) -> RegistrationUseCases:
+    """Return every use case of registration tokens and policies."""
+    return RegistrationUseCases(
+        client_tokens=ClientRegistrationTokens(services.changes, tokens),
+        initial_accesses=InitialAccesses(services.database, services.changes, tokens),
+        policy_providers=PolicyProviders(services.database, MAPPER_TYPES),
+    )
+
+
+def registration_requests(
+    services: Services,
+    tokens: RegistrationTokens,
+    *,
+    access_tokens: AccessTokens,
+    constraint: SenderConstraint,
+    authenticator: ClientAuthenticator,
+    clients: ClientAdministration,
+) -> RegistrationRequests:
+    """Return what answers requests to register clients."""
+    return RegistrationRequests(
+        registration=ClientRegistration(
+            services.database, services.changes, clients, tokens, services.rate_limiter
+        ),
+        tokens=tokens,
+        access_tokens=access_tokens,
+        constraint=constraint,
+        access=AdminAccess(services.database),
+        directory=services.directory,
+        clients=authenticator,
+        documents=services.documents,
+    )
 
 
 def admin_operations(
@@ -101,4 +296,29 @@ def admin_operations(
         *event_operations(event_use_cases(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),
+    )
+
+
+def client_use_cases(services: Services) -> ClientUseCases:
+    """Return every use case of clients."""
+    database, changes, clock = services.database, services.changes, services.clock
+    sectors = SectorIdentifiers(services.documents, database)
+    return ClientUseCases(
+        listing=ClientListing(database),
+        administration=ClientAdministration(
+            changes, clock, services.online_sessions, check_mapper, services.keys, sectors
+        ),
+        secrets=ClientSecrets(database, changes, clock),
+        accounts=ClientAccounts(database),
+        nodes=ClientNodes(changes, clock),
+        certificates=ClientCertificateAdministration(
+            database, changes, CryptographyClientKeys(), clock
+        ),
+        devices=ClientDevices(database, changes, services.device_locks, clock),
+        installation=ClientInstallation(database),
+        policies=ClientPolicies(database, changes),
+        reach=ClientReach(database, changes),
+        protocol_mappers=ProtocolMapperAdministration(database, changes, check_mapper, sectors),
+        scope_assignment=ClientScopeAssignment(database, changes),
+        scope_mappings=ScopeMappingAdministration(database, changes),
     )

@@ -18,58 +18,52 @@ from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.admin.path_objects import PathObjects
 from gateway.admin.registration import RegistrationTokens
 from gateway.bootstrap.account_console import account_handlers, account_use_cases
-from gateway.bootstrap.admin_api import admin_operations
+from gateway.bootstrap.admin_api import admin_operations, client_use_cases, registration_requests
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
     client_certificates,
     refusal_explainer,
     with_renewed_certificates,
 )
-from gateway.bootstrap.clients import client_use_cases
-from gateway.bootstrap.expiry.gauges import ExpiryGauges
-from gateway.bootstrap.expiry.listing import expiry_listing
-from gateway.bootstrap.forward_auth.browser import SiteAnswers, site_answers, site_handlers
-from gateway.bootstrap.forward_auth.decisions import service_tokens
+from gateway.bootstrap.expiry import ExpiryGauges, expiry_listing
+from gateway.bootstrap.forward_auth import SiteAnswers, service_tokens, site_answers, site_handlers
 from gateway.bootstrap.health import health_checks, read_gauges
-from gateway.bootstrap.pages import own_pages, site_pages
 from gateway.bootstrap.protocol import (
     check_services,
     client_authenticator,
     devices,
     grant_services,
+    logout_handlers,
+    own_pages,
     protocol_endpoints,
+    sign_in_handlers,
+    site_pages,
 )
-from gateway.bootstrap.registration import registration_requests
 from gateway.bootstrap.services import Services
-from gateway.bootstrap.sign_in import logout_handlers, sign_in_handlers
 from gateway.certificates import ObservedTrust
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.domain.ports.metrics import Metrics
-from gateway.domain.ports.realm_texts import RealmTexts
-from gateway.domain.ports.tracing import Tracer
-from gateway.forward_auth.audience_warnings import AudienceWarnings
-from gateway.http.account.routes import build_account_routes
-from gateway.http.account_api.routes import build_account_api_routes
+from gateway.domain.ports.lookups import RealmTexts
+from gateway.domain.ports.observability import Metrics, Tracer
+from gateway.forward_auth.bearer_tokens import AudienceWarnings
+from gateway.http.account_api import build_account_api_routes
+from gateway.http.account_console import build_account_routes
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.endpoint import AdminServices
 from gateway.http.admin.openapi import openapi_document
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.routes import build_admin_routes
+from gateway.http.admin.routing import build_admin_routes
 from gateway.http.application import build_http_application
+from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 from gateway.http.certificate_refusal import build_certificate_refusal_route
-from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
-from gateway.http.edge.facts import Edge
-from gateway.http.edge.peer import ProxyTrust
-from gateway.http.forward_auth.browser.routes import build_site_routes
-from gateway.http.logout.logout_endpoint import build_logout_routes
-from gateway.http.logout.session_frames import build_session_frame_routes
-from gateway.http.management.application import build_management_application
-from gateway.http.management.lifecycle import Lifecycle
+from gateway.http.edge import Edge, ProxyTrust
+from gateway.http.forward_auth.sign_in import build_site_routes
+from gateway.http.logout import build_logout_routes, build_session_frame_routes
+from gateway.http.management import Lifecycle, build_management_application
+from gateway.http.oidc import build_routes
 from gateway.http.pages import Designs, Resources, ResourceUrls, build_resource_routes, load_designs
 from gateway.http.realm_endpoint import RealmContext
-from gateway.http.registration.routes import build_registration_route
-from gateway.http.routes import build_routes
-from gateway.http.sign_in.routes import build_sign_in_routes
+from gateway.http.registration import build_registration_route
+from gateway.http.sign_in.endpoints import build_sign_in_routes
 from gateway.observability.metrics import PrometheusMetrics, exposition
 from gateway.observability.tracing import CarriedTraces
 from gateway.outgoing import HttpNoticeSender
@@ -281,7 +275,7 @@ def find_tracer(settings: Settings) -> Tracer:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp") is None:
         allowed = "it to be off, or: pip install 'realmgate[tracing]'"
         raise InvalidInput((FieldError("REALMGATE_TRACING", "true", allowed),))
-    from gateway.observability.opentelemetry import RecordedTraces  # noqa: PLC0415 - an extra
+    from gateway.observability.tracing import RecordedTraces  # noqa: PLC0415 - an extra
 
     return RecordedTraces()
 

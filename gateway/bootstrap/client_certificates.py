@@ -15,10 +15,10 @@ from gateway.certificates import (
 )
 from gateway.crypto.revocation.downloads import DownloadedLists
 from gateway.crypto.revocation.ocsp import OcspRevocations
-from gateway.crypto.revocation.point_rule import PointRevocations
+from gateway.crypto.revocation.point_lists import PointRevocations
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
-from gateway.crypto.x509.inspection import X509Inspector
+from gateway.crypto.x509.parse import X509Inspector
 from gateway.crypto.x509.reader import (
     X509AuthorityFactory,
     X509AuthorityParser,
@@ -26,11 +26,8 @@ from gateway.crypto.x509.reader import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
-from gateway.protocol.certificate_explanation import (
-    CertificateExplainer,
-    RefusalExplainer,
-    RevocationSources,
-)
+from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
+from gateway.protocol.certificate_refusal import RefusalExplainer
 from gateway.protocol.sender_constraint import RenewedCertificates
 from gateway.settings import Settings, variable
 

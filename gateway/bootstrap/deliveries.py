@@ -1,7 +1,11 @@
 """Builds what works with the queues of mails and of events for webhooks."""
 
-from gateway.admin.mail import MailDelivery, UserMails
-from gateway.admin.webhooks import WaitingWebhooks, WebhookDeliveries
+from gateway.admin.delivery_queues import (
+    MailDelivery,
+    UserMails,
+    WaitingWebhooks,
+    WebhookDeliveries,
+)
 from gateway.bootstrap.services import Services
 from gateway.outgoing import HttpWebhookSender
 

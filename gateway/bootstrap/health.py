@@ -8,12 +8,12 @@ import structlog
 
 from gateway.bootstrap.client_certificates import ClientCertificates
 from gateway.bootstrap.services import Services
-from gateway.crypto.revocation.realm_list_status import RealmListStatus
+from gateway.crypto.revocation.realm_lists import RealmListStatus
 from gateway.domain.clock import CLOCK_LEEWAY, LARGEST_SKEW
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm, SigningAlgorithm
 from gateway.domain.realm import MASTER
-from gateway.http.management.checks import Check, CheckFailed, Data
+from gateway.http.management import Check, CheckFailed, Data
 from gateway.observability.metrics import Gauge
 
 

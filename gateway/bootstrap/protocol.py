@@ -1,31 +1,59 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
-from gateway.authentication.new_passwords import PasswordChanges
-from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.brute_force_protection import BruteForceGuard
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
+from gateway.authentication.passwords import PasswordChanges
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.sign_in_engine import sign_in_engine
+from gateway.authentication.sign_in_engine import ResumableSignIn, sign_in_engine
 from gateway.authentication.validity import Validity
 from gateway.authentication.web_authn import DECOYS, KeyDecoys
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
-from gateway.domain.ports.metrics import Metrics
-from gateway.http.routes import ProtocolEndpoints
-from gateway.protocol.authorization import CheckServices, PushedRequestEndpoint
+from gateway.domain.ports.lookups import RealmTexts
+from gateway.domain.ports.observability import Metrics
+from gateway.http.browser import BrowserCookies, PageReplies
+from gateway.http.logout import BrowserLogoutHandler, LogoutHandlers
+from gateway.http.oidc import ProtocolEndpoints
+from gateway.http.pages import Designs, PageRenderer, Pages, ResourceUrls
+from gateway.http.sign_in.device_pages import DevicePages
+from gateway.http.sign_in.endpoints import (
+    ActionTokenPages,
+    AuthorizationHandler,
+    LoginActions,
+    SignInHandlers,
+)
+from gateway.http.sign_in.replies import OutcomeReplies
+from gateway.protocol.account_console import ConsoleClients
+from gateway.protocol.action_token_handlers import action_token_handlers
+from gateway.protocol.action_tokens import ActionTokenEndpoint
+from gateway.protocol.authorization import (
+    AuthorizationEndpoint,
+    CheckServices,
+    PushedRequestEndpoint,
+)
+from gateway.protocol.browser_sign_in import BrowserSignIn, Purposes
 from gateway.protocol.client_authentication import (
     CertificateOwners,
     ClientAuthenticator,
     ProofServices,
 )
-from gateway.protocol.device_authorization import DeviceAuthorizationEndpoint
+from gateway.protocol.consents import Consents
+from gateway.protocol.device_authorization import (
+    DeviceApprovals,
+    DeviceAuthorizationEndpoint,
+    UserCodes,
+)
 from gateway.protocol.devices import Devices
-from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.identity_cookie import IdentityVerification
 from gateway.protocol.introspection import IntrospectionEndpoint
+from gateway.protocol.logout import BrowserLogout, LogoutEndpoint
 from gateway.protocol.revocation import RevocationEndpoint
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_results.consents import Consents
+from gateway.protocol.sign_in_completion import SessionJoining, SignInCompletion
 from gateway.protocol.token_endpoint import TokenEndpoint
 from gateway.protocol.tokens import AccessTokens, RefreshTokens
 from gateway.protocol.userinfo import UserinfoEndpoint
@@ -137,3 +165,86 @@ def protocol_endpoints(
         pushed_requests=PushedRequestEndpoint(clients, checks, grants.constraint),
         devices=DeviceAuthorizationEndpoint(clients, grants.device_authorizations, checks),
     )
+
+
+def browser_sign_in(
+    services: Services, grants: GrantServices, checks: CheckServices
+) -> BrowserSignIn:
+    """Return what signs users in on pages."""
+    devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
+    return BrowserSignIn(
+        ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
+        Purposes(
+            endpoint=AuthorizationEndpoint(checks),
+            completion=SignInCompletion(grants.sessions, grants.encryption),
+            user_codes=UserCodes(devices, checks),
+            approvals=DeviceApprovals(joining, devices),
+            console=ConsoleClients(services.directory),
+            joining=joining,
+        ),
+        services.directory,
+        grants.consents,
+        grants.sessions,
+    )
+
+
+def sign_in_handlers(
+    services: Services, grants: GrantServices, checks: CheckServices, pages: Pages
+) -> SignInHandlers:
+    """Return what answers the URLs of sign-ins."""
+    endpoint = AuthorizationEndpoint(checks)
+    user_codes = UserCodes(services.device_authorizations, checks)
+    sign_in = browser_sign_in(services, grants, checks)
+    cookies = browser_cookies(services, grants)
+    shown = PageReplies(pages)
+    replies = OutcomeReplies(shown, cookies, grants.encryption)
+    return SignInHandlers(
+        authorization=AuthorizationHandler(endpoint, sign_in, cookies, replies),
+        actions=LoginActions(sign_in, services.authentication_sessions, cookies, replies),
+        links=ActionTokenPages(_links(services, grants, sign_in), cookies, replies, shown),
+        devices=DevicePages(user_codes, sign_in, cookies, replies, shown),
+        pages=shown,
+    )
+
+
+def _links(
+    services: Services, grants: GrantServices, sign_in: BrowserSignIn
+) -> ActionTokenEndpoint:
+    updates = AccountUpdates(services.database, services.invalidation, services.clock)
+    return ActionTokenEndpoint(
+        action_token_handlers(sign_in, updates, grants.sessions, services.database),
+        services.directory,
+        grants.validity,
+        services.one_time_marks,
+        services.authentication_sessions,
+    )
+
+
+def logout_handlers(
+    services: Services, grants: GrantServices, clients: ClientAuthenticator, pages: Pages
+) -> LogoutHandlers:
+    """Return what answers the URLs of logouts."""
+    logout = BrowserLogout(services.directory, grants.sessions)
+    shown, cookies = PageReplies(pages), browser_cookies(services, grants)
+    return LogoutHandlers(
+        of_clients=LogoutEndpoint(
+            clients, grants.sessions, grants.constraint, grants.refresh_tokens
+        ),
+        of_browsers=BrowserLogoutHandler(logout, cookies, shown, services.secrets),
+        pages=shown,
+    )
+
+
+def browser_cookies(services: Services, grants: GrantServices) -> BrowserCookies:
+    """Return what reads and writes the cookies of sign-ins."""
+    return BrowserCookies(services.secrets, IdentityVerification(grants.validity))
+
+
+def own_pages(designs: Designs, texts: RealmTexts, public_url: str) -> Pages:
+    """Return what shows pages at the gateway's own URLs."""
+    return Pages(PageRenderer(designs, ResourceUrls.below(public_url, designs.version)), texts)
+
+
+def site_pages(designs: Designs, texts: RealmTexts) -> Pages:
+    """Return what shows pages at protected sites."""
+    return Pages(PageRenderer(designs, ResourceUrls.at_sites(designs.version)), texts)

@@ -1,6 +1,10 @@
 """The stores, keys and hashers that commands and endpoints work with, from the settings.
 
 Each connects at its first use, so an unavailable store does not delay the start.
+
+Builds what gives mails to the mail servers of realms.
+
+SMTP is loaded with the first mail: it takes 1 MB with its texts, and most workers send none.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -8,97 +12,212 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+from structlog.typing import FilteringBoundLogger
 
 from gateway.admin.changes import Changes
-from gateway.bootstrap.encryption_keys import (
-    encryption_keys,
-    encryption_keys_exist,
-    open_encryption_keys,
-)
-from gateway.bootstrap.listeners import event_listeners
-from gateway.bootstrap.mail import mail_sender
 from gateway.certificates import SeenCertificates
-from gateway.crypto.keys import (
-    CertificatesOfKeySets,
-    ProofSignatureVerifier,
-    PyJwtKeyFactory,
-    RegisteredClientEncrypters,
-    RegisteredClientSignatures,
-)
+from gateway.crypto.client_keys import CertificatesOfKeySets, RegisteredClientEncrypters
+from gateway.crypto.client_signatures import ProofSignatureVerifier, RegisteredClientSignatures
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher
-from gateway.crypto.revocation.documents import LARGEST_DOCUMENT
-from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.ocsp import LONGEST_ASK, OF_A_REALM
-from gateway.crypto.revocation.ocsp_response import LARGEST_RESPONSE
+from gateway.crypto.realm_keys import PyJwtKeyFactory
+from gateway.crypto.revocation.downloads import LARGEST_DOCUMENT, DownloadedLists
+from gateway.crypto.revocation.ocsp import LARGEST_RESPONSE, LONGEST_ASK, OF_A_REALM
 from gateway.crypto.revocation.point_lists import LARGEST_AT_POINT, PointLists
 from gateway.crypto.revocation.realm_lists import LARGEST_OF_REALM, RealmRevocationLists
-from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.secrets_at_rest import AesGcmSecrets, load_or_create_keys, parse_keys
 from gateway.crypto.web_authn import Fido2WebAuthn
-from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.crypto.x509.authorities import WatchedFile
 from gateway.domain.clock import Clock, SystemClock
+from gateway.domain.errors import SecretUnreadable
 from gateway.domain.forward_auth import ReservedNames
-from gateway.domain.ports.certificates import AuthorityStore
-from gateway.domain.ports.client_encryption import ClientEncrypters
-from gateway.domain.ports.client_keys import RegisteredCertificates
-from gateway.domain.ports.client_signatures import ClientSignatures
-from gateway.domain.ports.directory import CertificateOwnerIndex, Directory
+from gateway.domain.limits.rate_limits import RateLimiter
+from gateway.domain.mail import MAILED_BY_DEFAULT, Mail, MailServer
+from gateway.domain.ports.certificates import AuthorityStore, DeviceLocks
+from gateway.domain.ports.client_keys import (
+    ClientEncrypters,
+    ClientSignatures,
+    RegisteredCertificates,
+)
+from gateway.domain.ports.credentials import (
+    OneTimeMarks,
+    OneTimePasswords,
+    PasswordHasher,
+    WebAuthn,
+)
 from gateway.domain.ports.events import EventListeners
 from gateway.domain.ports.login_failures import LoginFailureStore
-from gateway.domain.ports.lookups import CurrentRevocations
-from gateway.domain.ports.one_time_passwords import OneTimeMarks, OneTimePasswords
-from gateway.domain.ports.outgoing.mail import MailSender
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, RemoteDocuments
-from gateway.domain.ports.passwords import PasswordHasher
-from gateway.domain.ports.rate_limiter import RateLimiter
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.ports.sessions import OnlineSessionStore
-from gateway.domain.ports.sign_in.authentication_sessions import AuthenticationSessionStore
-from gateway.domain.ports.sign_in.authorization_codes import AuthorizationCodeStore
-from gateway.domain.ports.sign_in.device_authorizations import DeviceAuthorizationStore
-from gateway.domain.ports.sign_in.device_locks import DeviceLocks
-from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
+from gateway.domain.ports.lookups import (
+    CertificateOwnerIndex,
+    CurrentRevocations,
+    Directory,
+    RealmTexts,
+)
+from gateway.domain.ports.outgoing import (
+    DocumentUnavailable,
+    MailSender,
+    MailTokens,
+    RemoteDocuments,
+)
+from gateway.domain.ports.sessions import OnlineSessionStore, SiteSessions
+from gateway.domain.ports.sign_in import (
+    AuthenticationSessionStore,
+    AuthorizationCodeStore,
+    DeviceAuthorizationStore,
+    PushedRequestStore,
+)
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.site_sessions import SiteSessions
 from gateway.domain.ports.storage import Database
-from gateway.domain.ports.web_authn import WebAuthn
-from gateway.domain.realm import Realm
-from gateway.domain.secrets import Secret
+from gateway.domain.realm import MASTER, Realm
+from gateway.domain.secrets import Secret, SecretsAtRest
+from gateway.listeners import LISTENERS, Dispatch, ListenerOptions
 from gateway.outgoing import (
     AddressPolicy,
     CachedDocuments,
     ClientCredentialsTokens,
     ClientLimits,
     GuardedHttpClient,
+    GuardedSockets,
+    ServerVerification,
 )
-from gateway.policies.candidate import PasswordBlacklists
+from gateway.policies import PasswordBlacklists
 from gateway.protocol.sender_constraint import ProofChecks, RenewedCertificates
-from gateway.settings import Settings
+from gateway.settings import Settings, SettingsError
 from gateway.storage.cache import CacheLimits, RealmCache
 from gateway.storage.certificate_owners import CachedCertificateOwners
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.current_authorities import CurrentAuthorities
 from gateway.storage.current_deny_lists import CurrentDenyLists
-from gateway.storage.current_sites import CurrentSites
+from gateway.storage.current_sites import CurrentSites, RulesFile
 from gateway.storage.event_journal import EventJournal
-from gateway.storage.password_blacklists import FilePasswordBlacklists
-from gateway.storage.realm_texts import RealmTextCache
+from gateway.storage.realm_texts import FilePasswordBlacklists, RealmTextCache
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
-from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
-from gateway.storage.redis.device_locks import RedisDeviceLocks
 from gateway.storage.redis.invalidation import RedisInvalidation
-from gateway.storage.redis.login_failures import RedisLoginFailures
-from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.login_failures import RedisDeviceLocks, RedisLoginFailures
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.storage.redis.pushed_requests import RedisPushedRequests
 from gateway.storage.redis.rate_limiter import RedisRateLimiter
-from gateway.storage.redis.sessions import RedisSessions
-from gateway.storage.redis.site_sessions import RedisSiteSessions
-from gateway.storage.rules_file import RulesFile
+from gateway.storage.redis.sessions import RedisSessions, RedisSiteSessions
+from gateway.storage.redis.single_use_codes import (
+    RedisAuthorizationCodes,
+    RedisDeviceAuthorizations,
+    RedisOneTimeMarks,
+    RedisPushedRequests,
+)
 from gateway.storage.sql.database import SqlDatabase
+from gateway.storage.sql.migrate import contains_secrets
+
+
+def encryption_keys_exist(settings: Settings) -> bool:
+    """Return whether the operator's keys are set, or their file is there."""
+    return settings.encryption_key is not None or settings.encryption_key_file.exists()
+
+
+def encryption_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Return the operator's keys, newest first; creates a missing key file."""
+    if settings.encryption_key is not None:
+        return parse_keys(settings.encryption_key.reveal(), "REALMGATE_ENCRYPTION_KEY")
+    return load_or_create_keys(settings.encryption_key_file)
+
+
+async def open_encryption_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Return the operator's keys, newest first; creates a key file only beside a new database.
+
+    Raises SettingsError where the database contains secrets of a key that is missing.
+    """
+    if (
+        not encryption_keys_exist(settings)
+        and await contains_secrets(settings.database_url)
+        # Another process may have created the key and encrypted with it meanwhile.
+        and not encryption_keys_exist(settings)
+    ):
+        message = (
+            f"there is no encryption key {settings.encryption_key_file}, and the database contains"
+            " secrets that were encrypted with one. No key was created. Restore the key from your"
+            " backup to this path (mode 0600), or set REALMGATE_ENCRYPTION_KEY_FILE to the path of"
+            " the key or REALMGATE_ENCRYPTION_KEY to its content"
+        )
+        raise SettingsError((message,))
+    return encryption_keys(settings)
+
+
+async def check_encryption_keys(database: Database, settings: Settings) -> None:
+    """Raise SecretUnreadable where the keys do not decrypt the secrets in the database."""
+    try:
+        async with database.read() as stores:
+            realm = await stores.realms.find_by_name(MASTER)
+            if realm is not None:
+                await stores.keys.list(realm.id)
+    except SecretUnreadable as failure:
+        source = (
+            f"{settings.encryption_key_file} (REALMGATE_ENCRYPTION_KEY_FILE)"
+            if settings.encryption_key is None
+            else "REALMGATE_ENCRYPTION_KEY"
+        )
+        raise SecretUnreadable(
+            f"the encryption key in {source} does not decrypt the secrets in the database:"
+            f" {failure}. Restore the key that belongs to this database from your backup"
+        ) from failure
+
+
+def event_listeners(settings: Settings) -> Dispatch:
+    """Return the listeners that the settings allow."""
+    log: FilteringBoundLogger = structlog.get_logger()
+    options = ListenerOptions(
+        log=log, mailed_events=_mailed_events(settings), events_file=settings.events_file
+    )
+    made = {name: make(options) for name, make in LISTENERS.items()}
+    return Dispatch({name: each for name, each in made.items() if each is not None}, log)
+
+
+def _mailed_events(settings: Settings) -> frozenset[str]:
+    included = frozenset(settings.email_include_events) or MAILED_BY_DEFAULT
+    return included - frozenset(settings.email_exclude_events)
+
+
+class _SenderOfFirstMail:
+    """MailSender that is made when there is a mail."""
+
+    def __init__(self, make: Callable[[], MailSender]) -> None:
+        self._make = make
+        self._sender: MailSender | None = None
+
+    async def send(self, server: MailServer, mail: Mail) -> None:
+        if self._sender is None:
+            self._sender = self._make()
+        await self._sender.send(server, mail)
+
+
+def mail_sender(settings: Settings, texts: RealmTexts, tokens: MailTokens) -> MailSender:
+    """Return the sender of mails; `texts` are those that administrators wrote."""
+
+    def make() -> MailSender:
+        from gateway.mail import MailRenderer, SmtpMailSender  # noqa: PLC0415 - see above
+
+        return SmtpMailSender(
+            GuardedSockets(AddressPolicy(settings.mail_networks)).connect,
+            MailRenderer(texts, settings.themes),
+            tokens=tokens,
+            verification=ServerVerification(settings.mail_ca_file).context,
+            host_name=_smtp_name(urlsplit(settings.public_url).hostname or "localhost"),
+        )
+
+    return _SenderOfFirstMail(make)
+
+
+def _smtp_name(host: str) -> str:
+    """Return a host as SMTP names it: an address in brackets. Spec: RFC 5321 §4.1.3."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return f"[IPv6:{address}]" if ":" in host else f"[{address}]"
+
 
 _PASSWORD_THREADS: Final = 2
 _DOWNLOAD_TIME: Final = timedelta(minutes=1)

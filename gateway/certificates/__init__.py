@@ -5,9 +5,6 @@ which authorities count for a realm or client. Revocation lists, deny lists and 
 `CombinedRevocations`. A trusted certificate is a client's by the names of `registered_names`.
 """
 
-from gateway.certificates.authority_selection import RegisteredAuthoritySelection
-from gateway.certificates.combined_revocations import CombinedRevocations
-from gateway.certificates.deny_list import DenyList
 from gateway.certificates.registered_names import (
     NotRegistered,
     has_registered_name,
@@ -16,4 +13,11 @@ from gateway.certificates.registered_names import (
     require_registered,
 )
 from gateway.certificates.seen_certificates import ObservedTrust, SeenCertificates
-from gateway.certificates.trust import AnchoredTrust, CertificateTrust, evaluate_for_client
+from gateway.certificates.trust import (
+    AnchoredTrust,
+    CertificateTrust,
+    CombinedRevocations,
+    DenyList,
+    RegisteredAuthoritySelection,
+    evaluate_for_client,
+)

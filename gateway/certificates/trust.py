@@ -1,31 +1,216 @@
-"""Trust in client certificates: a path to an anchor that counts in the realm, and no revocation.
+"""Trust in client certificates: a path to an authority that counts in the realm, and no revocation.
 
 The search for the path is done once for a certificate, the authorities and what was sent with it;
-the result is cached as long as it is true. Revocation is checked at each use.
+the result is cached as long as it is true. Revocation is checked at each use: sources that ask
+servers come last, because an address in a certificate is followed only where no other source
+refuses it.
+
+| anchors | authorities that count |
+|---|---|
+| the client has some | the client's |
+| the realm has some | the realm's, and those of the settings where a setting of the realm says so |
+| neither | those of the settings, unless a setting of the realm says no |
+
+Intermediates of the realm complete paths to all of them.
 Spec: RFC 8705 §2, §3, §7.4; attacks A6 to A10, A14, A17; decision 0020
 """
 
 import hashlib
 import sys
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
+from gateway.domain import base64url
 from gateway.domain.certificates import (
     AnchorOrigin,
+    Authority,
+    AuthorityKind,
     CertificateEvidence,
     CertificateFacts,
     CertificationPath,
     ClientCertificate,
+    DeniedIdentity,
+    IssuedSerial,
     PathResult,
     ProxyVerdict,
+    RegisteredAuthorities,
     TrustLevel,
 )
 from gateway.domain.distinguished_names import DistinguishedName
 from gateway.domain.limits.caches import SizedCache, size_of
-from gateway.domain.ports.certificates import Authorities, AuthoritySelection, Revocations
-from gateway.domain.realm import Realm, certificate_trust_of
+from gateway.domain.ports.certificates import (
+    Authorities,
+    AuthorityFactory,
+    AuthoritySelection,
+    AuthorityStore,
+    Revocations,
+    SelectedAuthorities,
+)
+from gateway.domain.realm import (
+    Realm,
+    certificate_revocation_of,
+    certificate_trust_of,
+    configures_revocation,
+)
+
+_PREPARED_BYTES: Final = 64 * 1024 * 1024
+_PARSED_FACTOR: Final = 12
+"""A parsed certificate takes so many times the memory of its encoding."""
+_SelectionKey = tuple[str, str | None, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The authorities that were prepared from `registered`."""
+
+    registered: RegisteredAuthorities
+    selected: SelectedAuthorities = field(repr=False)
+    der_bytes: int
+
+
+class RegisteredAuthoritySelection:
+    """AuthoritySelection by what administrators registered, and by the settings."""
+
+    def __init__(self, store: AuthorityStore, factory: AuthorityFactory) -> None:
+        self._store = store
+        self._factory = factory
+        self._prepared: SizedCache[_SelectionKey, _Prepared] = SizedCache(
+            _PREPARED_BYTES, _weigh_selection
+        )
+        self._of_settings: SelectedAuthorities | None = None
+
+    async def select(self, realm: Realm, client: str | None) -> SelectedAuthorities:
+        gateway = await self._factory.gateway()
+        registered = await self._store.registered(realm.id)
+        wants_gateway = certificate_trust_of(realm).gateway_authorities
+        if not registered.authorities and wants_gateway is not False:
+            if self._of_settings is None or self._of_settings.authorities is not gateway:
+                self._of_settings = SelectedAuthorities(gateway)
+            return self._of_settings
+        owner = client if client in registered.clients_with_anchors else None
+        key = (realm.id, owner, wants_gateway)
+        known = self._prepared.get(key)
+        if known is None or known.registered is not registered:
+            known = await self._prepare(registered, owner, wants_gateway=wants_gateway)
+            self._prepared.put(key, known)
+        return known.selected
+
+    async def _prepare(
+        self, registered: RegisteredAuthorities, owner: str | None, *, wants_gateway: bool | None
+    ) -> _Prepared:
+        entries = tuple(_entries_for(registered.authorities, owner))
+        if owner is not None:
+            origin, with_gateway = AnchorOrigin.CLIENT, False
+        else:
+            origin = AnchorOrigin.REALM
+            with_gateway = (
+                all(entry.kind is not AuthorityKind.ANCHOR for entry in entries)
+                if wants_gateway is None
+                else wants_gateway
+            )
+        authorities = await self._factory.prepare(entries, origin, with_gateway=with_gateway)
+        selected = SelectedAuthorities(authorities, registered.clients_with_anchors)
+        return _Prepared(registered, selected, sum(len(entry.der) for entry in entries))
+
+
+def _entries_for(registered: Iterable[Authority], owner: str | None) -> Iterable[Authority]:
+    """Return the entries of the owner, and the intermediates of the realm."""
+    for entry in registered:
+        if entry.client == owner or (
+            entry.client is None and entry.kind is AuthorityKind.INTERMEDIATE
+        ):
+            yield entry
+
+
+def _weigh_selection(_key: _SelectionKey, prepared: _Prepared) -> int:
+    return prepared.der_bytes * _PARSED_FACTOR
+
+
+class CombinedRevocations:
+    """Revocations of several sources, asked in their order: the cheapest should come first."""
+
+    def __init__(self, sources: Iterable[Revocations], of_realms: Iterable[Revocations]) -> None:
+        """Take `of_realms`, the servers that the settings of a realm name or allow."""
+        self._sources = tuple(sources)
+        self._of_realms = tuple(of_realms)
+
+    async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
+        for source in self._sources:
+            refusal = await source.refusal(path, realm, now)
+            if refusal is not None:
+                return refusal
+        if not (configures_revocation(realm) and certificate_revocation_of(realm).asks_servers):
+            return None
+        for source in self._of_realms:
+            refusal = await source.refusal(path, realm, now)
+            if refusal is not None:
+                return refusal
+        return None
+
+
+_ENTRY_BYTES: Final = 400
+
+_Until = datetime | None
+"""None: without an end."""
+
+
+class DenyList:
+    """The entries of one realm, each of a size that does not depend on the names in it."""
+
+    __slots__ = ("_by_digest", "_by_issued", "_serials")
+
+    def __init__(self, entries: Iterable[DeniedIdentity] = ()) -> None:
+        self._by_digest: dict[bytes, _Until] = {}
+        self._by_issued: dict[bytes, _Until] = {}
+        self._serials: set[int] = set()
+        """Those of `_by_issued`: a digest is computed for few other certificates."""
+        for entry in entries:
+            if entry.serial is None:
+                self._by_digest[_decode_thumbprint(entry.id)] = entry.expires_at
+            else:
+                self._by_issued[_decode_thumbprint(entry.id)] = entry.expires_at
+                self._serials.add(entry.serial)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._by_digest and not self._by_issued
+
+    @property
+    def size(self) -> int:
+        """About the bytes that the list takes in memory."""
+        return _ENTRY_BYTES * (1 + len(self._by_digest) + len(self._by_issued))
+
+    def denies(self, certificate: CertificateFacts, now: datetime) -> bool:
+        """Tell whether an entry names the certificate and has not expired."""
+        if self._denies_digest(certificate.digest, now):
+            return True
+        if certificate.serial not in self._serials:
+            return False
+        named = IssuedSerial(certificate.issuer, certificate.serial)
+        return _is_in(self._by_issued, _decode_thumbprint(named.digest), now)
+
+    def denies_id(self, identity: str, now: datetime) -> bool:
+        """Tell whether an entry has that id and has not expired."""
+        digest = _decode_thumbprint(identity)
+        return self._denies_digest(digest, now) or _is_in(self._by_issued, digest, now)
+
+    def _denies_digest(self, digest: bytes, now: datetime) -> bool:
+        return _is_in(self._by_digest, digest, now)
+
+
+def _is_in(entries: Mapping[bytes, _Until], digest: bytes, now: datetime) -> bool:
+    return digest in entries and _counts(entries[digest], now)
+
+
+def _counts(until: _Until, now: datetime) -> bool:
+    return until is None or now < until
+
+
+def _decode_thumbprint(thumbprint: str) -> bytes:
+    return base64url.decode(thumbprint)
+
 
 REMEMBERED_BYTES: Final = 16 * 1024 * 1024
 """Memory of a worker for paths: those of 10,000 certificates in use, and as many old ones."""
@@ -33,7 +218,7 @@ REFUSED_BYTES: Final = 2 * 1024 * 1024
 """Memory of a worker for searches that found no path: anybody can make up certificates."""
 _RESULT_BYTES: Final = 600
 """Bytes of a result with its key, without texts and what authorities share."""
-_Key = tuple[bytes, Hashable, frozenset[str], bytes]
+_PathKey = tuple[bytes, Hashable, frozenset[str], bytes]
 """Digest of the leaf, edition of the authorities, policies of the realm, digest of the chain."""
 
 
@@ -107,8 +292,8 @@ class AnchoredTrust:
         """Trust what leads to anchors of `selection`; without any, no certificate is TRUSTED."""
         self._selection = selection
         self._revocations = revocations
-        self._paths: SizedCache[_Key, _Remembered] = SizedCache(REMEMBERED_BYTES, _weigh)
-        self._refusals: SizedCache[_Key, _Remembered] = SizedCache(REFUSED_BYTES, _weigh)
+        self._paths: SizedCache[_PathKey, _Remembered] = SizedCache(REMEMBERED_BYTES, _weigh_path)
+        self._refusals: SizedCache[_PathKey, _Remembered] = SizedCache(REFUSED_BYTES, _weigh_path)
 
     async def evaluate(
         self,
@@ -163,7 +348,7 @@ class AnchoredTrust:
     ) -> _Remembered:
         leaf, chain = evidence.leaf, evidence.chain
         policies = certificate_trust_of(realm).policies
-        key = (leaf.digest, authorities.edition, policies, _digest(chain) if chain else b"")
+        key = (leaf.digest, authorities.edition, policies, _digest_chain(chain) if chain else b"")
         known = self._paths.get(key) or self._refusals.get(key)
         if known is not None and known.since <= now < known.until:
             return known
@@ -185,7 +370,7 @@ def _remembered(found: PathResult) -> _Remembered:
     return _Remembered(others, *dates, origin, *of_issuer, refusal, since, until)
 
 
-def _digest(chain: Sequence[bytes]) -> bytes:
+def _digest_chain(chain: Sequence[bytes]) -> bytes:
     hashed = hashlib.sha256()
     for certificate in chain:
         hashed.update(len(certificate).to_bytes(4))
@@ -193,7 +378,7 @@ def _digest(chain: Sequence[bytes]) -> bytes:
     return hashed.digest()
 
 
-def _weigh(key: _Key, result: _Remembered) -> int:
+def _weigh_path(key: _PathKey, result: _Remembered) -> int:
     if key[-1]:
         return _RESULT_BYTES + size_of(result)
     # Without a chain the certificates of the path belong to the authorities.

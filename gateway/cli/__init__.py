@@ -13,9 +13,9 @@ from gateway.cli.output import report, report_of_system
 from gateway.domain.errors import RealmgateError
 
 COMMANDS = {
-    "start": ("gateway.cli.start:start", "Run the gateway."),
+    "start": ("gateway.cli.installation:start", "Run the gateway."),
     "migrate": (
-        "gateway.cli.migrate:migrate",
+        "gateway.cli.installation:migrate",
         "Migrate the database to the schema of this version.",
     ),
     "realm": ("gateway.cli.realm:realm", "Create, change, delete, import and export realms."),
@@ -24,9 +24,9 @@ COMMANDS = {
     "group": ("gateway.cli.group:group", "List, create, change and delete groups."),
     "user": ("gateway.cli.user:user", "Create, change, unlock and import users."),
     "session": ("gateway.cli.session:session", "List and end sessions."),
-    "mail": ("gateway.cli.mail:mail", "List mails that wait, and test a mail server."),
+    "mail": ("gateway.cli.deliveries:mail", "List mails that wait, and test a mail server."),
     "webhook": (
-        "gateway.cli.webhook:webhook",
+        "gateway.cli.deliveries:webhook",
         "List events that wait for webhooks, and send them again.",
     ),
     "keys": ("gateway.cli.keys:keys", "List and rotate a realm's signing keys."),
@@ -39,8 +39,11 @@ COMMANDS = {
         "Trust, deny and issue certificates; lock devices.",
     ),
     "nginx": ("gateway.cli.nginx:nginx", "Write nginx's configuration for this machine."),
-    "settings": ("gateway.cli.settings:settings", "Show the settings in force, secrets masked."),
-    "doctor": ("gateway.cli.doctor:doctor", "Check this installation and report problems."),
+    "settings": (
+        "gateway.cli.installation:settings",
+        "Show the settings in force, secrets masked.",
+    ),
+    "doctor": ("gateway.doctor:doctor", "Check this installation and report problems."),
 }
 """Module and function of each command, and its line in the help."""
 

@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     )
     from gateway.admin.authorities import AuthorityAdministration
     from gateway.admin.clients import ClientUseCases
+    from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
     from gateway.admin.denied_certificates import DenyListAdministration
     from gateway.admin.expiry import ExpiryListing
-    from gateway.admin.forward_auth import SiteAdministration
     from gateway.admin.groups import GroupUseCases
-    from gateway.admin.keys import RealmKeys
-    from gateway.admin.mail import UserMails
+    from gateway.admin.key_rotation import RealmKeys
+    from gateway.admin.protected_sites import SiteAdministration
     from gateway.admin.realms import RealmUseCases
     from gateway.admin.roles import RoleUseCases
     from gateway.admin.sessions import SessionUseCases
     from gateway.admin.users import UserUseCases
-    from gateway.admin.webhooks import WaitingWebhooks
     from gateway.bootstrap.services import Services
     from gateway.domain.clients import Client
     from gateway.domain.users import User
@@ -83,7 +82,7 @@ class LocalOperator:
 
     @property
     def clients(self) -> "ClientUseCases":
-        from gateway.bootstrap.clients import client_use_cases
+        from gateway.bootstrap.admin_api import client_use_cases
 
         return client_use_cases(self.services)
 
@@ -96,7 +95,7 @@ class LocalOperator:
     @property
     def expiry(self) -> "ExpiryListing":
         from gateway.bootstrap.client_certificates import read_client_certificates
-        from gateway.bootstrap.expiry.listing import expiry_listing
+        from gateway.bootstrap.expiry import expiry_listing
 
         settings = installed_settings()
         return expiry_listing(settings, self.services, read_client_certificates(settings))
@@ -109,7 +108,7 @@ class LocalOperator:
 
     @property
     def keys(self) -> "RealmKeys":
-        from gateway.bootstrap.components import realm_keys
+        from gateway.bootstrap.admin_api import realm_keys
 
         return realm_keys(self.services)
 
@@ -121,7 +120,7 @@ class LocalOperator:
 
     @property
     def realms(self) -> "RealmUseCases":
-        from gateway.bootstrap.realms import realm_use_cases
+        from gateway.bootstrap.admin_api import realm_use_cases
 
         return realm_use_cases(self.services)
 
@@ -139,7 +138,7 @@ class LocalOperator:
 
     @property
     def sites(self) -> "SiteAdministration":
-        from gateway.bootstrap.forward_auth.sites import forward_auth_use_cases
+        from gateway.bootstrap.forward_auth import forward_auth_use_cases
 
         return forward_auth_use_cases(self.services).sites
 

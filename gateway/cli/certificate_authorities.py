@@ -17,8 +17,8 @@ from gateway.cli.administration import (
     output_option,
     yes_option,
 )
-from gateway.cli.file_input import read_whole
 from gateway.cli.output import show_rows
+from gateway.cli.secret_input import read_whole
 
 _ANCHOR = "anchor"
 _END = "-----END CERTIFICATE-----"

@@ -12,9 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import LocalOperator, administer, echo_document, output_option
-from gateway.cli.file_input import read_whole
 from gateway.cli.installation import installed_settings
 from gateway.cli.output import show_rows
+from gateway.cli.secret_input import read_whole
 
 if TYPE_CHECKING:
     from gateway.protocol.certificate_explanation import CertificateExplanation

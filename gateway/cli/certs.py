@@ -20,16 +20,16 @@ from gateway.cli.certificate_explanation import explain
 from gateway.cli.denied_certificates import deny
 from gateway.cli.device import device
 from gateway.cli.expiring import expiring
-from gateway.crypto.x509 import pki_revocation
-from gateway.crypto.x509.description import describe, load_certificate
+from gateway.crypto.x509 import development_pki
 from gateway.crypto.x509.development_pki import (
     ClientOrder,
+    certificate_name,
     create_pki,
     issue_client,
     renew_server,
 )
 from gateway.crypto.x509.issuing import KeyAlgorithm, PkiRefused
-from gateway.crypto.x509.pki_directory import certificate_name
+from gateway.crypto.x509.parse import describe, load_any_certificate
 from gateway.domain.clock import SystemClock
 
 DEFAULT_DIRECTORY = Path("certs")
@@ -171,7 +171,7 @@ def revoke(certificate: str, directory: Path) -> None:
     named = directory / certificate_name(certificate)
     path = named if named.is_file() else Path(certificate)
     with _exit_codes():
-        changed = pki_revocation.revoke(directory, _load(str(path)), now=_now())
+        changed = development_pki.revoke(directory, _load(str(path)), now=_now())
     click.echo(f"{certificate} {'is revoked now' if changed else 'was revoked before'}")
 
 
@@ -190,10 +190,10 @@ def crl(directory: Path, days: int | None) -> None:
     """
     now = _now()
     with _exit_codes():
-        expiry = pki_revocation.revocation_lists_expire(directory)
+        expiry = development_pki.revocation_lists_expire(directory)
         due = days is None or expiry <= now + timedelta(days=days)
         if due:
-            expiry = pki_revocation.renew_revocation_lists(directory, now=now)
+            expiry = development_pki.renew_revocation_lists(directory, now=now)
     click.echo(f"Revocation lists {'issued, they' if due else 'left alone, they'} expire {expiry}")
 
 
@@ -220,7 +220,7 @@ def _now() -> datetime:
 def _load(file: str) -> x509.Certificate:
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return load_certificate(data)
+        return load_any_certificate(data)
     except OSError as error:
         raise PkiRefused(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:

@@ -15,8 +15,8 @@ from gateway.cli.administration import (
     output_option,
     page_options,
 )
-from gateway.cli.file_input import read_whole
 from gateway.cli.output import instant_text, show_rows
+from gateway.cli.secret_input import read_whole
 
 _LARGEST = 256 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -96,9 +96,10 @@ async def remove(operator: RealmOperator, certificate: str) -> None:
 
 def _thumbprint(text: str) -> str:
     """Return the thumbprint that the text is, or that of the certificate in the file."""
-    from gateway.crypto.x509.description import describe, load_certificate
+    from gateway.crypto.x509.parse import describe
+    from gateway.crypto.x509.parse import load_any_certificate as load_certificate
     from gateway.domain.errors import InvalidInput
-    from gateway.representations.denied_certificates import Thumbprint
+    from gateway.representations.certificates import Thumbprint
 
     try:
         return Thumbprint().read(text, "certificate")

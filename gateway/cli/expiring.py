@@ -72,11 +72,11 @@ def expiring(
 
 def _show(found: "tuple[Expiration, ...]", now: datetime, output: str) -> None:
     if output == "json":
-        from gateway.representations.expiry import render_expiration
+        from gateway.representations.certificates import render_expiration
 
         echo_document([render_expiration(each) for each in found])
         return
-    from gateway.representations.expiry import owner_text, renewal_text
+    from gateway.representations.certificates import owner_text, renewal_text
 
     show_rows(
         (

@@ -17,12 +17,12 @@ from gateway.cli.administration import (
     on_realm,
     output_option,
 )
-from gateway.cli.leading_hyphen import IdCommand
 from gateway.cli.output import instant_text, show_rows
+from gateway.cli.secret_input import IdCommand
 from gateway.domain.keys import SignatureAlgorithm
 
 if TYPE_CHECKING:
-    from gateway.admin.keys import KeyChange, KeyState
+    from gateway.admin.key_rotation import KeyChange, KeyState
 
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _PUBLISH_FOR = "120s"

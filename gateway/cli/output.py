@@ -17,7 +17,7 @@ from gateway.domain.errors import InvalidInput, RealmgateError, StoreUnavailable
 
 if TYPE_CHECKING:
     from gateway.admin.users import Lockout, UserSummary
-    from gateway.domain.deliveries.webhooks import WebhookStatus
+    from gateway.domain.deliveries import WebhookStatus
     from gateway.domain.mail import MailStatus
 
 _GAP = "  "

@@ -128,7 +128,7 @@ def _import_files(
 async def _import(
     files: "tuple[RealmFile, ...]", *, skip_existing: bool
 ) -> "tuple[ImportedRealm, ...]":
-    from gateway.bootstrap.realm_files import realm_import
+    from gateway.bootstrap.admin_api import realm_import
     from gateway.bootstrap.services import open_services
     from gateway.storage.sql.migrate import migrate
 
@@ -176,7 +176,7 @@ def _private_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _rehearse(files: "tuple[RealmFile, ...]") -> "tuple[RealmDifference, ...]":
-    from gateway.bootstrap.realm_files import import_dry_run
+    from gateway.bootstrap.admin_api import import_dry_run
 
     return administer(lambda operator: import_dry_run(operator.services).run(files))
 

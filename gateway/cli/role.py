@@ -37,7 +37,7 @@ def role() -> None:
 @output_option
 async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
     """List the roles of a realm, or of a client."""
-    from gateway.domain.ports.storage.role_catalogue import RoleQuery
+    from gateway.domain.ports.users import RoleQuery
 
     query = RoleQuery(container="" if client_id is None else (await operator.client(client_id)).id)
     found = await operator.roles.administration.page(operator.acting.realm, query, brief=False)

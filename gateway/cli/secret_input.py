@@ -1,13 +1,41 @@
-"""Secrets that commands read: prompted for without echo, or from a file, never arguments.
+"""What commands read: files, secrets, and values that begin with a hyphen.
+
+Secrets that commands read: prompted for without echo, or from a file, never arguments.
 
 Arguments are visible in the list of processes and in the history of the shell.
 """
 
-from typing import Any, Final
+import re
+from typing import IO, Any, AnyStr, Final
 
 import click
 
-from gateway.cli.file_input import read_whole
+
+def read_whole(file: IO[AnyStr], most: int, hint: str) -> AnyStr:
+    """Return the content; raises BadParameter where it is longer than `most` bytes or characters.
+
+    `hint` is the argument or option that names the file.
+    """
+    content = file.read(most + 1)
+    if len(content) > most:
+        unit = "bytes" if isinstance(content, bytes) else "characters"
+        raise click.BadParameter(f"it is longer than {most} {unit}", param_hint=hint)
+    return content
+
+
+_ID: Final = re.compile(r"-[A-Za-z0-9_-]{20,}")
+"""Longer than any option of these commands."""
+
+
+class IdCommand(click.Command):
+    """A command with an id as its last argument: an id is never read as options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" not in args:
+            ids = [text for text in args if _ID.fullmatch(text)]
+            args = [*(text for text in args if text not in ids), "--", *ids]
+        return super().parse_args(ctx, args)
+
 
 _LONGEST: Final = 10_000
 """Characters of a file."""

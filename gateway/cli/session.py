@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.cli.administration import RealmOperator, on_realm, output_option, page_options
-from gateway.cli.leading_hyphen import IdCommand
 from gateway.cli.output import counted, instant_text, show_rows
+from gateway.cli.secret_input import IdCommand
 
 if TYPE_CHECKING:
     from gateway.domain.sessions import UserSession

@@ -191,7 +191,7 @@ async def roles(
 ) -> None:
     """List, grant and remove the roles of USER."""
     if add or remove:
-        from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
+        from gateway.domain.ports.users import HolderKind, RoleHolder
 
         holder = RoleHolder(HolderKind.USER, (await operator.user(name)).id)
         changes = {"add": _roles_named(add), "remove": _roles_named(remove)}
@@ -285,7 +285,7 @@ async def import_(operator: RealmOperator, file: Path, output: str, *, go_on: bo
     Users are stored a few hundred at a time. Existing users are not changed, so an import that was
     stopped can be repeated. Hashed passwords are stored as they are.
     """
-    from gateway.bootstrap.realm_files import user_import
+    from gateway.bootstrap.admin_api import user_import
     from gateway.representations.json_input import stream_objects
 
     realm = operator.acting.realm.name

@@ -4,7 +4,6 @@ Keycloak: client policies (26.7)
 """
 
 from gateway.client_policies.conditions import CONDITIONS
-from gateway.client_policies.enforced_flow import EnforcedFlow, SignInDemands
 from gateway.client_policies.events import (
     TOKEN_REQUESTS,
     AuthorizationRequested,
@@ -12,8 +11,13 @@ from gateway.client_policies.events import (
     ClientChange,
     ClientRequest,
     EventKind,
+    PolicyRefusal,
     Updater,
     UpdateSource,
+    VerifiedClientAssertion,
+    VerifiedClientCertificate,
+    VerifiedCodeVerifier,
+    VerifiedRequestObject,
 )
 from gateway.client_policies.executors import (
     EXECUTORS,
@@ -21,8 +25,8 @@ from gateway.client_policies.executors import (
     OF_OTHER_REQUESTS,
     WITHOUT_DEMANDS,
 )
-from gateway.client_policies.executors.secret_rotation import SecretRotation
-from gateway.client_policies.global_profiles import list_global_profiles
+from gateway.client_policies.executors.client_authentication import SecretRotation
+from gateway.client_policies.interfaces import ClientSettings, EnforcedFlow, SignInDemands
 from gateway.client_policies.policies import (
     ClientPolicy,
     applied_executors,
@@ -33,14 +37,7 @@ from gateway.client_policies.policies import (
     client_for_tokens,
     entries,
     executor_problem,
+    list_global_profiles,
     policy_problem,
     read_policies,
-)
-from gateway.client_policies.refusal import PolicyRefusal
-from gateway.client_policies.settings import ClientSettings
-from gateway.client_policies.verified import (
-    VerifiedClientAssertion,
-    VerifiedClientCertificate,
-    VerifiedCodeVerifier,
-    VerifiedRequestObject,
 )

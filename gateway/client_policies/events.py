@@ -1,5 +1,9 @@
-"""What client policies judge: changes of clients, and the requests that clients make.
+"""The events that client policies judge, the verified values in them, and the refusal.
 
+Changes of clients and requests of clients are events. A policy never reads a credential from the
+parameters of a request, because a sender can write anything there: a verified value is created by
+the function that verified it. Only one module may define the class that creates a kind of value,
+and it creates the value after its checks; an instance of the kind itself cannot be created.
 Keycloak: client policies (26.7)
 """
 
@@ -7,16 +11,90 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from http import HTTPStatus
+from typing import Any, ClassVar, Final, Self
 
-from gateway.client_policies.verified import (
-    VerifiedClientAssertion,
-    VerifiedClientCertificate,
-    VerifiedCodeVerifier,
-    VerifiedRequestObject,
-)
+from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
+from gateway.domain.errors import RealmgateError
 from gateway.domain.roles import EffectiveRoles
+
+INVALID_REQUEST: Final = "invalid_request"
+INVALID_METADATA: Final = "invalid_client_metadata"
+INVALID_REGISTRATION: Final = "invalid_registration"
+
+
+class PolicyRefusal(RealmgateError):
+    """`error` is the code for the caller, `text` its public description."""
+
+    def __init__(self, error: str, text: str, status: HTTPStatus = HTTPStatus.BAD_REQUEST) -> None:
+        super().__init__(f"{error}: {text}")
+        self.error = error
+        self.text = text
+        self.status = status
+
+
+class InvalidConfiguration(RealmgateError):
+    """The configuration of a condition or executor cannot be used; `str()` says why."""
+
+
+class _Verified:
+    """The base of each kind. `verifier` is the module that verifies values of the kind."""
+
+    __slots__ = ()
+    verifier: ClassVar[str] = ""
+
+    def __init_subclass__(cls, verifier: str = "") -> None:
+        super().__init_subclass__()
+        if verifier:
+            cls.verifier = verifier
+        elif cls.__module__ not in {cls.verifier, __name__}:
+            raise TypeError(f"only {cls.verifier} may define a {cls.__name__}")
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        if cls.__module__ != cls.verifier:
+            raise TypeError(f"only {cls.verifier} creates a {cls.__name__}")
+        return super().__new__(cls)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClientAssertion(
+    _Verified, verifier="gateway.protocol.client_authentication.client_assertions"
+):
+    """The JWT that authenticated the client: its signature holds, and it is used once."""
+
+    algorithm: str
+    """Of its signature, as the client's key confirmed it; never `none`."""
+    claims: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClientCertificate(
+    _Verified, verifier="gateway.protocol.client_authentication.certificates"
+):
+    """The certificate that authenticated the client, as it counts for it."""
+
+    certificate: ClientCertificate
+    is_registered: bool
+    """It is itself registered for the client, and leads to no authority."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedRequestObject(_Verified, verifier="gateway.protocol.authorization.request_object"):
+    """A request object that the client signed, for this realm and valid now."""
+
+    algorithm: str
+    """Of its signature, as the client's key confirmed it; never `none`."""
+    claims: Mapping[str, Any] = field(repr=False)
+    is_encrypted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedCodeVerifier(_Verified, verifier="gateway.protocol.authorization.pkce"):
+    """A PKCE verifier that fits the challenge of its authorization request."""
+
+    method: str
+    """That of the challenge: `S256` or `plain`."""
 
 
 class EventKind(StrEnum):

@@ -16,7 +16,7 @@ from typing import Any, Final
 from pyotp import HOTP
 
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.one_time_passwords import CodeMatch
+from gateway.domain.ports.credentials import CodeMatch
 from gateway.domain.realm import OtpAlgorithm, OtpType
 from gateway.domain.secrets import Secret
 

@@ -27,7 +27,7 @@ from gateway.crypto.der import (
     SET,
     DerReader,
 )
-from gateway.domain.limits.key_documents import (
+from gateway.domain.limits.input_sizes import (
     MAX_ARCHIVE_BAGS,
     MAX_ARCHIVE_CONTENTS,
     MAX_ARCHIVE_ITERATIONS,

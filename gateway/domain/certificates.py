@@ -1,15 +1,20 @@
-"""A client certificate: what the proxy reports of it, and what it may be used for.
+"""Client certificates: evidence of the proxy, the decision about it, authorities, deny lists.
 
 The edge reports evidence (`CertificateEvidence`), `gateway/certificates` decides about it
-(`ClientCertificate`). Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1
+(`ClientCertificate`). A trust anchor is pinned by its name and key, so a certificate issued again
+for the same key stays an anchor and another authority of the same name is none. The deny list of
+the realm master counts in every realm. Spec: RFC 8705 §2, §3; RFC 5280 §4.1, §6.1, §6.1.1 (d)
 """
 
+import hashlib
 import re
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import pairwise
+from textwrap import wrap
 from typing import Final, NamedTuple
 
 from gateway.domain import base64url
@@ -294,3 +299,127 @@ class ClientCertificate:
 def _is_named(authority: DistinguishedName, expected: str) -> bool:
     """Return whether `expected` is the authority's name; a malformed one never is."""
     return subject_matches(authority, expected, regex=False)
+
+
+MOST_AUTHORITIES: Final = 2_000
+"""Of one realm, those of its clients included."""
+
+_PEM_LINE: Final = 64
+
+
+class AuthorityKind(StrEnum):
+    """What an authority does in a certification path."""
+
+    ANCHOR = "anchor"
+    """A path may end there."""
+    INTERMEDIATE = "intermediate"
+    """It completes paths to an anchor and is not trusted by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A registered authority. `sha256` is that of its certificate, in lower-case hexadecimal.
+
+    `client` is the internal id of the client whose certificates it is for, None for all of the
+    realm.
+    """
+
+    sha256: str
+    kind: AuthorityKind
+    der: bytes = field(repr=False)
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorityDescription:
+    """What the certificate of an authority says. Hashes are in lower-case hexadecimal.
+
+    `self_signed`: its own key signed it; `key_sha256` is that of the encoded public
+    key (SubjectPublicKeyInfo).
+    """
+
+    sha256: str
+    key_sha256: str
+    subject: str
+    issuer: str
+    serial: str
+    not_before: datetime
+    not_after: datetime
+    self_signed: bool
+    der: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisteredAuthorities:
+    """The authorities of one realm and of its clients; the same object until they change."""
+
+    authorities: Sequence[Authority] = ()
+    clients_with_anchors: frozenset[str] = frozenset()
+    """Internal ids."""
+
+    @classmethod
+    def of(cls, authorities: Sequence[Authority]) -> "RegisteredAuthorities":
+        return cls(
+            authorities,
+            frozenset(
+                item.client
+                for item in authorities
+                if item.client is not None and item.kind is AuthorityKind.ANCHOR
+            ),
+        )
+
+
+def certificate_pem(der: bytes) -> str:
+    """Return a certificate in PEM. Spec: RFC 7468 §5."""
+    text = "\n".join(wrap(b64encode(der).decode("ascii"), _PEM_LINE))
+    return f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"
+
+
+MOST_DENIED: Final = 10_000
+"""Entries of one realm; a revocation list holds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedSerial:
+    """A certificate by its issuer and the serial number that the issuer gave it."""
+
+    issuer: DistinguishedName
+    serial: int
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of both, in base64url."""
+        named = f"{self.serial:x} {self.issuer}"
+        hashed = hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest()
+        return base64url.encode(hashed)
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedCertificate:
+    """One entry: `certificate` is `x5t#S256` (base64url of the SHA-256), or issuer and serial.
+
+    It counts until `expires_at`, without one until it is removed. `reason` is for administrators.
+    """
+
+    certificate: str | IssuedSerial
+    created_at: datetime
+    reason: str | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """The thumbprint, or the digest of issuer and serial: one certificate, one entry."""
+        named = self.certificate
+        return named if isinstance(named, str) else named.digest
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedIdentity:
+    """What a certificate is compared with: an entry without what only administrators read.
+
+    `serial` is None for an entry that is a thumbprint.
+    """
+
+    id: str
+    serial: int | None = None
+    expires_at: datetime | None = None

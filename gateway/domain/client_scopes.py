@@ -1,10 +1,11 @@
-"""Client scopes: named bundles of protocol mappers, and of roles, that clients are given.
+"""Client scopes: named bundles of protocol mappers and roles; the consents of users to them.
 
-Keycloak: ClientScopeRepresentation, client scopes
+Keycloak: ClientScopeRepresentation, client scopes, UserConsentModel
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -81,3 +82,15 @@ class RoleBoundScope:
             not set(names).isdisjoint(clients.get(client, ()))
             for client, names in self.roles.clients
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The client scopes, by name, that a user has granted to a client; `client` is internal."""
+
+    realm_id: str
+    user_id: str
+    client: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime

@@ -1,8 +1,8 @@
-"""Values that must never be printed: a secret shows itself only when asked by name."""
+"""Values that must never be printed or dumped: secrets, and the port that encrypts them at rest."""
 
 import hmac
 import re
-from typing import Final
+from typing import Final, Protocol
 
 _SECRET_SHAPES: Final = re.compile(
     r"-----BEGIN"  # PEM
@@ -50,3 +50,19 @@ class Secret:
         return "Secret(***)"
 
     __str__ = __repr__
+
+
+class SecretsAtRest(Protocol):
+    """Authenticated encryption under the operator's key."""
+
+    def seal(self, plaintext: str, context: str) -> str:
+        """Encrypt for `context` (`client-secret:<realm id>:<client id>`); the result is ASCII."""
+
+    def derive_key(self, purpose: str) -> bytes:
+        """Return 32 bytes for a purpose, the same in all gateways.
+
+        They change when the oldest encryption key is no longer configured.
+        """
+
+    def unseal(self, sealed: str, context: str) -> str:
+        """Decrypt; raises SecretUnreadable when altered, moved or sealed under another key."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from gateway.domain.address_domains import unicode_domain
+from gateway.domain.unique_names import unicode_domain
 
 PRIORITY_STEP: Final = 10
 """Between the priorities of two credentials that follow each other."""

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Protocol
 
-from gateway.domain.forward_auth import (
+from gateway.domain.forward_auth import Rule, Site, Target
+from gateway.domain.hosts import (
     RULES_FILE,
     WILDCARD,
     HostOwners,
     ProxyServer,
-    Rule,
-    Site,
-    Target,
     wildcards_of,
     with_port,
     without_port,

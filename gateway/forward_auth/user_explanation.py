@@ -20,13 +20,11 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
-from gateway.domain.ports.directory import RealmEntry, UserEntry
+from gateway.domain.ports.lookups import RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.roles import render_client_role
-from gateway.forward_auth.credentials.rights import Rights, current_rights
-from gateway.forward_auth.decisions import find_rule
-from gateway.forward_auth.live_accounts import LiveAccounts
-from gateway.forward_auth.requirements import judge
+from gateway.forward_auth.callers import LiveAccounts, Rights, current_rights
+from gateway.forward_auth.decisions import find_rule, judge
 from gateway.forward_auth.site_table import Sites
 
 

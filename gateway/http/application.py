@@ -7,22 +7,24 @@ from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
-from gateway.domain.ports.directory import Directory
-from gateway.domain.ports.metrics import Metrics
-from gateway.domain.ports.tracing import Tracer
-from gateway.forward_auth.audience_warnings import AudienceWarnings
+from gateway.domain.ports.lookups import Directory
+from gateway.domain.ports.observability import Metrics, Tracer
+from gateway.forward_auth.bearer_tokens import AudienceWarnings
 from gateway.forward_auth.decisions import Decisions
-from gateway.forward_auth.service_tokens import ServiceTokens
-from gateway.http.edge.facts import Edge
+from gateway.forward_auth.identity_headers import ServiceTokens
+from gateway.http.edge import Edge
 from gateway.http.errors import UNMATCHED
-from gateway.http.forward_auth.browser.refusals import RefusalPages
 from gateway.http.forward_auth.endpoint import DecisionEndpoint
-from gateway.http.lifespan import complete_lifespan
-from gateway.http.middleware.edge import EdgeMiddleware
-from gateway.http.middleware.paths import PlainPath, PrintablePath
-from gateway.http.middleware.request_log import RequestLog
-from gateway.http.middleware.security_headers import SecurityHeadersMiddleware
-from gateway.http.middleware.unread_body import UnreadBody
+from gateway.http.forward_auth.refusals import RefusalPages
+from gateway.http.middleware import (
+    EdgeMiddleware,
+    PlainPath,
+    PrintablePath,
+    RequestLog,
+    SecurityHeadersMiddleware,
+    UnreadBody,
+    complete_lifespan,
+)
 from gateway.http.replies import prose_error, send_reply
 
 

@@ -1,17 +1,19 @@
-"""CORS: the headers by which browsers permit requests from pages of other origins.
+"""Requests from pages of other sites: the headers of CORS, and the check which page sent a form.
 
-An endpoint without a `CrossOrigin` sends none, so no such page can read its responses.
-Spec: Fetch §3.3 (CORS protocol); Keycloak: 12.7
+An endpoint without a `CrossOrigin` sends no such headers, so no page of another origin can read its
+responses. `Origin` and `Sec-Fetch-Site` name the page that sent a form: forms of other sites are
+refused. Spec: Fetch §3.2 (`Origin`), §3.3 (CORS protocol); Keycloak: 12.7; attacks: D14
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from gateway.http.edge import EdgeFacts
 from gateway.http.exchange import Exchange
 from gateway.http.replies import Headers, Reply
-from gateway.protocol.web_origins import Page
+from gateway.protocol.requests import Page
 
 _ORIGIN: Final = b"origin"
 _EXPOSED_WHERE_SENT: Final = (
@@ -93,3 +95,25 @@ def _origin(url: str) -> str:
 
 def _allowed(origin: bytes) -> tuple[bytes, bytes]:
     return b"access-control-allow-origin", origin
+
+
+_OPAQUE_ORIGIN: Final = "null"
+"""What browsers send from pages with `Referrer-Policy: no-referrer`, the gateway's own among them,
+and from sandboxed frames of any site.
+"""
+_OTHER_SITE: Final = "cross-site"
+_OWN_PAGE: Final = frozenset({"same-origin", "none"})
+"""`Sec-Fetch-Site` of the gateway's own pages, and of a form that the user has sent again."""
+
+
+def is_from_own_page(facts: EdgeFacts, own_origins: Collection[str]) -> bool:
+    """Return whether a page of one of the origins sent the form, as far as the headers say."""
+    origin = facts.headers.text(b"origin")
+    site = facts.headers.text(b"sec-fetch-site")
+    if origin not in {None, _OPAQUE_ORIGIN}:
+        return origin in own_origins and site != _OTHER_SITE
+    if site is not None:
+        return site in _OWN_PAGE
+    # Browsers send Sec-Fetch-Site to https alone: without TLS the headers do not distinguish a page
+    # of the gateway from another one, and the secret in its form decides.
+    return origin is None or not facts.secure

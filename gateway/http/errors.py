@@ -30,7 +30,6 @@ from gateway.admin.access import (
     WireFamily,
     WrongClient,
 )
-from gateway.domain.dpop_proofs import PROOF_ALGORITHMS
 from gateway.domain.errors import (
     AlreadyExists,
     InvalidInput,
@@ -39,15 +38,16 @@ from gateway.domain.errors import (
     StoreUnavailable,
     UnusableSetting,
 )
-from gateway.http.edge.facts import EdgeRefusal
+from gateway.domain.ports.client_keys import PROOF_ALGORITHMS
+from gateway.http.edge import EdgeRefusal
 from gateway.http.exchange import Exchange
-from gateway.http.form import FormRefused
+from gateway.http.forms import FormRefused
 from gateway.http.replies import Headers, Reply, json_reply, oauth_error, prose_error
-from gateway.policies.candidate import PasswordRefused
+from gateway.policies import PasswordRefused
 from gateway.protocol.errors import BearerChallenge, OAuthError, ProofRefused
-from gateway.protocol.web_origins import OriginRefused
+from gateway.protocol.requests import OriginRefused
 from gateway.representations.refusals import UnknownField
-from gateway.representations.user_profiles import ProfileViolated
+from gateway.representations.user_profile import ProfileViolated
 
 WRONG_CONTENT_TYPE: Final = "The content-type header value did not match the value in @Consumes"
 _CHANGED_SINCE: Final = "It has changed since it was read: read it again"

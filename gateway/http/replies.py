@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 from starlette.types import Send
 
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.input_sizes import in_slices
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

@@ -17,9 +17,8 @@ from typing import Final
 import aiosmtplib
 
 from gateway.domain.mail import Encryption, Mail, MailNotSent, MailServer, ascii_address
-from gateway.domain.ports.outgoing.mail import MailTokens
-from gateway.mail.message import message_bytes
-from gateway.mail.rendering import MailRenderer
+from gateway.domain.ports.outgoing import MailTokens
+from gateway.mail.rendering import MailRenderer, message_bytes
 
 MOST_TIME: Final = timedelta(seconds=15)
 """For one mail, from the look-up of the server's name to its answer."""

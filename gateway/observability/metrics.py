@@ -25,7 +25,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class PrometheusMetrics:
-    """Implements `gateway.domain.ports.metrics.Metrics`."""
+    """Implements `gateway.domain.ports.observability.Metrics`."""
 
     def __init__(self, grant_types: Iterable[str]) -> None:
         """Create the metrics in a registry of their own; `grant_types` are those with a label."""

@@ -14,9 +14,8 @@ from typing import Any, Final
 from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
-from gateway.domain.limits.rate_limits import RateLimit
-from gateway.domain.ports.rate_limiter import RateLimiter
-from gateway.domain.ports.sign_in.device_locks import DeviceLock, DeviceLocks, LockCause
+from gateway.domain.limits.rate_limits import RateLimit, RateLimiter
+from gateway.domain.ports.certificates import DeviceLock, DeviceLocks, LockCause
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.events import device_lock_event
 from gateway.protocol.requests import ProtocolRequest

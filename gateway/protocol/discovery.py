@@ -9,18 +9,18 @@ from datetime import datetime
 from typing import Any, Final
 
 from gateway.domain.clients import UNSIGNED
-from gateway.domain.dpop_proofs import PROOF_ALGORITHMS
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.client_keys import PROOF_ALGORITHMS
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import authentication_levels
 from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES, Prompt
-from gateway.protocol.authorization.checks.code_challenge import CODE_CHALLENGE_METHODS
-from gateway.protocol.claims.subject_identifiers import SUBJECT_TYPES
+from gateway.protocol.authorization.levels import BY_COOKIE
+from gateway.protocol.authorization.pkce import CODE_CHALLENGE_METHODS
+from gateway.protocol.claims.subject import SUBJECT_TYPES
 from gateway.protocol.client_authentication import METHOD_NAMES, SIGNING_ALGORITHMS
 from gateway.protocol.grants import GRANTS
 from gateway.protocol.response_modes import RESPONSE_MODE_NAMES
 from gateway.protocol.scopes import OPENID, SIGNED_IN, scopes_of
-from gateway.protocol.sign_in_results.authentication_levels import BY_COOKIE
 
 _CLAIMS: Final = (
     *("iss", "sub", "aud", "exp", "iat", "auth_time", "name", "given_name", "family_name"),

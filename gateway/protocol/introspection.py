@@ -14,8 +14,7 @@ from typing import Any, Final
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.protocol.claims.mapped_claims import MappedClaims
-from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.mapper import ClaimsFor, MappedClaims
 from gateway.protocol.claims.protocol_claims import (
     CLIENT_ID,
     LAST_IN_INTROSPECTION,

@@ -26,7 +26,7 @@ from gateway.client_policies import (
 )
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail
-from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.domain.ports.lookups import ClientEntry, RealmEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError

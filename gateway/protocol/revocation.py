@@ -12,10 +12,10 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError, duplicated_parameter, refused
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.tokens import (
     AccessTokens,
     OtherKindOfToken,

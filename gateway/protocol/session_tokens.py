@@ -1,29 +1,57 @@
-"""The first tokens of a client in a session, whichever grant it is. Keycloak: 1.3, 3."""
+"""The services that grants share, and the first tokens of a client in a session.
+
+Keycloak: 1.3, 3
+"""
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from gateway.authentication.validity import is_offline_access_granted
+from gateway.authentication.engine import SignInEngine
+from gateway.authentication.validity import Validity, is_offline_access_granted
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.client_encryption import ClientEncrypters, Encrypter
-from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.client_keys import ClientEncrypters, Encrypter
+from gateway.domain.ports.lookups import ClientEntry, Directory, UserEntry
+from gateway.domain.ports.sign_in import AuthorizationCodeStore, DeviceAuthorizationStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import client_session_ends_at, device_notes
 from gateway.domain.users import User
+from gateway.protocol.consents import Consents
 from gateway.protocol.errors import refused
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, resolve_claims
+from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.sessions import Joined, Sessions
 from gateway.protocol.tokens import (
     OFFLINE,
     REFRESH,
+    AccessTokens,
     Issue,
+    RefreshTokens,
     SessionPart,
     TokenResponse,
     id_token_encrypter,
     issue_tokens,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GrantServices:
+    """Each grant takes what it needs of these."""
+
+    directory: Directory
+    database: Database
+    sessions: Sessions
+    validity: Validity
+    sign_in_engine: SignInEngine
+    refresh_tokens: RefreshTokens
+    authorization_codes: AuthorizationCodeStore
+    device_authorizations: DeviceAuthorizationStore
+    consents: Consents
+    encryption: ClientEncrypters
+    constraint: SenderConstraint
+    access_tokens: AccessTokens
 
 
 class SessionTokens:

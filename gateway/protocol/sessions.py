@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gateway.admin.sessions import queue_logout_notices
+from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clients import Client
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
@@ -23,7 +24,6 @@ from gateway.domain.sessions import (
     if_lasting,
     session_ends_at,
 )
-from gateway.domain.sign_in.authorization_codes import IssuedCode
 from gateway.domain.users import User
 
 

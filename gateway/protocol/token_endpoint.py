@@ -3,23 +3,54 @@
 grant_type -> client authentication -> repeated parameters -> client policies -> DPoP proof -> the
 grant itself. A grant that Keycloak has and the gateway does not support passes the same checks and
 is refused.
-Spec: RFC 6749 §3.2, RFC 9449 §5; Keycloak: 1.1
+Spec: RFC 6749 §3.2, §5.2, RFC 9449 §5; Keycloak: 1.1 (26.7)
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway.domain.events import Detail
+from gateway.client_policies import EventKind
+from gateway.domain.events import Detail, EventType
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.devices import Devices
 from gateway.protocol.errors import OAuthError, duplicated_parameter
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import GRANTS, REPEATABLE, Grant
 from gateway.protocol.policy_checks import check_caller, realm_policies
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.tokens import TokenResponse
-from gateway.protocol.unsupported_grants import UNSUPPORTED_GRANTS, unsupported_grant
+
+_EXTENSION: Final = "urn:ietf:params:oauth:grant-type"
+
+
+@dataclass(frozen=True, slots=True)
+class UnsupportedGrant:
+    """Refuses every request; `event` is what Keycloak calls its use."""
+
+    event: EventType
+    policy_event: EventKind | None = None
+
+    async def __call__(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        caller: AuthenticatedClient,  # noqa: ARG002
+    ) -> TokenResponse:
+        raise unsupported_grant()
+
+
+UNSUPPORTED_GRANTS: Final[Mapping[str, UnsupportedGrant]] = {
+    f"{_EXTENSION}:jwt-bearer": UnsupportedGrant(EventType.JWT_AUTHORIZATION_GRANT),
+    f"{_EXTENSION}:uma-ticket": UnsupportedGrant(EventType.PERMISSION_TOKEN),
+    "urn:openid:params:grant-type:ciba": UnsupportedGrant(EventType.AUTHREQID_TO_TOKEN),
+}
+"""By grant_type."""
+
+
+def unsupported_grant() -> OAuthError:
+    """Return the refusal of a grant that is not supported."""
+    return OAuthError("unsupported_grant_type", "Unsupported grant_type")
+
 
 _ASKS_TO_GO_ON: Final = frozenset({"use_dpop_nonce", "authorization_pending"})
 """Errors that belong to a conversation that goes well. Spec: RFC 9449 §8, RFC 8628 §3.5"""

@@ -7,14 +7,13 @@ from typing import Any, Final
 from gateway.admin.access import (
     NotFound,
 )
-from gateway.admin.client_scopes import TokenExample
+from gateway.admin.client_scope_evaluation import TokenExample
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.protocol_claims import audiences_of
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.scopes import resolve_claims, still_granted
 from gateway.protocol.tokens import Issue, SessionPart, access_claims, id_claims
 from gateway.protocol.userinfo import userinfo_document

@@ -11,7 +11,7 @@ from typing import Any
 from gateway.client_policies import EventKind
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.client_encryption import ClientEncrypters
+from gateway.domain.ports.client_keys import ClientEncrypters
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.devices import NO_DEVICE, known_device_claims
 from gateway.protocol.errors import BearerChallenge, EventFailure, OAuthError, ProofRefused

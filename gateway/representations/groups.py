@@ -11,8 +11,7 @@ from typing import Any, Final
 from gateway.domain.errors import FieldError, RepeatedName
 from gateway.domain.groups import Group, canonical_group_path, parse_group_path
 from gateway.domain.roles import EffectiveRoles
-from gateway.representations.field_table import parse_fields, parse_given, without_none
-from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.field_table import Names, parse_fields, parse_given, without_none
 from gateway.representations.refusals import (
     attempt,
     describe,
@@ -26,16 +25,17 @@ from gateway.representations.refusals import (
 from gateway.representations.roles import RoleName, parse_role_names
 from gateway.representations.shapes import (
     Count,
+    PrintableName,
     Shape,
     Text,
     TextList,
     TextLists,
+    UrlName,
     VerbatimList,
     VerbatimObject,
     text_of_scalar,
     without_empty,
 )
-from gateway.representations.spelling import Names
 
 GROUP_FIELDS: Final = frozenset(
     {

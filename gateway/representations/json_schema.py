@@ -6,18 +6,10 @@ Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.representations.authorities import AUTHORITY_FIELDS
-from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
+from gateway.representations.certificates import AUTHORITY_FIELDS
+from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE, MAPPER_TABLE
 from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
-from gateway.representations.forward_auth import (
-    RULE_FIELDS,
-    SITE_FIELDS,
-    BearerAudienceOrNone,
-    Members,
-    RuleList,
-)
-from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.shapes import (
     Choice,
@@ -32,6 +24,8 @@ from gateway.representations.shapes import (
     VerbatimList,
     VerbatimObject,
 )
+from gateway.representations.site_rules import RULE_FIELDS, BearerAudienceOrNone, Members, RuleList
+from gateway.representations.sites import SITE_FIELDS
 from gateway.representations.users import USER_TABLE
 
 Schema = dict[str, Any]

@@ -25,16 +25,16 @@ from gateway.domain.keys import (
 )
 from gateway.domain.ports.signing import PublicKeyData
 from gateway.domain.secrets import Secret
-from gateway.representations.component import Component, Config
-from gateway.representations.field_table import without_none
-from gateway.representations.masking import MASK
-from gateway.representations.provider_properties import (
+from gateway.representations.components import (
+    Component,
+    Config,
     Kind,
     Property,
     ProviderDescription,
     parse_properties,
 )
-from gateway.representations.shapes import Milliseconds
+from gateway.representations.field_table import without_none
+from gateway.representations.shapes import MASK, Milliseconds
 
 KEY_PROVIDER_TYPE: Final = "org.keycloak.keys.KeyProvider"
 PRIVATE_KEY: Final = "privateKey"

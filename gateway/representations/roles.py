@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Final
 
 from gateway.domain.errors import FieldError
 from gateway.domain.roles import ListedRole, Role
-from gateway.representations.field_table import parse_fields
-from gateway.representations.names import PrintableName, UrlName
+from gateway.representations.field_table import Names, parse_fields
 from gateway.representations.refusals import (
     attempt,
     join,
@@ -24,14 +23,15 @@ from gateway.representations.refusals import (
 )
 from gateway.representations.shapes import (
     Flag,
+    PrintableName,
     Shape,
     Text,
     TextList,
     TextLists,
+    UrlName,
     VerbatimObject,
     without_empty,
 )
-from gateway.representations.spelling import Names
 
 ROLE_FIELDS: Final = frozenset(
     {

@@ -1,7 +1,13 @@
-"""The shapes of single fields: what each accepts, its error text, how it is written back.
+"""The shapes of single fields: what each accepts, its error text, how it is written back; names.
 
 Like Keycloak's, they take "true" or 0 for a boolean, "300" for a number, and a number or a boolean
-for a text; the empty text for a boolean or a number is null.
+for a text; the empty text for a boolean or a number is null. The mask that stands for a secret
+keeps the old secret when it is sent back.
+
+Names stand in URLs, keys and headers: realm names, ids, client ids, user names. Keycloak: the
+reserved characters of realm names. Refused beyond it: `%`, the quotes, `.` and `..` alone, and
+everything invisible, because they change their meaning on the way: a client that tidies its URLs
+makes of /roles/.. its realm.
 """
 
 import re
@@ -9,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from gateway.domain.errors import FieldError
 from gateway.representations.json_input import check_json, check_text
@@ -23,6 +29,9 @@ from gateway.representations.refusals import (
     refused_items,
     refused_text,
 )
+
+MASK: Final = "**********"
+
 
 MAX_INTEGER = 2**31 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -331,3 +340,52 @@ class VerbatimObject(Verbatim):
             raise mistyped(path, value, "an object")
         check_json(value, path)
         return value
+
+
+_RESERVED = frozenset(" :/?#[]@!$&'()*+,;=\\%<>{}|^\"`")
+_DOTS = frozenset({".", ".."})
+_LONGEST = 255
+
+
+class UrlName(Verbatim):
+    """A name that stands in a path segment as it is."""
+
+    def read(self, value: Any, path: str) -> str:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or set(name) & _RESERVED or name in _DOTS:
+            raise refused_text(
+                path, value, f"1 to {_LONGEST} visible characters without spaces and reserved ones"
+            )
+        return str(name)
+
+
+class Identity(UrlName):
+    """The id of an object; the empty text is null."""
+
+    empty_is_null: ClassVar[bool] = True
+
+
+class VisibleName(Verbatim):
+    """A name without spaces; URL characters are allowed."""
+
+    def read(self, value: Any, path: str) -> str:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or " " in name:
+            raise refused_text(path, value, f"1 to {_LONGEST} visible characters without spaces")
+        return str(name)
+
+
+class PrintableName(Verbatim):
+    """A name that may have spaces inside."""
+
+    def read(self, value: Any, path: str) -> str:
+        name = text_of_scalar(value)
+        if not _is_printable_name(name) or name.strip() != name or name in _DOTS:
+            raise refused_text(
+                path, value, f"1 to {_LONGEST} printable characters, none of them hidden"
+            )
+        return str(name)
+
+
+def _is_printable_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable()

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
-from gateway.http.edge.certificate_lookup import LONGEST_CHAIN, LOOKUPS
+from gateway.http.certificate_lookup import LONGEST_CHAIN, LOOKUPS
 from gateway.settings.values import (
     AbsolutePath,
     Address,

@@ -17,7 +17,7 @@ from typing import Any
 from dotenv import dotenv_values
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.http.edge.certificate_options import FLAGS, LookupFlag
+from gateway.http.certificate_options import FLAGS, LookupFlag
 from gateway.representations.refusals import describe
 from gateway.settings.model import (
     SETTING_NAMES,

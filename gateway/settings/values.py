@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.public_urls import public_url
+from gateway.domain.hosts import public_url
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_options import certificate_header_name, verdict_header_name
+from gateway.http.certificate_options import certificate_header_name, verdict_header_name
 from gateway.storage.sql.address import parse_database_url
 
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -223,7 +223,7 @@ def _redis(value: Secret) -> Secret:
 
 
 def _keys(value: Secret) -> Secret:
-    from gateway.crypto.keys import parse_keys  # noqa: PLC0415 - 10 MB
+    from gateway.crypto.secrets_at_rest import parse_keys  # noqa: PLC0415 - 10 MB
 
     try:
         parse_keys(value.reveal(), "key")

@@ -8,25 +8,105 @@ that a flood of invented names evicts nothing.
 While the database is unavailable a realm is served for up to an hour, so that keys, discovery and
 signature checks work; a client is not, since it may have been disabled, and neither is a realm
 that is known to have changed.
+
+A bounded table that drops the least recently used values, or all of one group at once.
+
+Entries and bytes are bounded: administrators and users decide how large a value is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.limits.caches import size_of
-from gateway.domain.limits.single_flight import SingleFlight
-from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.limits.caches import SingleFlight, size_of
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, USER_TOPIC, Invalidation
-from gateway.domain.ports.lookups import Found, Lookups, StoredRealm
+from gateway.domain.ports.lookups import (
+    ClientEntry,
+    Found,
+    Lookups,
+    RealmEntry,
+    StoredRealm,
+    UserEntry,
+)
 from gateway.domain.ports.signing import KeyFactory
-from gateway.storage.cache_age import UNCONNECTED_AGE, cache_age
-from gateway.storage.lru import GroupedLru
+
+UNCONNECTED_AGE: Final = timedelta(seconds=5)
+"""While no messages of other gateways arrive."""
+
+
+def cache_age(
+    invalidation: Invalidation, age: timedelta, unconnected: timedelta = UNCONNECTED_AGE
+) -> timedelta:
+    """Return `age` while messages of other gateways arrive, else `unconnected` at most."""
+    return age if invalidation.connected else min(age, unconnected)
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class GroupedLru(Generic[K, V]):
+    """At most `limit` values of at most `most_bytes`; each is in groups that can be dropped.
+
+    The last value is kept, however large it is.
+    """
+
+    def __init__(self, limit: int, most_bytes: int) -> None:
+        self._limit = limit
+        self._most_bytes = most_bytes
+        self.bytes = 0
+        """The size of all values, as they were put."""
+        self._values: OrderedDict[K, tuple[tuple[str, ...], V, int]] = OrderedDict()
+        self._groups: defaultdict[str, set[K]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: K) -> V | None:
+        """Return the value and count it as used."""
+        found = self._values.get(key)
+        if found is None:
+            return None
+        self._values.move_to_end(key)
+        return found[1]
+
+    def put(self, key: K, groups: tuple[str, ...], value: V, size: int) -> None:
+        """Store the value of `size` bytes; drop the least recently used ones when full."""
+        self.drop(key)
+        self._values[key] = (groups, value, size)
+        self.bytes += size
+        for group in groups:
+            self._groups[group].add(key)
+        while len(self._values) > self._limit or self._is_too_large():
+            self.drop(next(iter(self._values)))
+
+    def _is_too_large(self) -> bool:
+        return self.bytes > self._most_bytes and len(self._values) > 1
+
+    def drop(self, key: K) -> None:
+        found = self._values.pop(key, None)
+        self.bytes -= 0 if found is None else found[2]
+        for group in () if found is None else found[0]:
+            keys = self._groups[group]
+            keys.discard(key)
+            if not keys:
+                del self._groups[group]
+
+    def drop_group(self, group: str) -> None:
+        for key in tuple(self._groups.get(group, ())):
+            self.drop(key)
+
+    def clear(self) -> None:
+        self.bytes = 0
+        self._values.clear()
+        self._groups.clear()
+
 
 _OUTAGE_PAUSE = timedelta(seconds=1)
 """How long a realm is served from memory without a query after the database failed."""

@@ -13,12 +13,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.domain.clock import Clock
-from gateway.domain.limits.caches import size_of
-from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.limits.caches import SingleFlight, size_of
 from gateway.domain.ports.invalidation import CLIENT_TOPIC, REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
-from gateway.storage.cache_age import cache_age
-from gateway.storage.lru import GroupedLru
+from gateway.storage.cache import GroupedLru, cache_age
 
 MOST_TERMS: Final = 2_000
 _MOST_REALMS: Final = 1_000

@@ -16,9 +16,8 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.invalidation import RecordedChange
+from gateway.domain.ports.invalidation import ChangeLogReader, RecordedChange
 from gateway.domain.ports.lookups import Lookups
-from gateway.domain.ports.storage.change_log import ChangeLogReader
 
 POLL: Final = timedelta(seconds=2)
 REREAD: Final = timedelta(seconds=30)

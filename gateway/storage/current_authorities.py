@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gateway.domain.authorities import RegisteredAuthorities
+from gateway.domain.certificates import RegisteredAuthorities
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.limits.caches import size_of
-from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.limits.caches import SingleFlight, size_of
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database
-from gateway.storage.cache_age import cache_age
-from gateway.storage.lru import GroupedLru
+from gateway.storage.cache import GroupedLru, cache_age
 
 CHANGES_AGE: Final = timedelta(milliseconds=500)
 _OUTAGE_AGE: Final = timedelta(hours=1)

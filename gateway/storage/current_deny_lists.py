@@ -11,8 +11,7 @@ from typing import Final
 from gateway.certificates import DenyList
 from gateway.domain.certificates import CertificationPath
 from gateway.domain.clock import Clock
-from gateway.domain.limits.caches import SizedCache
-from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.limits.caches import SingleFlight, SizedCache
 from gateway.domain.ports.invalidation import DENY_LIST_TOPIC, REALM_TOPIC, Invalidation
 from gateway.domain.ports.lookups import CurrentRevocations
 from gateway.domain.ports.storage import Database

@@ -1,19 +1,29 @@
-"""Texts of realms, from memory where possible: a page needs those of two or three locales.
+"""Texts of realms, and lists of forbidden passwords.
+
+Texts of realms, from memory where possible: a page needs those of two or three locales.
 
 They are not part of a realm's entry, which every token request loads: there may be megabytes.
+
+Lists of forbidden passwords: a file each, a password a line.
+
+The file is searched when a password is set, off the event loop, without regard to case.
+Keycloak: passwordBlacklist, whose files lie in data/password-blacklists
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
-from gateway.domain.ports.storage import Database
-from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.domain.ports.storage import Database, DocumentKind
+from gateway.domain.secrets import Secret
+from gateway.policies import missing_blacklist
 
 _MOST_BYTES: Final = 8 * 1024 * 1024
 _NO_TEXTS: Final[Mapping[str, str]] = {}
@@ -73,3 +83,24 @@ class RealmTextCache:
         if topic is None or topic.startswith(REALM_TOPIC):
             self._version += 1
             self._kept.clear()
+
+
+class FilePasswordBlacklists:
+    """The lists in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use the files in `folder`, which may be missing."""
+        self._folder = folder
+
+    async def contains(self, name: str, password: Secret) -> bool:
+        """Return whether the list has the password; raises InvalidInput without the list."""
+        return await asyncio.to_thread(self._contains, name, password.reveal().lower())
+
+    def _contains(self, name: str, wanted: str) -> bool:
+        if not name or "/" in name or name in {".", ".."}:
+            raise missing_blacklist(name)
+        try:
+            with (self._folder / name).open(encoding="utf-8", errors="replace") as lines:
+                return any(line.rstrip("\r\n").lower() == wanted for line in lines)
+        except (OSError, ValueError) as failure:  # a name with NUL is a ValueError
+            raise missing_blacklist(name) from failure

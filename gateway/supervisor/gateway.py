@@ -25,7 +25,6 @@ from gateway.domain.errors import RealmgateError
 from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, TcpAddress, share_metrics
 from gateway.storage.redis.private_server import PrivateRedis
-from gateway.supervisor.allocator import limit_malloc_arenas
 from gateway.supervisor.processes import (
     ENDING,
     Backoff,
@@ -34,6 +33,7 @@ from gateway.supervisor.processes import (
     Supervisor,
     WorkerPlan,
     end_at_once,
+    limit_malloc_arenas,
 )
 from gateway.supervisor.sockets import (
     close_listener,

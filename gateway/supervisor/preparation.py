@@ -9,19 +9,18 @@ import structlog
 
 from gateway.admin.realm_files import load_realm_files
 from gateway.admin.realms import ensure_administrator, ensure_defaults
+from gateway.bootstrap.admin_api import realm_import
 from gateway.bootstrap.applications import find_tracer
 from gateway.bootstrap.client_certificates import read_client_certificates
-from gateway.bootstrap.encryption_keys import check_encryption_keys
-from gateway.bootstrap.realm_files import realm_import
-from gateway.bootstrap.services import Services, open_services
+from gateway.bootstrap.services import Services, check_encryption_keys, open_services
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, StoreUnavailable
 from gateway.http.pages.theme_check import check_themes
-from gateway.listeners.file import check_events_file
+from gateway.listeners import check_events_file
 from gateway.mail import load_mail_themes
 from gateway.settings import Settings
 from gateway.storage.redis.connection import check_server, create_client
 from gateway.storage.sql.migrate import migrate
-from gateway.supervisor.administrator_warnings import report_look_alikes, warn_at_start
+from gateway.supervisor.housekeeping import report_look_alikes, warn_at_start
 
 _CONFLICTS = 3
 """Each step of `_create_missing` can lose once to a gateway that starts at the same time."""

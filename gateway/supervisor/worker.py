@@ -19,14 +19,21 @@ from gateway.bootstrap.applications import build_applications
 from gateway.bootstrap.deliveries import mail_delivery, webhook_deliveries
 from gateway.bootstrap.services import Services, open_services
 from gateway.domain.errors import RealmgateError
-from gateway.http.management.lifecycle import Lifecycle
-from gateway.supervisor.allocator import return_free_memory
+from gateway.http.management import Lifecycle
 from gateway.supervisor.deliveries import LOGOUT_NOTICES, MAILS, WEBHOOKS, run_deliveries
-from gateway.supervisor.expiry_mails import queue_expiry_mails
-from gateway.supervisor.housekeeping import run_housekeeping
-from gateway.supervisor.processes import CANNOT_START, REFUSED_AFTER, Lifeline, WorkerPlan
-from gateway.supervisor.seen_certificates import write_seen_certificates
-from gateway.supervisor.server import Serving, serve
+from gateway.supervisor.housekeeping import (
+    queue_expiry_mails,
+    run_housekeeping,
+    write_seen_certificates,
+)
+from gateway.supervisor.processes import (
+    CANNOT_START,
+    REFUSED_AFTER,
+    Lifeline,
+    WorkerPlan,
+    return_free_memory,
+)
+from gateway.supervisor.server.connections import Serving, serve
 from gateway.supervisor.sockets import refuse_connections
 
 _NOTICE: Final = REFUSED_AFTER + timedelta(milliseconds=250)

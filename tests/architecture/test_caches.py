@@ -21,18 +21,18 @@ ALLOWED = {
         "gateway/supervisor/server/whole_requests.py",
         "lru_cache",
     ): "512 names of headers, 64 bytes each",
-    ("gateway/http/edge/facts.py", "lru_cache"): "4,096 addresses, 64 characters each",
-    ("gateway/forward_auth/caller_headers.py", "lru_cache"): "2,048 names, 64 bytes each",
+    ("gateway/http/edge.py", "lru_cache"): "4,096 addresses, 64 characters each",
+    ("gateway/forward_auth/identity_headers.py", "lru_cache"): "2,048 names, 64 bytes each",
     (
-        "gateway/supervisor/server/responses.py",
+        "gateway/supervisor/server/whole_requests.py",
         "lru_cache",
     ): "one text: the date of the current second",
-    ("gateway/observability/redaction.py", "lru_cache"): "1,024 names, 64 characters each",
-    ("gateway/cli/doctor/nginx/proxy.py", "cached_property"): "one configuration in a command",
-    ("gateway/cli/doctor/nginx/scopes.py", "cached_property"): "one configuration in a command",
-    ("gateway/storage/lru.py", "OrderedDict"): "bounded in bytes there, with groups",
+    ("gateway/observability/logging.py", "lru_cache"): "1,024 names, 64 characters each",
+    ("gateway/doctor/nginx_scopes.py", "cached_property"): "one configuration in a command",
+    ("gateway/doctor/nginx_scopes.py", "cached_property"): "one configuration in a command",
+    ("gateway/storage/cache.py", "OrderedDict"): "bounded in bytes there, with groups",
     (
-        "gateway/http/oidc/discovery.py",
+        "gateway/http/oidc.py",
         "WeakKeyDictionary",
     ): "three documents for a realm in memory",
     (
@@ -40,9 +40,9 @@ ALLOWED = {
         "WeakValueDictionary",
     ): "one value for a realm while a question of it is asked",
     ("gateway/protocol/policy_checks.py", "WeakKeyDictionary"): "one value for a realm in memory",
-    ("gateway/protocol/scopes/granted.py", "WeakKeyDictionary"): "one value for a realm in memory",
+    ("gateway/protocol/scopes.py", "WeakKeyDictionary"): "one value for a realm in memory",
     (
-        "gateway/protocol/scopes/claims_context.py",
+        "gateway/protocol/scopes.py",
         "WeakKeyDictionary",
     ): "one value for a client in memory",
 }

@@ -15,7 +15,7 @@ PARSERS = ROOT / READERS / "clients"
 WRITERS = {
     "gateway/admin/clients/defaults.py": "the JSON of the clients that every realm has",
     "gateway/admin/realm_files/migration.py": "the JSON of files of earlier versions",
-    "gateway/client_policies/conditions/client_attributes.py": "an administrator names them",
+    "gateway/client_policies/conditions.py": "an administrator names them",
     **{
         f"gateway/client_policies/executors/{name}.py": "what it sets, and names of addresses"
         for name in (

@@ -14,40 +14,38 @@ import pytest
 from tests.architecture.test_modules import MODULES, tree
 
 EXPENSIVE: dict[str, set[str]] = {
-    r"load_(pem|der)_private_key": {"gateway/crypto/keys/private.py"},
+    r"load_(pem|der)_private_key": {"gateway/crypto/private_keys.py"},
     r"load_ssh_\w+": set(),
     r"load_(pem|der)_public_key": {"gateway/crypto/public_keys.py"},
     r"load_(pem|der)_parameters": set(),
-    r"load_(pem|der)_x509_(certificates?|crl|csr)": {"gateway/crypto/certificates.py"},
+    r"load_(pem|der)_x509_(certificates?|crl|csr)": {"gateway/crypto/public_keys.py"},
     r"load_(pem|der)_pkcs7_certificates|pkcs7_decrypt_\w+": set(),
     r"load_key_and_certificates|load_pkcs12": set(),
-    r"RSAPrivateNumbers|RSAPublicNumbers|rsa_recover_\w+": {"gateway/crypto/keys/private.py"},
+    r"RSAPrivateNumbers|RSAPublicNumbers|rsa_recover_\w+": {"gateway/crypto/private_keys.py"},
     r"EllipticCurve(Private|Public)Numbers|(DSA|DH)\w*Numbers|derive_private_key": set(),
     r"PyJWK|PyJWKSet|from_jwk": {"gateway/crypto/public_keys.py"},
     r"generate_private_key|generate_parameters": {
-        "gateway/crypto/jwe/key_management.py",
-        "gateway/crypto/keys/private.py",
-        "gateway/crypto/keys/signing.py",
+        "gateway/crypto/jwe.py",
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/realm_keys.py",
         "gateway/crypto/x509/issuing.py",
     },
     r"generate_rsa_key": {
-        "gateway/crypto/keys/client_keys.py",
-        "gateway/crypto/keys/private.py",
-        "gateway/crypto/keys/signing.py",
+        "gateway/crypto/client_keys.py",
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/realm_keys.py",
     },
     r"load_own_private_key": {
-        "gateway/crypto/keys/__init__.py",
-        "gateway/crypto/keys/client_keys.py",
-        "gateway/crypto/keys/private.py",
-        "gateway/crypto/x509/pki_directory.py",
+        "gateway/crypto/private_keys.py",
+        "gateway/crypto/client_keys.py",
+        "gateway/crypto/x509/development_pki.py",
     },
     r"pbkdf2_hmac|scrypt|Scrypt": {"gateway/crypto/pkcs12.py"},
     r"PBKDF2HMAC|Argon2\w*|_passlib_argon2|hash_secret(_raw)?|bcrypt": {
-        "gateway/crypto/passwords/schemes.py"
+        "gateway/crypto/passwords.py"
     },
     r"read_stored_password": {
-        "gateway/crypto/passwords/hasher.py",
-        "gateway/crypto/passwords/stored.py",
+        "gateway/crypto/passwords.py",
     },
 }
 """Names, and the modules that may use them."""

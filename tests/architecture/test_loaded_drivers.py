@@ -30,7 +30,7 @@ def test_a_worker_on_sqlite_loads_with_its_first_use(packages: set[str]) -> None
 
 
 def test_the_supervisor_loads_nothing_that_only_a_worker_needs() -> None:
-    supervisor = "gateway.cli.start, gateway.settings, gateway.supervisor.gateway"
+    supervisor = "gateway.cli.installation, gateway.settings, gateway.supervisor.gateway"
     of_workers = {"sqlalchemy", "starlette", "redis", "cryptography", "jinja2", "pydantic"}
     of_realms = {"gateway.domain.realm", "gateway.domain.users", "gateway.domain.mail"}
     assert not (of_workers | of_realms) & _loaded(supervisor)

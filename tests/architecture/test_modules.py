@@ -26,7 +26,7 @@ LISTS_OF_PLUG_INS = {
 """Folders of one module for each command, check, executor, password rule and revision."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
 READS_ENVIRONMENT = {"gateway/settings/sources.py"}
-CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners/dispatch.py"}
+CATCHES_EVERYTHING = {"gateway/http/errors.py", "gateway/listeners.py"}
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 TOP_LEVEL = {
     "CHANGELOG.md",

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.representations.field_table import Setting, StoredOnly
+from gateway.representations.field_table import Setting, StoredOnly, camel_case
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.spelling import camel_case
 from scripts import realm_settings_page
 from scripts.setting_rows import REALM_ATTRIBUTES, REALM_SETTINGS, WAITING, RealmSetting
 from tests.support.setting_reads import Read, settings_read

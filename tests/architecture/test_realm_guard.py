@@ -1,6 +1,6 @@
 """Every route of the application checks its realm, and says so where it does not."""
 
-from gateway.http.guarded_endpoint import GuardedEndpoint, RealmCheck
+from gateway.http.realm_endpoint import GuardedEndpoint, RealmCheck
 from tests.support.application_routes import served
 
 WITHOUT_REALM = {

@@ -12,28 +12,25 @@ import pytest
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
-from gateway.authentication.authenticators.reset_links import ResetLinks
+from gateway.authentication.authenticators.reset_credentials import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
-from gateway.authentication.form_actions import form_actions
-from gateway.authentication.new_accounts.confirmations import Confirmations
-from gateway.authentication.new_accounts.registrations import Registrations
-from gateway.authentication.new_passwords import PasswordChanges
-from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
+from gateway.authentication.passwords import PasswordChanges, PasswordCheck
 from gateway.authentication.recovery_codes import RecoveryCodeCheck
+from gateway.authentication.registration import Confirmations, Registrations, form_actions
 from gateway.authentication.web_authn import KeyCheck
-from gateway.cli.doctor.attacks import ATTACKS
 from gateway.client_policies import CONDITIONS as POLICY_CONDITIONS
 from gateway.client_policies import EXECUTORS
-from gateway.crypto.passwords.schemes import ALGORITHMS
+from gateway.crypto.passwords import ALGORITHMS
+from gateway.doctor.attacks import ATTACKS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.lookups import Directory
 from gateway.domain.ports.sessions import SessionStore
-from gateway.domain.user_profile.validators import VALIDATORS
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.domain.profile_validators import VALIDATORS
+from gateway.http.certificate_lookup import LOOKUPS
 from gateway.http.forward_auth.dialects import DIALECTS
 from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
@@ -277,7 +274,7 @@ REGISTRIES = {
         frozenset({"hasher", "stored"}),
     ),
     "validators of user profiles": Registry(
-        "gateway.domain.user_profile.validators",
+        "gateway.domain.profile_validators",
         VALIDATORS,
         {
             **dict.fromkeys(
@@ -340,7 +337,7 @@ REGISTRIES = {
         ),
     ),
     "form actions": Registry(
-        "gateway.authentication.form_actions",
+        "gateway.authentication.registration",
         {each.id: each for each in form_actions(cast("PasswordChanges", None))},
         {
             "registration-user-creation": "tests/http/test_registration.py"
@@ -391,13 +388,13 @@ REGISTRIES = {
         frozenset({"dispatch", "listener", "event_json"}),
     ),
     "attacks of the doctor": Registry(
-        "gateway.cli.doctor.attacks",
+        "gateway.doctor.attacks",
         {attack.name: attack.run for attack in ATTACKS},
         dict.fromkeys((attack.name for attack in ATTACKS), _ATTACKED),
         frozenset({"attack", "certificates", "edge"}),
     ),
     "certificate lookups": Registry(
-        "gateway.http.edge.certificate_lookup",
+        "gateway.http.certificate_lookup",
         LOOKUPS,
         dict.fromkeys(LOOKUPS, _DECODED),
         frozenset({"lookup", "decoding"}),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "gateway/domain/secrets.py"
-CLIENT_SECRETS = "gateway/protocol/client_authentication/client_secret.py"
+CLIENT_SECRETS = "gateway/protocol/client_authentication/method.py"
 EQUALITY = (ast.Eq, ast.NotEq)
 
 

@@ -16,20 +16,20 @@ _RULE: Final = frozenset(
 )
 _MAKERS: Final = (
     "gateway/bootstrap/",
-    "gateway/protocol/grant_services.py",
+    "gateway/protocol/session_tokens.py",
     "gateway/protocol/tokens/",
 )
 """They build, pass on and define the readers, and accept nothing."""
 _ACCEPTORS: Final = frozenset(
     {
         "gateway/accounts/access.py",
-        "gateway/forward_auth/credentials/bearer_token.py",
+        "gateway/forward_auth/bearer_tokens.py",
         "gateway/http/admin/authentication.py",
         "gateway/protocol/grants/refresh_token.py",
         "gateway/protocol/grants/token_exchange.py",
         "gateway/protocol/introspection.py",
-        "gateway/protocol/logout/refresh_token_logout.py",
-        "gateway/protocol/registration/registration_requests.py",
+        "gateway/protocol/logout.py",
+        "gateway/protocol/registration.py",
         "gateway/protocol/revocation.py",
         "gateway/protocol/userinfo.py",
     }

@@ -53,10 +53,10 @@ SHARED: Final = {
     ),
     "gateway/domain/limits/rate_limits.py: LINKS": _LIMITS,
     "gateway/storage/redis/rate_limits.lua: INCR": _LIMITS,
-    "gateway/domain/mail/queue.py: _LIMITS": _MAILS,
-    "gateway/crypto/passwords/hasher.py: __init__": _HASHES,
+    "gateway/domain/mail.py: _LIMITS": _MAILS,
+    "gateway/crypto/passwords.py: __init__": _HASHES,
     "gateway/domain/limits/fair_share.py: __init__": _HASHES,
-    "gateway/protocol/device_authorization/user_codes.py: _LIMIT": _GUESSES,
+    "gateway/protocol/device_authorization.py: _LIMIT": _GUESSES,
     "gateway/storage/redis/device_authorizations.lua: INCR": _GUESSES,
     "gateway/storage/redis/device_authorizations.lua: device-code": _CODES,
     "gateway/storage/redis/pushed_requests.lua: pushed-request": _PUSHED,
@@ -66,8 +66,8 @@ SHARED: Final = {
 """Place of a limit -> the test with an adversary in one network and a victim in another."""
 _OWN: Final = {
     "gateway/protocol/devices.py: require_within_quota": "a trusted certificate names the device",
-    "gateway/storage/redis/device_locks.py: incr": "a trusted certificate names the device",
-    "gateway/admin/keys/work.py: _THREADS": "administrators of the realm make keys",
+    "gateway/storage/redis/login_failures.py: incr": "a trusted certificate names the device",
+    "gateway/admin/keys.py: _THREADS": "administrators of the realm make keys",
 }
 """Place of a limit -> why no stranger uses it up."""
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-import gateway.protocol.authorization.code_verifier
-import gateway.protocol.client_authentication  # noqa: F401 - defines what is created
+import gateway.protocol.token_endpoint  # noqa: F401 - imports the classes that are created
 from gateway.client_policies import (
     AuthorizationRequested,
     AuthorizationStart,
@@ -32,16 +31,16 @@ _KINDS: Final[tuple[type[Any], ...]] = (
 )
 _CREATORS: Final[Mapping[str, tuple[str, str]]] = {
     "_AcceptedAssertion": (
-        "gateway/protocol/client_authentication/client_assertion.py",
+        "gateway/protocol/client_authentication/client_assertions.py",
         "accept_assertion",
     ),
     "_AcceptedCertificate": (
-        "gateway/protocol/client_authentication/tls_client_auth.py",
+        "gateway/protocol/client_authentication/certificates.py",
         "_proof",
     ),
-    "_AcceptedObject": ("gateway/protocol/authorization/checks/request_object.py", "_verified"),
-    "_AcceptedVerifier": ("gateway/protocol/authorization/code_verifier.py", "require_verifier"),
-    "VerifiedClaims": ("gateway/crypto/keys/client_signatures.py", "verify"),
+    "_AcceptedObject": ("gateway/protocol/authorization/request_object.py", "_verified"),
+    "_AcceptedVerifier": ("gateway/protocol/authorization/pkce.py", "require_verifier"),
+    "VerifiedClaims": ("gateway/crypto/client_signatures.py", "verify"),
 }
 """Class -> the module and the one function that create it."""
 _OF_CLIENT_AND_REALM: Final = frozenset(
@@ -60,7 +59,7 @@ _VERIFIED: Final = frozenset(
 _TEXT: Final = frozenset({"sent", "pushed", "parameters", "response_type", "redirect_uri"})
 """What a request asks for: executors compare and refuse it, and it proves nothing."""
 _PASS_TEXT: Final[Mapping[str, frozenset[str]]] = {
-    "gateway/protocol/authorization/checks/policies.py": frozenset(
+    "gateway/protocol/authorization/checks.py": frozenset(
         {"_with_key(draft)", "request.parameters.values"}
     ),
     "gateway/protocol/policy_checks.py": frozenset(),

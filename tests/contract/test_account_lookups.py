@@ -13,14 +13,12 @@ from gateway.accounts.applications import AccountApplications
 from gateway.accounts.credentials import AccountCredentials
 from gateway.accounts.sessions import AccountSessions
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.crypto.keys import PyJwtKeyFactory
-from gateway.domain.consents import Consent
-from gateway.domain.ports.directory import RealmEntry, UserEntry
-from gateway.domain.ports.lookups import UserGrants
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.crypto.realm_keys import PyJwtKeyFactory
+from gateway.domain.client_scopes import Consent
+from gateway.domain.ports.lookups import RealmEntry, UserEntry, UserGrants
 from gateway.domain.roles import EffectiveRoles
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
+from gateway.domain.secrets import SecretsAtRest
+from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client

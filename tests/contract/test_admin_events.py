@@ -5,8 +5,15 @@ from dataclasses import replace
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.events.queries import AdminEventQuery, EventPage, Period
-from gateway.domain.events.records import AdminEvent, AuthDetails, OperationType, ResourceType
+from gateway.domain.events import (
+    AdminEvent,
+    AdminEventQuery,
+    AuthDetails,
+    EventPage,
+    OperationType,
+    Period,
+    ResourceType,
+)
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_events import admin_event
 from tests.support.stored_values import NOW, store_realms

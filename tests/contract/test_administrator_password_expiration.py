@@ -14,9 +14,9 @@ from gateway.domain.secrets import Secret
 from gateway.representations.realms import create_realm
 from gateway.settings import Settings, read_settings
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
+from gateway.storage.redis.single_use_codes import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
-from gateway.supervisor.administrator_warnings import warn_at_start, warn_daily
+from gateway.supervisor.housekeeping import warn_at_start, warn_daily
 from gateway.supervisor.preparation import prepare
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock

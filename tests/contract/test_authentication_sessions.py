@@ -16,7 +16,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.fair_share import caller_address
-from gateway.domain.ports.sign_in.authentication_sessions import MOST_BYTES, MOST_TABS
+from gateway.domain.ports.sign_in import MOST_BYTES, MOST_TABS
 from gateway.domain.realm import TokenLifespans
 from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.connection import create_client

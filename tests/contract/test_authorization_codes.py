@@ -7,18 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gateway.domain.errors import AlreadyExists, StoreUnavailable
-from gateway.domain.sessions import ClientSession, UserSession
-from gateway.domain.sign_in.authorization_codes import (
+from gateway.domain.authorization_codes import (
     AuthorizationCode,
     CodeName,
     IssuedCode,
     RedeemedCode,
     Redemption,
 )
-from gateway.storage.redis.authorization_codes import RedisAuthorizationCodes
+from gateway.domain.errors import AlreadyExists, StoreUnavailable
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.redis.connection import RedisClient, create_client
 from gateway.storage.redis.sessions import RedisSessions
+from gateway.storage.redis.single_use_codes import RedisAuthorizationCodes
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW

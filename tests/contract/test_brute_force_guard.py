@@ -9,9 +9,9 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.domain.errors import Overloaded, StoreUnavailable
-from gateway.domain.login_failures import Admission
+from gateway.domain.ports.login_failures import Admission
 from gateway.domain.realm import BruteForce
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures, _rules

@@ -10,9 +10,16 @@ import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.keys.key import RealmKey
-from gateway.domain.ports.directory import ClientEntry, UserEntry
-from gateway.domain.ports.lookups import Found, SignInAccount, StoredRealm, TokenState, UserGrants
+from gateway.domain.keys import RealmKey
+from gateway.domain.ports.lookups import (
+    ClientEntry,
+    Found,
+    SignInAccount,
+    StoredRealm,
+    TokenState,
+    UserEntry,
+    UserGrants,
+)
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase

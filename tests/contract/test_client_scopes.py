@@ -7,7 +7,7 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
+from gateway.domain.ports.users import HolderKind, RoleHolder
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms
 

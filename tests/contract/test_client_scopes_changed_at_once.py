@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access.access import operator
+from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.clients.scope_assignment import ClientScopeAssignment
+from gateway.admin.clients.scopes import ClientScopeAssignment
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase

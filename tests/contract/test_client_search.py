@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateway.domain.ports.storage.clients import ClientSearch
+from gateway.domain.ports.storage import ClientSearch
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, store_realms
 

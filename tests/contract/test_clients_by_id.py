@@ -10,7 +10,7 @@ from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.groups import Group
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
-from gateway.domain.sessions.session import ClientSession, UserSession
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.stored_values import NOW, client, role, store_realms, user

@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.admin.registration import realm_policies
 from gateway.domain.keys import KeyStatus
-from gateway.representations.component import Component
+from gateway.representations.components import Component
 from tests.support.realm_imports import Imports, changed
 from tests.support.realm_texts import export_realm
 

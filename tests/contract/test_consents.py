@@ -5,14 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.domain.client_scopes import ClientScope, RoleBoundScope
+from gateway.domain.client_scopes import ClientScope, Consent, RoleBoundScope
 from gateway.domain.clients import Client
-from gateway.domain.consents import Consent
 from gateway.domain.errors import InvalidInput
-from gateway.domain.ports.directory import UserEntry
+from gateway.domain.ports.lookups import UserEntry
 from gateway.domain.roles import EffectiveRoles
-from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
-from gateway.protocol.sign_in_results.consents import ConsentItem, Consents
+from gateway.protocol.consents import ConsentItem, Consents
+from gateway.protocol.scopes import GrantedScopes, RealmScopes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import store_owners
 from tests.support.stored_values import NOW, client, user

@@ -16,13 +16,12 @@ from gateway.accounts.credentials import AccountCredentials
 from gateway.admin.changes import Changes
 from gateway.admin.users.credentials import UserCredentials
 from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
-from gateway.crypto.keys import PyJwtKeyFactory
-from gateway.domain.ports.directory import RealmEntry, UserEntry
+from gateway.authentication.passwords import NewPasswords, PasswordChanges
+from gateway.crypto.realm_keys import PyJwtKeyFactory
+from gateway.domain.ports.lookups import RealmEntry, UserEntry
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import PRIORITY_STEP, Credential
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.operators import acting_on

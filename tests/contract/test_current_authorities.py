@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.authorities import Authority, AuthorityKind
+from gateway.domain.certificates import Authority, AuthorityKind
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Stores

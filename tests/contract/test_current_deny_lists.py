@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from gateway.certificates import DenyList
-from gateway.domain.certificates import CertificateFacts, CertificationPath
-from gateway.domain.denied_certificates import DeniedCertificate, IssuedSerial
+from gateway.domain.certificates import (
+    CertificateFacts,
+    CertificationPath,
+    DeniedCertificate,
+    IssuedSerial,
+)
 from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
 from gateway.domain.limits.caches import size_of

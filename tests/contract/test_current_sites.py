@@ -12,22 +12,16 @@ from sqlalchemy import insert, update
 from structlog.testing import capture_logs
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.forward_auth import (
-    OriginalRequest,
-    PathPattern,
-    Rule,
-    Site,
-    proxy_server,
-)
+from gateway.domain.forward_auth import OriginalRequest, PathPattern, Rule, Site
+from gateway.domain.hosts import proxy_server
 from gateway.domain.ports.invalidation import realm_topic, user_topic
 from gateway.domain.ports.storage import Stores
 from gateway.forward_auth.decisions import find_rule
 from gateway.forward_auth.site_table import UnknownServer
-from gateway.representations.forward_auth import render_site
-from gateway.storage.current_sites import CurrentSites
-from gateway.storage.rules_file import RulesFile
+from gateway.representations.sites import render_site
+from gateway.storage.current_sites import CurrentSites, RulesFile
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.forward_auth.tables import site_hosts, sites
+from gateway.storage.sql.schema import site_hosts, sites
 from tests.support.cache_surroundings import InvalidationMessages, SwitchedDatabase
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm, store_realms

@@ -8,16 +8,16 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.domain.errors import StoreUnavailable
-from gateway.domain.limits.fair_share import caller_address
-from gateway.domain.sign_in.device_authorizations import (
+from gateway.domain.authorization_codes import (
     DeviceApproval,
     DeviceAuthorization,
     DeviceStatus,
     GuessLimit,
 )
+from gateway.domain.errors import StoreUnavailable
+from gateway.domain.limits.fair_share import caller_address
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.device_authorizations import RedisDeviceAuthorizations
+from gateway.storage.redis.single_use_codes import RedisDeviceAuthorizations
 from tests.support.redis_server import RedisServer
 from tests.support.stored_values import NOW
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from redis.asyncio import Redis
 
-from gateway.domain.ports.sign_in.device_locks import DeviceLock, LockCause
+from gateway.domain.ports.certificates import DeviceLock, LockCause
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.device_locks import RedisDeviceLocks
+from gateway.storage.redis.login_failures import RedisDeviceLocks
 from tests.support.redis_server import RedisServer
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,34 +6,33 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access.access import (
+from gateway.admin.access.errors import Forbidden, MissingRights
+from gateway.admin.access.escalation import (
+    AccountControl,
+    has_every_right,
+    is_above,
+    may_control_user,
+    require_changeable_clients,
+    require_changeable_role,
+    require_may_compose,
+    require_may_control,
+    require_may_control_subtree,
+    require_may_grant,
+    require_may_join,
+    require_may_lift_scope,
+    require_may_put_in_scope,
+    require_rights_of_realm_accounts,
+    roles_out_of_reach,
+)
+from gateway.admin.access.rights import (
+    REALM_ADMIN,
     Acting,
+    AdminRole,
     Caller,
     ControlledObject,
     ObjectKind,
     Rights,
     operator,
-)
-from gateway.admin.access.administration_roles import REALM_ADMIN, AdminRole
-from gateway.admin.access.errors import Forbidden, MissingRights
-from gateway.admin.access.escalation import (
-    has_every_right,
-    is_above,
-    require_changeable_clients,
-    require_changeable_role,
-    require_may_compose,
-    require_may_grant,
-    require_may_join,
-    require_may_lift_scope,
-    require_may_put_in_scope,
-    roles_out_of_reach,
-)
-from gateway.admin.access.privileged_objects import (
-    AccountControl,
-    may_control_user,
-    require_may_control,
-    require_may_control_subtree,
-    require_rights_of_realm_accounts,
 )
 from gateway.admin.changes import Changes
 from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults

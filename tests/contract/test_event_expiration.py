@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.events import stored_events as event_log
-from gateway.admin.events.stored_events import remove_expired_events
-from gateway.domain.events.queries import AdminEventQuery, EventPage, UserEventQuery
+from gateway.admin import events as event_log
+from gateway.admin.events import remove_expired_events
+from gateway.domain.events import AdminEventQuery, EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig, Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_events import admin_event, user_event

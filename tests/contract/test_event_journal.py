@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.domain.events.records import UserEvent
-from gateway.storage.event_journal.draining import BATCH
+from gateway.domain.events import UserEvent
+from gateway.storage.event_journal import BATCH
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.event_journals import (

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually, eventually_succeeds
 from tests.support.event_journals import (

@@ -9,12 +9,10 @@ from collections.abc import AsyncIterator
 import pytest
 from sqlalchemy import text
 
-from gateway.domain.events.queries import AdminEventQuery, EventPage, Period, UserEventQuery
+from gateway.domain.events import AdminEventQuery, EventPage, Period, UserEventQuery
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
-from gateway.storage.sql.events.admin_events import SqlAdminEvents
-from gateway.storage.sql.events.pages import SAMPLE
-from gateway.storage.sql.events.user_events import SqlUserEvents
+from gateway.storage.sql.events import SAMPLE, SqlAdminEvents, SqlUserEvents
 from tests.support.query_plans import ExplainedTransaction
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, store_realms

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from gateway.admin.expiry import ExpiryListing
-from gateway.bootstrap.expiry import gauges as gauges_module
-from gateway.bootstrap.expiry.gauges import AGE, ExpiryGauges
+from gateway.bootstrap import expiry as gauges_module
+from gateway.bootstrap.expiry import AGE, ExpiryGauges
 from gateway.certificates import SeenCertificates
-from gateway.crypto.x509.stored_certificates import StoredCertificateReader
+from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.expiry import (
     Expiration,

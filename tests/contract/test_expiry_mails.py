@@ -11,17 +11,19 @@ import pytest
 
 from gateway.admin.expiry import ExpiryListing, ExpiryMails
 from gateway.certificates import SeenCertificates
-from gateway.crypto.x509.stored_certificates import StoredCertificateReader
+from gateway.crypto.x509.parse import StoredCertificateReader
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.expiry import (
+    EXPIRY_MAIL_RECIPIENTS,
     Expiration,
     ExpiryKind,
     Owner,
     OwnerKind,
     Renewal,
     RenewalKind,
+    expiry_mail,
 )
-from gateway.domain.mail import EXPIRY_MAIL_RECIPIENTS, Mail, QueuedMail, expiry_mail
+from gateway.domain.mail import Mail, QueuedMail
 from gateway.domain.realm import Localization
 from gateway.mail import MailRenderer
 from gateway.storage.sql.database import SqlDatabase

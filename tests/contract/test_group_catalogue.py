@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.ports.storage.group_catalogue import GroupQuery
+from gateway.domain.ports.users import GroupQuery
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, group, role, store_realms, user

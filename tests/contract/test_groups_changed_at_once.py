@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from gateway.admin.access.access import operator
+from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.groups.administration import DefaultGroups
+from gateway.admin.groups import DefaultGroups
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually

@@ -7,11 +7,11 @@ import pytest
 
 from gateway.domain.clock import SystemClock
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.events.queries import EventPage, UserEventQuery
+from gateway.domain.events import EventPage, UserEventQuery
 from gateway.domain.realm import EventsConfig
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.sessions import RedisSessions
+from gateway.storage.redis.single_use_codes import RedisOneTimeMarks
 from gateway.storage.sql.database import SqlDatabase
 from gateway.supervisor.housekeeping import run_housekeeping
 from tests.support.deadline import eventually_succeeds

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
-from gateway.admin.access.access import operator
+from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.registration.token_administration import InitialAccesses, use_up
-from gateway.admin.registration.tokens import RegistrationTokens
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.admin.registration.tokens import InitialAccesses, RegistrationTokens, use_up
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.ports.storage import DocumentKind
 from gateway.domain.realm import Realm
-from gateway.representations.registration.initial_access import InitialAccess, stored_initial_access
+from gateway.representations.registration_policies import InitialAccess, stored_initial_access
 from gateway.storage.cache import RealmCache
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually

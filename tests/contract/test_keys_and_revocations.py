@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
 from gateway.domain.errors import AlreadyExists, InvalidInput, SecretUnreadable
-from gateway.domain.keys.key import KeyProvider, KeyStatus, SignatureAlgorithm
+from gateway.domain.keys import KeyProvider, KeyStatus, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.storage import StoredDatabase

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from gateway.admin.access.access import operator
+from gateway.admin.access.rights import operator
 from gateway.admin.changes import Changes
-from gateway.admin.keys.rotation import RealmKeys
-from gateway.crypto.keys.signing import PyJwtKeyFactory
-from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
-from gateway.domain.keys.lifecycle import signing_key
+from gateway.admin.key_rotation import RealmKeys
+from gateway.crypto.realm_keys import PyJwtKeyFactory
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm, signing_key
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually
 from tests.support.password_logins import RememberedTopics

@@ -9,10 +9,10 @@ import pytest
 
 from gateway.authentication.validity import Validity
 from gateway.certificates import CertificateTrust
-from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.secrets import Secret
-from gateway.forward_auth.live_accounts import CHANGES_AGE, LiveAccounts
+from gateway.forward_auth.callers import CHANGES_AGE, LiveAccounts
 from gateway.storage.cache import RealmCache
 from gateway.storage.change_follower import ChangeFollower, FollowedRevocations
 from gateway.storage.redis.invalidation import RedisInvalidation

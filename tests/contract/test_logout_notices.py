@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from gateway.domain.logout_notices import LONGEST_WAIT, MOST_ATTEMPTS, LogoutNotice
+from gateway.domain.deliveries import LONGEST_NOTICE_WAIT, MOST_ATTEMPTS, LogoutNotice
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import store_owners
 from tests.support.stored_values import NOW
@@ -94,4 +94,4 @@ def test_attempts_are_bounded_in_number_and_time() -> None:
     assert delays == [5, 10, 20, 40, 80, 160, 320, 600, 600]
     assert notice.attempts == MOST_ATTEMPTS
     old = replace(_NOTICE, attempts=1)
-    assert old.next_attempt_at(NOW + LONGEST_WAIT) is None
+    assert old.next_attempt_at(NOW + LONGEST_NOTICE_WAIT) is None

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from gateway.admin.users import LookAlike, list_look_alikes, store_missing_keys
-from gateway.authentication.new_accounts.new_users import NewUser, store_new_user, store_new_users
+from gateway.authentication.new_users import NewUser, store_new_user, store_new_users
 from gateway.authentication.unique_names import (
     FreeNames,
     NameTaken,
@@ -16,7 +16,7 @@ from gateway.authentication.unique_names import (
     require_free_names,
 )
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.user_profile.name_keys import name_key
+from gateway.domain.unique_names import name_key
 from gateway.domain.users import Credential, User
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.storage.sql.database import SqlDatabase

@@ -15,15 +15,15 @@ from sqlalchemy.dialects import sqlite
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.groups import Group
-from gateway.domain.keys.key import KeyStatus
+from gateway.domain.keys import KeyStatus
 from gateway.domain.ports.lookups import Found, SignInAccount
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, SqlStores, create_engines
-from gateway.storage.sql.lookups.sqlite_executor import SqliteExecutor
-from gateway.storage.sql.lookups.statements import LookupQueries
+from gateway.storage.sql.lookup_statements import LookupQueries
+from gateway.storage.sql.sqlite import SqliteExecutor
 from tests.support.deadline import eventually
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import (

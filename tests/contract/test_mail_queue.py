@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 from sqlalchemy import Update, select, update
 
-from gateway.admin.mail import LEASE, MailDelivery
+from gateway.admin.delivery_queues import MAIL_LEASE, MailDelivery
 from gateway.domain.mail import (
     KEPT_AFTERWARDS,
     LONGEST_WAIT,
@@ -26,8 +26,8 @@ from gateway.domain.mail import (
     limit_of,
     period_end,
 )
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.realm import Smtp
+from gateway.domain.secrets import SecretsAtRest
 from gateway.mail import MailRenderer, SmtpMailSender
 from gateway.outgoing import AddressPolicy, GuardedSockets, ServerVerification
 from gateway.storage.sql.database import SqlDatabase
@@ -84,14 +84,14 @@ class _Queue:
     async def take(self) -> list[str]:
         """Send what is due; return the recipients."""
         async with self.database.write() as stores:
-            found = await stores.mails.claim(self.clock.now(), LEASE, 100)
+            found = await stores.mails.claim(self.clock.now(), MAIL_LEASE, 100)
             for queued in found:
                 await stores.mails.sent(queued, self.clock.now())
         return [queued.mail.recipient for queued in found]
 
     async def claim(self, most: int = 8) -> list[str]:
         async with self.database.write() as stores:
-            found = await stores.mails.claim(self.clock.now(), LEASE, most)
+            found = await stores.mails.claim(self.clock.now(), MAIL_LEASE, most)
         return [queued.mail.id for queued in found]
 
     async def statuses(self) -> list[tuple[str, int, bool]]:
@@ -132,7 +132,7 @@ async def test_a_mail_is_claimed_by_one_until_its_lease_is_over(queue: _Queue) -
     assert await queue.add(_QUEUED) == [True]
     assert await queue.claim() == ["mail-1"]
     assert await queue.claim() == []
-    queue.pass_time(LEASE)
+    queue.pass_time(MAIL_LEASE)
     assert await queue.claim() == ["mail-1"]
     assert await queue.statuses() == [("mail-1", 2, False)]
 
@@ -208,7 +208,7 @@ async def test_a_mail_whose_gateway_was_killed_is_sent_by_another(queue: _Queue)
     killed.cancel()
     await asyncio.wait([killed])
     assert await deliver_due(queue.delivery) == (0, [])
-    queue.pass_time(LEASE)
+    queue.pass_time(MAIL_LEASE)
     assert await deliver_due(queue.delivery) == (1, [])
     assert len(queue.server.envelopes) == 1
 
@@ -328,7 +328,7 @@ async def test_mails_that_wait_leave_room_for_no_more_and_notifications_are_coun
     def limit(kind: MailKind) -> MailLimit:
         return asked_for if kind in asked_for.kinds else limit_of(kind)
 
-    monkeypatch.setattr("gateway.storage.sql.mails.queue.limit_of", limit)
+    monkeypatch.setattr("gateway.storage.sql.outgoing_queues.limit_of", limit)
     assert await queue.add(*map(_numbered, range(3))) == [True, True, False]
     told = replace(_MAIL, id="told", kind=MailKind.EVENT_LOGIN_ERROR)
     assert await queue.add(QueuedMail(told, "alice-uuid")) == [True]

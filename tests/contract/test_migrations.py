@@ -18,19 +18,17 @@ from click.testing import CliRunner
 from sqlalchemy import Connection, text
 
 from gateway.admin.users import LookAlike, store_missing_keys
-from gateway.cli.migrate import migrate as command
+from gateway.cli.installation import migrate as command
 from gateway.domain.clients import certificate_terms
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.domain.users import UserQuery
 from gateway.representations.realms.realm import render_realm
 from gateway.storage.sql import migrations
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
-from gateway.storage.sql.migrate import _ADVISORY_LOCK, migrate
+from gateway.storage.sql.migrate import _ADVISORY_LOCK, current_revision, migrate, needs_migration
 from gateway.storage.sql.migrations.target_schema import target_metadata
-from gateway.storage.sql.revision import current_revision, needs_migration
 from tests.support.postgres import PostgresServer
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import store_realms

@@ -9,11 +9,10 @@ import pytest
 from gateway.admin.realm_files.user_import import UserImport
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
-from gateway.policies.candidate import PasswordRefused
-from gateway.representations.json_input.streamed import StreamedObject
-from gateway.representations.users import FORMER_PASSWORD
-from gateway.representations.users.credentials import PASSWORD
-from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.policies import PasswordRefused
+from gateway.representations.json_input import StreamedObject
+from gateway.representations.users import FORMER_PASSWORD, PASSWORD
+from gateway.storage.realm_texts import FilePasswordBlacklists
 from tests.support.created_users import create_user
 from tests.support.operators import PasswordSetter
 from tests.support.realm_imports import Imports, changed

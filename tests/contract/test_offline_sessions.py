@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import LATER, part, session, store_owners
 from tests.support.storage import StoredDatabase

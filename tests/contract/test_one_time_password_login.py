@@ -13,7 +13,7 @@ from gateway.authentication.errors import (
     AccountNotSetUp,
     InvalidUserCredentials,
 )
-from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.flows import SignInRules

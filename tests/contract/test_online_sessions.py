@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.sessions.session import UserSession
+from gateway.domain.sessions import UserSession
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 from tests.support.deadline import eventually_succeeds

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
+from gateway.storage.sql.asynchronous import Limits
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.limits import Limits
 from gateway.storage.sql.migrate import migrate
 from tests.support.deadline import eventually_succeeds
 from tests.support.postgres import PostgresServer

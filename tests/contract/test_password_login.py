@@ -26,8 +26,8 @@ from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE, 
 from gateway.domain.realm import LoginSettings, PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
-from gateway.representations.user_profiles.component import StoredProfile
-from gateway.representations.user_profiles.profile import standard_user_profile
+from gateway.representations.stored_user_profile import StoredProfile
+from gateway.representations.user_profile import standard_user_profile
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (
     ADDRESS,

@@ -14,9 +14,7 @@ from statistics import median
 import pytest
 
 from gateway.authentication.errors import InvalidUserCredentials
-from gateway.crypto.passwords.hasher import hash_password
-from gateway.crypto.passwords.schemes import Argon2, Pbkdf2
-from gateway.crypto.passwords.stored import StoredPassword
+from gateway.crypto.passwords import Argon2, Pbkdf2, StoredPassword, hash_password
 from gateway.domain.realm import Realm
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.password_logins import (

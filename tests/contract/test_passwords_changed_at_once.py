@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.errors import Overloaded
 from gateway.domain.realm import PasswordRule
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
-from gateway.policies.candidate import PasswordRefused
-from gateway.representations.users import FORMER_PASSWORD
-from gateway.representations.users.credentials import PASSWORD
-from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.policies import PasswordRefused
+from gateway.representations.users import FORMER_PASSWORD, PASSWORD
+from gateway.storage.realm_texts import FilePasswordBlacklists
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.operators import PasswordSetter
 from tests.support.password_logins import (

@@ -6,9 +6,13 @@ from typing import Any
 
 from gateway.authentication.realm_profile import profile_document
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.representations.component_files import render_components
-from gateway.representations.user_profiles import PROFILE_TYPE, StoredProfile, profile_component
-from gateway.representations.user_profiles.profile import standard_user_profile
+from gateway.representations.realm_files import render_components
+from gateway.representations.stored_user_profile import (
+    PROFILE_TYPE,
+    StoredProfile,
+    profile_component,
+)
+from gateway.representations.user_profile import standard_user_profile
 from tests.support.realm_imports import Imports
 from tests.support.realm_texts import export_realm
 

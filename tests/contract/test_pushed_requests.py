@@ -9,14 +9,14 @@ import pytest
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.fair_share import caller_address
-from gateway.domain.ports.sign_in.pushed_requests import PushedParameters
+from gateway.domain.ports.sign_in import PushedParameters
 from gateway.protocol.authorization import AuthorizationRequest, PageError
-from gateway.protocol.authorization.checks.pushed_request import PUSHED
-from gateway.protocol.authorization.draft import AuthorizationDraft
-from gateway.protocol.authorization.endpoint import run_checks
+from gateway.protocol.authorization.checks import PUSHED
+from gateway.protocol.authorization.endpoints import run_checks
+from gateway.protocol.authorization.request import AuthorizationDraft
 from gateway.protocol.errors import OAuthError
 from gateway.storage.redis.connection import RedisClient, create_client
-from gateway.storage.redis.pushed_requests import RedisPushedRequests
+from gateway.storage.redis.single_use_codes import RedisPushedRequests
 from tests.support.authorization_requests import GOOD, SERVICES, client_entry, draft
 from tests.support.redis_server import RedisServer
 

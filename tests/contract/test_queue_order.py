@@ -9,8 +9,7 @@ from sqlalchemy import insert
 
 from gateway.domain.mail import NOTIFICATIONS, MailKind
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.delivery_rows import DeliveryRows
-from gateway.storage.sql.mails.queue import KINDS
+from gateway.storage.sql.outgoing_queues import KINDS, DeliveryRows
 from gateway.storage.sql.schema import mails
 from tests.support.sessions import store_owners
 from tests.support.stored_values import NOW

@@ -11,14 +11,17 @@ from typing import Final
 import pytest
 from sqlalchemy import text
 
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
-from gateway.storage.sql.delivery_rows import DeliveryRows, RowKinds
-from gateway.storage.sql.logout_notices.queue import SqlLogoutNotices
-from gateway.storage.sql.mails.queue import SqlMails
+from gateway.storage.sql.outgoing_queues import (
+    DeliveryRows,
+    RowKinds,
+    SqlLogoutNotices,
+    SqlMails,
+    SqlWebhooks,
+)
 from gateway.storage.sql.schema import mails
-from gateway.storage.sql.webhooks.queue import SqlWebhooks
 from tests.support.query_plans import ExplainedTransaction
 from tests.support.sessions import store_owners
 from tests.support.storage import StoredDatabase

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from gateway.admin.realms.defaults import ensure_defaults
-from gateway.domain.ports.storage.role_catalogue import HolderKind
+from gateway.domain.ports.users import HolderKind
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files.difference import Difference, Sign
-from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
+from gateway.admin.realm_files.dry_run import Difference, ImportDryRun, RealmDifference, Sign
 from gateway.admin.realm_files.files import RealmFile
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.domain.errors import InvalidInput
-from gateway.policies.candidate import NO_BLACKLISTS
+from gateway.policies import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
 from tests.support.realm_texts import export_realm
 

@@ -5,9 +5,9 @@ import json
 import orjson
 import pytest
 
-from gateway.admin.realm_files import document as realm_document
+from gateway.admin.realm_files import export as realm_document
 from gateway.domain.errors import RealmNotFound
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
 from tests.support.realm_texts import export_realm
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.user_import import UserImport
-from gateway.representations.json_input.streamed import StreamedObject
+from gateway.representations.json_input import StreamedObject
 from tests.support.created_users import create_user
 from tests.support.realm_imports import ACME, Imports, changed
 from tests.support.realm_texts import export_realm

@@ -2,7 +2,7 @@
 
 import json
 
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_imports import ACME, Imports, changed
 from tests.support.realm_texts import export_realm
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gateway.admin.realm_files.files import REFERENCE_REALMS, load_realm_files
-from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.errors import InvalidInput
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase

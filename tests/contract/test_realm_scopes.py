@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.ports.storage.role_catalogue import HolderKind
+from gateway.domain.ports.users import HolderKind
 from tests.support.realm_imports import ELLIPTIC, Imports
 from tests.support.realm_texts import export_realm
 

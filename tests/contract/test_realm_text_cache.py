@@ -8,8 +8,7 @@ import pytest
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database
-from gateway.domain.ports.storage.documents import DocumentKind
+from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.storage.realm_texts import RealmTextCache
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import NOW, realm

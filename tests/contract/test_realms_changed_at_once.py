@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.admin.changes import Changes
-from gateway.admin.sessions.administration import RealmSessions
-from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.admin.sessions import RealmSessions
+from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
 from gateway.storage.redis.connection import create_client

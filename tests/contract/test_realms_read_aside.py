@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access.access import operator
+from gateway.admin.access.rights import operator
 from gateway.admin.realm_files.partial_import import PartialImport
-from gateway.authentication.new_passwords import NewPasswords
+from gateway.authentication.passwords import NewPasswords
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import Realm
-from gateway.policies.candidate import NO_BLACKLISTS
+from gateway.policies import NO_BLACKLISTS
 from tests.support.realm_imports import ACME, Imports
 
 

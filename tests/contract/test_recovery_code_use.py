@@ -10,11 +10,15 @@ import pytest
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.engine import Challenged
-from gateway.authentication.recovery_codes import RecoveryCodeCheck, new_codes, new_credential
-from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.authentication.recovery_codes import (
+    RecoveryCodeCheck,
+    new_recovery_codes,
+    new_recovery_codes_credential,
+)
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.authentication import FormName
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential
 from gateway.storage.sql.database import SqlDatabase
@@ -26,7 +30,7 @@ from tests.support.stored_values import NOW, credential, store_realms
 
 REALM = guarded_realm(replace(RULES, failure_factor=100))
 FLOW = rules(required("auth-username-password-form"), required("auth-recovery-authn-code-form"))
-CODES = new_codes()
+CODES = new_recovery_codes()
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ async def gateways(
 async def _store(database: SqlDatabase) -> Credential:
     await store_realms(database, "demo")
     await store_user(database)
-    made = new_credential("alice-uuid", CODES, (), datetime(2026, 1, 1, tzinfo=UTC))
+    made = new_recovery_codes_credential("alice-uuid", CODES, (), datetime(2026, 1, 1, tzinfo=UTC))
     async with database.write() as stores:
         await stores.users.set_credential(REALM.id, made)
     return made

@@ -15,10 +15,16 @@ from redis.exceptions import ResponseError
 
 from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
-from gateway.storage.redis import connection_pool
-from gateway.storage.redis.circuit_breaker import FAILURES, CircuitOpen
-from gateway.storage.redis.connection import check_server, create_client, ping
-from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection
+from gateway.storage.redis import connection
+from gateway.storage.redis.connection import (
+    FAILURES,
+    CircuitOpen,
+    FairConnectionPool,
+    NoFreeConnection,
+    check_server,
+    create_client,
+    ping,
+)
 from gateway.storage.redis.invalidation import CHANNEL, RedisInvalidation
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.deadline import eventually, eventually_succeeds
@@ -216,7 +222,7 @@ async def test_who_asks_first_for_a_connection_gets_it_first(redis_server: Redis
 async def test_where_every_connection_stays_in_use_a_caller_is_refused(
     redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_pool, "FREE_CONNECTION", timedelta(milliseconds=50))
+    monkeypatch.setattr(connection, "FREE_CONNECTION", timedelta(milliseconds=50))
     pool = FairConnectionPool.from_url(redis_server.url.reveal(), max_connections=1)
     held = await pool.get_connection()
     with pytest.raises(NoFreeConnection):
@@ -246,7 +252,7 @@ async def test_calls_that_wait_while_the_event_loop_is_held_up_are_answered(
     client = create_client(redis_server.url)
     calls = [asyncio.create_task(ping(client)) for _ in range(100)]
     await asyncio.sleep(0)
-    time.sleep(1.1 * connection_pool.FREE_CONNECTION.total_seconds())  # noqa: ASYNC251 - on purpose
+    time.sleep(1.1 * connection.FREE_CONNECTION.total_seconds())  # noqa: ASYNC251 - on purpose
     await asyncio.gather(*calls)
     await client.aclose()
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import Rotation
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.sessions import LATER, session, store_owners

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import Rotation
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.authentication import FormName
 from gateway.domain.keys import SecretAlgorithm
 from gateway.domain.realm import LoginSettings, Smtp

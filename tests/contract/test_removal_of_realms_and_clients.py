@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.storage import Stores
+from gateway.domain.secrets import SecretsAtRest
+from gateway.storage.sql import realms as sql_realms
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.migrate import migrate
-from gateway.storage.sql.realms import repository as sql_realms
 from gateway.storage.sql.schema import metadata
 from tests.support.postgres import PostgresServer
 from tests.support.stored_events import user_event

@@ -10,8 +10,7 @@ from statistics import median
 
 import pytest
 
-from gateway.crypto.keys import PyJwtKeyFactory
-from gateway.crypto.keys.ring import PyJwtKeyRing
+from gateway.crypto.realm_keys import PyJwtKeyFactory, PyJwtKeyRing
 from gateway.domain.authentication import FormName
 from gateway.domain.keys import SecretAlgorithm
 from gateway.domain.limits.rate_limits import RESETS_OF_USER

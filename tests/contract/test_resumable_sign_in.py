@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.authentication.accounts import Accounts
-from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine import (
     Challenged,
     PageExpired,
@@ -17,10 +17,10 @@ from gateway.authentication.engine import (
     RequestedAuthentication,
     SignedIn,
 )
-from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
+from gateway.authentication.engine.proofs import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.sign_in import SecretCheck, SignIn
 from gateway.authentication.errors import AccountNotSetUp, InvalidUserCredentials
-from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.authentication import AuthenticationSession, FormName
 from gateway.domain.flows import Requirement, SignInFlow

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.roles import ListedRole
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.deadline import eventually

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.errors import AlreadyExists, InvalidInput
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
+from gateway.domain.ports.users import HolderKind, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.stored_values import client, role, store_realms, user

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.crypto.x509.authorities import WatchedFile
 from gateway.domain.errors import InvalidInput
-from gateway.storage.rules_file import RulesFile
+from gateway.storage.current_sites import RulesFile
 
 
 def _toml(name: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 from gateway.domain.client_scopes import ClientScope, RealmDefault, RoleBoundScope
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.groups import Group
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
+from gateway.domain.ports.users import HolderKind, RoleHolder
 from gateway.domain.roles import EffectiveRoles
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import client, role, store_realms, user

@@ -15,8 +15,8 @@ from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.expiry import KEPT_AFTER_EXPIRY, SeenCertificate
 from gateway.domain.ports.storage import Stores
+from gateway.storage.sql import certificates as on_sql
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.expiry import seen_certificates as on_sql
 from tests.support.stored_values import NOW, store_realms, user
 
 DAY = timedelta(days=1)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.sessions.session import UserSession
+from gateway.domain.sessions import UserSession
 from tests.support.sessions import LATER, SessionStorage, part
 from tests.support.stored_values import NOW
 

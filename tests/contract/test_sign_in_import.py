@@ -11,8 +11,8 @@ from gateway.domain.flows.flows import Flows
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.lookups import StoredRealm
 from gateway.domain.ports.storage import DocumentKind
-from gateway.representations.flows.defaults import default_configs, default_flows
-from gateway.representations.flows.required_action import DEFAULT_ACTIONS
+from gateway.representations.flows.flow import DEFAULT_ACTIONS
+from gateway.representations.flows.stored_flows import default_configs, default_flows
 from gateway.representations.realms.sign_in import render_sign_in
 from tests.support.password_logins import ALWAYS_CODE, NEVER_CODE
 from tests.support.realm_imports import Imports

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.admin.realms import bootstrap_administrator
+from gateway.admin.realms import administrators
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.settings import read_settings
@@ -26,7 +26,7 @@ def test_a_realm_that_another_gateway_creates_meanwhile_is_used(
     settings = read_settings(
         state_dir=tmp_path, admin_password=Secret("a-password"), database_url=postgres_database.url
     )
-    create_realm = bootstrap_administrator.create_realm
+    create_realm = administrators.create_realm
     other = threading.Thread(target=prepare, args=(settings,))
 
     def create_later(document: Mapping[str, Any]) -> Realm:
@@ -35,7 +35,7 @@ def test_a_realm_that_another_gateway_creates_meanwhile_is_used(
             other.join()
         return create_realm(document)
 
-    monkeypatch.setattr(bootstrap_administrator, "create_realm", create_later)
+    monkeypatch.setattr(administrators, "create_realm", create_later)
     with capture_logs() as logged:
         prepare(settings)
     events = [entry["event"] for entry in logged]

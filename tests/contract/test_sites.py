@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.forward_auth import PathPattern, Rule, Site, UnreadableSite
 from gateway.storage.sql.database import SqlDatabase
-from gateway.storage.sql.forward_auth.tables import sites as rows
+from gateway.storage.sql.schema import sites as rows
 from tests.support.stored_values import realm, store_realms
 
 WIKI = Site(

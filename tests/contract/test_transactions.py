@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import text
 
 from gateway.domain.errors import AlreadyExists, StoreUnavailable
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.secrets import SecretsAtRest
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
-from gateway.storage.sql.lookups.statements import LookupQueries
+from gateway.storage.sql.lookup_statements import LookupQueries
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import NOW, realm, store_realms
 

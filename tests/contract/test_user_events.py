@@ -5,9 +5,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.events.queries import EventPage, Period, UserEventQuery
-from gateway.domain.events.records import UserEvent
-from gateway.domain.events.types import ALL_NAMES, EventType
+from gateway.domain.events import ALL_NAMES, EventPage, EventType, Period, UserEvent, UserEventQuery
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_events import user_event
 from tests.support.stored_values import NOW, store_realms

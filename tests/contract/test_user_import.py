@@ -10,7 +10,7 @@ import pytest
 from gateway.admin.realm_files import user_import
 from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 from gateway.domain.errors import InvalidInput, RealmNotFound
-from gateway.representations.json_input.streamed import StreamedObject
+from gateway.representations.json_input import StreamedObject
 from tests.support.realm_imports import ACME, Imports
 from tests.support.realm_texts import export_realm
 

@@ -9,9 +9,9 @@ from sqlalchemy import text
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import User, UserQuery
+from gateway.storage.sql import user_search as user_pages
 from gateway.storage.sql.address import parse_database_url
 from gateway.storage.sql.database import SqlDatabase, create_engines
-from gateway.storage.sql.users import pages as user_pages
 from tests.support.storage import StoredDatabase
 from tests.support.stored_values import client, store_realms, user
 

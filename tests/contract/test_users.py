@@ -5,9 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.access.access import Rights
-from gateway.admin.access.administration_roles import AdminRole
-from gateway.admin.access.paging import Page
+from gateway.admin.access.lookups import Page
+from gateway.admin.access.rights import AdminRole, Rights
 from gateway.admin.users.listing import UserListing
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.users import UserQuery

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gateway.admin.changes import Changes
-from gateway.admin.sessions.administration import UserSessions
+from gateway.admin.sessions import UserSessions
 from gateway.admin.users.administration import UserActivation
+from gateway.authentication.brute_force_protection import is_locked_for_good
 from gateway.authentication.errors import SignInRefused
-from gateway.authentication.permanent_lockout import is_locked_for_good
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import PasswordRule
 from gateway.domain.users import User

@@ -12,15 +12,12 @@ import structlog
 from sqlalchemy import update
 from structlog.testing import capture_logs
 
-from gateway.admin.webhooks import LEASE, WebhookDeliveries
-from gateway.domain.deliveries.webhooks import KEPT_AFTERWARDS, LONGEST_WAIT, WebhookDelivery
+from gateway.admin.delivery_queues import EVENT_LEASE, WebhookDeliveries
+from gateway.domain.deliveries import KEPT_AFTERWARDS, LONGEST_WEBHOOK_WAIT, WebhookDelivery
 from gateway.domain.events import LoggedEvent
 from gateway.domain.realm import WEBHOOK_URL
 from gateway.domain.secrets import Secret
-from gateway.listeners.dispatch import Dispatch
-from gateway.listeners.email import EmailListener
-from gateway.listeners.listener import ListenerOptions
-from gateway.listeners.webhook import WebhookListener
+from gateway.listeners import Dispatch, EmailListener, ListenerOptions, WebhookListener
 from gateway.outgoing import AddressPolicy, GuardedHttpClient, HttpWebhookSender
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.schema import realms
@@ -96,7 +93,7 @@ async def test_an_event_is_claimed_by_one_until_its_lease_is_over(queue: _Queue)
     assert sorted(await queue.claim()) == ["1", "2"]
     assert await queue.claim() == []
     assert await queue.deliveries.claim(8, ["demo-id"]) == ()
-    queue.pass_time(LEASE)
+    queue.pass_time(EVENT_LEASE)
     assert await queue.deliveries.claim(8, ["demo-id"]) == ()
     assert sorted(await queue.claim()) == ["1", "2"]
 
@@ -137,7 +134,7 @@ async def test_an_event_is_given_up_after_a_day_or_where_its_receiver_is_gone(
     await queue.add("1")
     queue.receiver.statuses[:] = [503]
     await deliver_due(queue.deliveries)
-    queue.pass_time(LONGEST_WAIT)
+    queue.pass_time(LONGEST_WEBHOOK_WAIT)
     queue.receiver.statuses[:] = [503]
     _, (failed,) = await deliver_due(queue.deliveries)
     assert failed.is_last
@@ -194,7 +191,7 @@ async def test_such_a_realm_keeps_no_events_of_others_from_the_database(queue: _
 async def test_a_queue_that_is_full_takes_no_more(
     queue: _Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.storage.sql.webhooks.queue.MOST_WAITING", 2)
+    monkeypatch.setattr("gateway.storage.sql.outgoing_queues.MOST_WAITING", 2)
     await queue.add("1", "2")
     delivery = WebhookDelivery("demo-id", "3", "{}", NOW)
     async with queue.database.write() as stores:

@@ -5,7 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from tests.support.administration import ADMIN_PASSWORD, NAMES, Administration
 from tests.support.gateway_process import until
 from tests.support.wire import claims_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from tests.support.administration import Administration
 from tests.support.made_realms import exported, told
 from tests.support.recorded_changes import recorded_changes

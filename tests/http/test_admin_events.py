@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.domain.events.types import ALL_NAMES, SAVED_BY_DEFAULT
+from gateway.domain.events import ALL_NAMES, SAVED_BY_DEFAULT
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.recorded_realm import RECORDED, Recorded

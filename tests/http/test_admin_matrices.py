@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 from _pytest.mark import ParameterSet
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from gateway.http.admin.operations import Decided, Operation, State
 from tests.support.admin_operations import operations, send, title, url_of
 from tests.support.administered_realm import AdministeredRealm, administered_realm, client_in_sql

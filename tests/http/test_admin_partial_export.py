@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.made_realms import DONE, OK, make
 

@@ -12,11 +12,10 @@ from typing import Any, Final, cast
 import httpx2
 import pytest
 
-from gateway.admin.access.access import ObjectKind
-from gateway.admin.access.administration_roles import AdminRole
-from gateway.http.admin.controlled_paths import OBJECTS, controlled_path
+from gateway.admin.access.rights import AdminRole, ObjectKind
+from gateway.http.admin.endpoint import OBJECTS, controlled_path
 from gateway.http.admin.operations import Media, Operation, State
-from gateway.http.registration.providers import build_providers
+from gateway.http.registration import build_providers
 from tests.support.admin_operations import operations, parameters, send, title, url_of
 from tests.support.administered_realm import (
     SIGN_IN,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from tests.support.administration import ELLIPTIC, PASSWORD, SECRET, Administration
 from tests.support.made_realms import (
     CHEAP,

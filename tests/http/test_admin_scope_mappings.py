@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
+from gateway.admin.access.rights import REALM_MANAGEMENT, AdminRole
 from tests.support.administration import SECRET, Administration
 from tests.support.made_realms import import_realm, told
 from tests.support.recorded_changes import recorded_changes

@@ -15,7 +15,7 @@ from gateway.policies import POLICIES
 from gateway.protocol.claims import CLAIM_MAPPERS
 from gateway.protocol.client_authentication import METHODS
 from gateway.protocol.grants import GRANTS
-from gateway.representations.realms.password_policy import RULES
+from gateway.representations.realms.special_fields import RULES
 from gateway.representations.server_info import render_password_policies
 from tests.support.administered_realm import (
     SIGN_IN,

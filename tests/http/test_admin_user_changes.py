@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT
+from gateway.admin.access.rights import REALM_MANAGEMENT
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.own_realm import CHEAP_PASSWORDS, OwnRealm, own_realm
 from tests.support.recorded_changes import recorded_changes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT
+from gateway.admin.access.rights import REALM_MANAGEMENT
 from tests.support.administration import SECRET, Administration
 from tests.support.own_realm import OwnRealm, own_realm
 from tests.support.recorded_changes import recorded_changes

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from tests.support.administered_realm import administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import REDIRECT_URI, Finished, sign_in

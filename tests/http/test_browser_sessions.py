@@ -15,8 +15,8 @@ from gateway.domain.authentication import MessageKey
 from gateway.protocol.authorization import Prompt, RedirectError
 from gateway.protocol.browser_sign_in import AskUser
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.sign_in_results.identity_cookie import Identity
-from gateway.protocol.sign_in_results.session_joining import DifferentUser, SessionEnded
+from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import SECRET, Administration
 from tests.support.browser_sign_ins import (

@@ -14,8 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from gateway.crypto.x509.development_pki import ClientOrder, issue_client
-from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.development_pki import ClientOrder, issue_client, revoke
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import Administration
 from tests.support.chains import CA, Node, issue

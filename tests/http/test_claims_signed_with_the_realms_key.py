@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_keys import StolenKeys, realm_keys
 from tests.support.spec_stack import Stack, protocol
 from tests.support.tokens import claims_of

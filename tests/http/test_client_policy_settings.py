@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from gateway.client_policies import EXECUTORS, ClientChange, EventKind
-from gateway.client_policies.configuration import Configuration
+from gateway.client_policies.interfaces import Configuration
 from tests.support.administered_realm import AdministeredRealm, administered_realm
 from tests.support.administration import SECRET, Administration
 from tests.support.authorization_requests import client_entry

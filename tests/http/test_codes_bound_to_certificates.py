@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 from tests.support.administered_server import AdministeredServer
 from tests.support.administration import PASSWORD, SECRET
 from tests.support.chains import CA, issue

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from gateway.domain.sign_in.device_authorizations import GuessLimit
+from gateway.domain.authorization_codes import GuessLimit
 from tests.support.administered_realm import administered_realm, person
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.recorded_realm import RECORDED, Recorded

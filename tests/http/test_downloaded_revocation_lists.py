@@ -18,9 +18,9 @@ from structlog.testing import capture_logs
 
 from gateway.bootstrap.services import revocation_downloads
 from gateway.crypto.revocation.downloads import INTERVAL, RETRY, DownloadedLists
+from gateway.crypto.x509.development_pki import ISSUING, ROOT, read_authority
 from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.crypto.x509.pki_directory import ISSUING, ROOT, read_authority
 from gateway.domain.realm import OCSP, OCSP_URL
 from gateway.settings import load_settings
 from tests.support.certificates import Zoo

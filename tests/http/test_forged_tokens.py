@@ -18,10 +18,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from gateway.crypto.keys.ring import ParsedKey
-from gateway.crypto.keys.secret import ParsedSecretKey
-from gateway.domain.keys import INTERNAL_TYPES
-from gateway.domain.keys.key import SecretAlgorithm, SignatureAlgorithm
+from gateway.crypto.private_keys import ParsedSecretKey
+from gateway.crypto.realm_keys import ParsedKey
+from gateway.domain.keys import INTERNAL_TYPES, SecretAlgorithm, SignatureAlgorithm
 from tests.support.administered_realm import person
 from tests.support.administration import Administration
 from tests.support.client_documents import ClientDocuments, serving_documents

@@ -30,7 +30,7 @@ from gateway.crypto.revocation.ocsp import (
     OUTAGE_PAUSE,
     OcspRevocations,
 )
-from gateway.crypto.revocation.point_rule import PointRevocations
+from gateway.crypto.revocation.point_lists import PointRevocations
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificationPath

@@ -26,13 +26,13 @@ from gateway.crypto.revocation.point_lists import (
     POINT_BYTES,
     TOO_MANY,
     PointLists,
+    PointRevocations,
 )
-from gateway.crypto.revocation.point_rule import PointRevocations
 from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificateFacts, CertificationPath
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.domain.realm import DISTRIBUTION_POINTS, OCSP, REVOCATION_POLICY, Realm
 from gateway.settings import load_settings
 from tests.support.chains import CA, DAY, NOW, Node, issue

@@ -13,9 +13,9 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from gateway.admin.access.administration_roles import AdminRole
+from gateway.admin.access.rights import AdminRole
 from gateway.representations.clients import CLIENT_FIELDS
-from gateway.representations.clients.reach import HARMLESS_ATTRIBUTES, HARMLESS_FIELDS
+from gateway.representations.clients.client import HARMLESS_ATTRIBUTES, HARMLESS_FIELDS
 from gateway.representations.clients.settings import CHECKS, SETTING_ATTRIBUTES
 from tests.support.administered_realm import (
     SIGN_IN,

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from gateway.cli.nginx import PlainHttp
-from gateway.http.guarded_endpoint import RealmCheck
-from gateway.http.sign_in.browser_endpoint import BrowserEndpoint
+from gateway.http.browser import BrowserEndpoint
+from gateway.http.realm_endpoint import RealmCheck
 from tests.support.application_routes import Served, served
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix

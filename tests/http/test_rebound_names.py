@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx2
 import jwt
 
-from gateway.outgoing.resolver import SystemResolver
+from gateway.outgoing.http_client import SystemResolver
 from tests.support.client_documents import serving_documents
 from tests.support.gateway_process import start_gateway
 from tests.support.wire import SECRET, protocol

@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
 from gateway.crypto.revocation.realm_lists import CHECK_INTERVAL, RealmRevocationLists
+from gateway.crypto.x509.development_pki import ISSUING, ROOT, read_authority
 from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list
 from gateway.crypto.x509.parse import parse_certificate
-from gateway.crypto.x509.pki_directory import ISSUING, ROOT, read_authority
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificationPath
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.domain.realm import (
     REVOCATION_LIST_URLS,
     REVOCATION_POLICY,

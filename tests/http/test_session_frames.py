@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from gateway.protocol.sign_in_results.identity_cookie import session_hash
+from gateway.protocol.identity_cookie import session_hash
 from tests.support.administered_realm import administered_realm
 from tests.support.administration import Administration
 from tests.support.recorded_realm import RECORDED

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
+from gateway.representations.field_table import snake_case
 from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.repeated_settings import MIRRORED
-from gateway.representations.spelling import snake_case
 from scripts.setting_rows import SETTING_ROWS, Effect, Place, SettingRow
 from tests.support.spec_stack import Stack
 from tests.support.wire import SECRET, basic

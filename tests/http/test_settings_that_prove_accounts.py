@@ -19,8 +19,8 @@ from gateway.admin.access.account_proof import (
     REALM_ATTRIBUTES,
     REALM_MEMBERS,
 )
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
-from gateway.domain.realm.webhook import WEBHOOK_SECRET
+from gateway.admin.access.rights import REALM_MANAGEMENT, AdminRole
+from gateway.domain.realm.realm import WEBHOOK_SECRET
 from gateway.representations.realms.fields import REALM_FIELDS
 from gateway.representations.repeated_settings import MIRRORED
 from tests.support.admin_operations import operations, send, title, url_of

@@ -8,7 +8,8 @@ from urllib.parse import urljoin
 import pytest
 import redis
 
-from gateway.forward_auth.browser import REFUSED_PATH, urls
+from gateway.forward_auth import browser
+from gateway.forward_auth.browser import REFUSED_PATH
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.open_redirects import REFUSED
 from tests.support.protected_sites import HOST, PROXY_SECRET, Protected
@@ -214,7 +215,9 @@ REPORTED: Final = {
 
 def test_every_page_of_a_site_needs_what_the_proxy_reports(protected: Protected) -> None:
     """attacks: B4."""
-    pages = {path for name, path in vars(urls).items() if name.endswith("_PATH")} - {REFUSED_PATH}
+    pages = {path for name, path in vars(browser).items() if name.endswith("_PATH")} - {
+        REFUSED_PATH
+    }
     assert len(pages) >= 3
     for path in pages:
         for method in ("GET", "HEAD", "POST"):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_keys import StolenKeys, realm_keys
 from tests.support.wire import Wire, claims_of
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 from tests.support.administered_realm import AdministeredRealm, administered_realm, person
 from tests.support.administration import ELLIPTIC, PASSWORD, SECRET, Administration, master
 from tests.support.certificates import CertificateKeeper

@@ -16,8 +16,8 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from gateway.crypto.x509.description import describe, load_certificate
 from gateway.crypto.x509.development_pki import ClientOrder, issue_client
+from gateway.crypto.x509.parse import describe, load_any_certificate
 from tests.support.spec_stack import Stack, protocol
 from tests.support.wire import audience, device
 
@@ -146,7 +146,7 @@ def _token(holder: Device) -> str:
 
 
 def _stated(holder: Device) -> tuple[dict[str, Any], str]:
-    found = describe(load_certificate(holder.fleet.pem(holder.certificate)))
+    found = describe(load_any_certificate(holder.fleet.pem(holder.certificate)))
     return {"issuer": found.issuer, "serial": found.serial}, found.sha256
 
 

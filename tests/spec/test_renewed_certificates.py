@@ -17,9 +17,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto.x509.description import describe
+from gateway.crypto.x509.development_pki import revoke
 from gateway.crypto.x509.issuing import KeyAlgorithm, Validity, generate_key, issue_root, name
-from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.parse import describe
 from gateway.domain.realm import RENEWAL_OVERLAP
 from tests.support.certificate_clients import CertificateClients, client
 from tests.support.dpop import ProofKey

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT
+from gateway.admin.access.rights import REALM_MANAGEMENT
 from tests.support.administration import ELLIPTIC, PASSWORD, SECRET, Administration
 from tests.support.wire import claims_of
 

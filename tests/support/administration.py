@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from click.testing import CliRunner, Result
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
+from gateway.admin.access.rights import REALM_MANAGEMENT, AdminRole
 from gateway.cli import main
 from tests.support.gateway_process import Gateway, start_gateway
 

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
-from gateway.http.account_api.endpoint import AccountEndpoint
+from gateway.http.account_api import AccountEndpoint
 from gateway.http.admin.routing import AdminUrls
-from gateway.http.guarded_endpoint import GuardedEndpoint
-from gateway.http.management.lifecycle import Lifecycle
-from gateway.http.registration.endpoint import ROUTE as REGISTRATION
+from gateway.http.management import Lifecycle
+from gateway.http.realm_endpoint import GuardedEndpoint
+from gateway.http.registration import ROUTE as REGISTRATION
 from gateway.settings import read_settings
 
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)(?::\w+)?\}")

@@ -5,20 +5,19 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, cast
 
-from gateway.crypto.keys import RegisteredClientSignatures
+from gateway.crypto.client_signatures import RegisteredClientSignatures
 from gateway.domain.clients import Client
 from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
-from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry
-from gateway.domain.ports.outgoing.remote_documents import NoRemoteDocuments
-from gateway.domain.ports.sign_in.pushed_requests import PushedRequestStore
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
+from gateway.domain.ports.outgoing import NoRemoteDocuments
+from gateway.domain.ports.sign_in import PushedRequestStore
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.authorization import AuthorizationRequest, CheckServices
 from gateway.protocol.authorization.checks import CHECKS, Check
-from gateway.protocol.authorization.draft import AuthorizationDraft
-from gateway.protocol.authorization.endpoint import run_checks
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.authorization.endpoints import run_checks
+from gateway.protocol.authorization.request import AuthorizationDraft
+from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.representations.clients import parse_client
 from tests.support.signing_keys import shared_key_factory
 

@@ -11,28 +11,25 @@ from typing import Any, Final, TypeVar
 
 from gateway.bootstrap import open_services
 from gateway.bootstrap.client_certificates import client_certificates
-from gateway.bootstrap.protocol import check_services, grant_services, validity
+from gateway.bootstrap.protocol import browser_sign_in, check_services, grant_services, validity
 from gateway.bootstrap.services import Services, redis_url
-from gateway.bootstrap.sign_in import browser_sign_in
-from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
-from gateway.domain.ports.sign_in.authentication_sessions import MOST_UNPROVEN_BYTES
+from gateway.domain.ports.lookups import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.ports.sign_in import MOST_UNPROVEN_BYTES
 from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import AuthorizationRequest, ResponseType
 from gateway.protocol.browser_sign_in import Browser, Outcome
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.response_modes import ResponseMode
-from gateway.protocol.scopes import grant_scopes
-from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_results.completion import SignInCompletion
-from gateway.protocol.sign_in_results.consents import Consents
-from gateway.protocol.sign_in_results.identity_cookie import (
+from gateway.protocol.consents import Consents
+from gateway.protocol.identity_cookie import (
     Identity,
     IdentityCookies,
     IdentityVerification,
     issue_identity,
 )
-from gateway.protocol.sign_in_results.session_joining import FinishedSignIn
+from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.response_modes import ResponseMode
+from gateway.protocol.scopes import grant_scopes
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.sign_in_completion import FinishedSignIn, SignInCompletion
 from gateway.settings import Settings, read_settings
 from gateway.storage.redis.connection import create_client
 from tests.support.gateway_process import Gateway

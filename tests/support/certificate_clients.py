@@ -12,8 +12,8 @@ import httpx2
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 from gateway.crypto.x509.issuing import name
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
 from tests.support.certificates import CertificateKeeper
 from tests.support.gateway_process import until
 from tests.support.spec_stack import Stack, protocol

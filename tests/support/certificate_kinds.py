@@ -14,8 +14,7 @@ from typing import Any, Final
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list, name
-from gateway.crypto.x509.pki_directory import (
+from gateway.crypto.x509.development_pki import (
     ISSUING,
     REVOCATION_LISTS,
     ROOT,
@@ -23,6 +22,7 @@ from gateway.crypto.x509.pki_directory import (
     pem,
     read_authority,
 )
+from gateway.crypto.x509.issuing import Authority, Validity, issue_revocation_list, name
 from tests.support.certificates import DAY, CertificateKeeper, Extension
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from gateway.crypto.x509.development_pki import create_pki
+from gateway.crypto.x509.development_pki import ISSUING, create_pki, read_authority, revoke
 from gateway.crypto.x509.issuing import (
     ORGANIZATION,
     Authority,
@@ -26,8 +26,6 @@ from gateway.crypto.x509.issuing import (
     issue_root,
     name,
 )
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
-from gateway.crypto.x509.pki_revocation import revoke
 
 LeafKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 DAY = timedelta(days=1)

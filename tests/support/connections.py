@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from gateway.supervisor.server import Serving, serve
+from gateway.supervisor.server.connections import Serving, serve
 
 REQUEST = b"POST / HTTP/1.1\r\nhost: gateway\r\ncontent-length: 0\r\n\r\n"
 """Whole and plain: answered at once."""

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gateway.crypto.x509.development_pki import ClientOrder, issue_client
+from gateway.crypto.x509.development_pki import (
+    ISSUING,
+    REVOCATION_LISTS,
+    ROOT,
+    ClientOrder,
+    issue_client,
+    pem,
+    read_authority,
+)
 from gateway.crypto.x509.issuing import Validity, issue_revocation_list
-from gateway.crypto.x509.pki_directory import ISSUING, REVOCATION_LISTS, ROOT, pem, read_authority
 from tests.support.certificates import Zoo, make_zoo
 
 GOOD = ("device-1", "device-2", "user", "large")

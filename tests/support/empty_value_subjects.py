@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import httpx2
 
-from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE
+from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE, MAPPER_TABLE
 from gateway.representations.clients import CLIENT_FIELDS
-from gateway.representations.component import COMPONENT_FIELDS
+from gateway.representations.components import COMPONENT_FIELDS
 from gateway.representations.flows import (
     ACTION_FIELDS,
     CONFIG_FIELDS,
@@ -18,7 +18,6 @@ from gateway.representations.flows import (
     FLOW_FIELDS,
 )
 from gateway.representations.groups import GROUP_FIELDS
-from gateway.representations.protocol_mappers import MAPPER_TABLE
 from gateway.representations.realms import REALM_TABLE
 from gateway.representations.roles import ROLE_FIELDS
 from gateway.representations.users import CREDENTIAL_FIELDS, USER_TABLE

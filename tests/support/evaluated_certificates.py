@@ -8,8 +8,13 @@ from gateway.certificates import AnchoredTrust, RegisteredAuthoritySelection
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle
 from gateway.crypto.x509.reader import X509AuthorityFactory, X509CertificateParser
-from gateway.domain.authorities import Authority, RegisteredAuthorities
-from gateway.domain.certificates import CertificateEvidence, ClientCertificate, ProxyVerdict
+from gateway.domain.certificates import (
+    Authority,
+    CertificateEvidence,
+    ClientCertificate,
+    ProxyVerdict,
+    RegisteredAuthorities,
+)
 from gateway.domain.clock import Clock
 from gateway.domain.realm import Realm
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.domain.events.queries import EventPage, UserEventQuery
-from gateway.domain.events.records import UserEvent
+from gateway.domain.events import EventPage, UserEvent, UserEventQuery
 from gateway.storage.event_journal import EventJournal
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.stored_values import store_realms

@@ -18,12 +18,12 @@ import babel.dates  # noqa: E402, F401
 import segno  # noqa: E402, F401
 
 from gateway import mail  # noqa: E402, F401
-from gateway.cli import start  # noqa: E402, F401
+from gateway.cli import installation  # noqa: E402, F401
 from gateway.crypto.web_authn import ceremonies  # noqa: E402, F401
 from gateway.domain.secrets import Secret  # noqa: E402
 from gateway.storage.sql.address import parse_database_url  # noqa: E402
 from gateway.storage.sql.database import create_engines  # noqa: E402
-from gateway.storage.sql.lookups import LookupQueries  # noqa: E402
+from gateway.storage.sql.lookup_statements import LookupQueries  # noqa: E402
 from gateway.supervisor import gateway, preparation, worker  # noqa: E402, F401
 from tests.support import forked_gateway  # noqa: E402, F401 - the function that the fork calls
 

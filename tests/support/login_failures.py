@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from gateway.domain.limits.rate_limits import caller_of
-from gateway.domain.login_failures import Admission, LoginFailures
+from gateway.domain.ports.login_failures import Admission, LoginFailures
 from gateway.domain.realm import BruteForce, BruteForceStrategy
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

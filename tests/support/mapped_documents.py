@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.protocol.claims.mapped_claims import MappedClaims
-from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.plans import ClaimPlan, map_claims
+from gateway.protocol.claims import ClaimPlan, map_claims
+from gateway.protocol.claims.mapper import ClaimsFor, MappedClaims
 from gateway.protocol.claims.protocol_claims import audience_claim
 from gateway.protocol.claims.subject import TokenSubject
 

@@ -1,15 +1,15 @@
 """The local operator in tests: who acts, and the use cases that commands drive."""
 
-from gateway.admin.access.access import Acting, operator
-from gateway.admin.access.finding import find_realm
+from gateway.admin.access.lookups import find_realm
+from gateway.admin.access.rights import Acting, operator
 from gateway.admin.changes import Changes
 from gateway.admin.users.credentials import UserCredentials
-from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
+from gateway.authentication.passwords import NewPasswords, PasswordChanges
 from gateway.domain.clock import Clock
+from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import Invalidation
-from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.storage import Database
-from gateway.policies.candidate import PasswordBlacklists
+from gateway.policies import PasswordBlacklists
 
 
 async def acting_on(database: Database, realm_name: str) -> Acting:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import httpx2
 
-from gateway.domain.events.types import ALL_NAMES
+from gateway.domain.events import ALL_NAMES
 from tests.support.administered_realm import AdministeredRealm, person
 from tests.support.administration import PASSWORD
 from tests.support.wire import claims_of

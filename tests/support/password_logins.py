@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Self
 
-from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
-from gateway.authentication.engine.steps import Refused
-from gateway.authentication.new_passwords import NewPasswords, PasswordChanges
-from gateway.authentication.one_time_password import OneTimePasswordCheck
+from gateway.authentication.engine.results import Refused
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
+from gateway.authentication.passwords import NewPasswords, PasswordChanges
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import sign_in_engine
-from gateway.crypto.keys import PyJwtKeyFactory
 from gateway.crypto.one_time_passwords import PyOtp
-from gateway.crypto.passwords.hasher import PooledPasswordHasher, hash_password
+from gateway.crypto.passwords import PooledPasswordHasher, hash_password
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.crypto.web_authn import Fido2WebAuthn
 from gateway.domain.authentication import session_of_one_request
 from gateway.domain.flows import (
@@ -31,7 +31,7 @@ from gateway.domain.flows import (
     PASSWORD as PASSWORD_STEP,
 )
 from gateway.domain.limits.password_hashing import HashCost
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, PasswordRule, Realm
 from gateway.domain.secrets import Secret
@@ -39,9 +39,9 @@ from gateway.domain.users import Credential, User
 from gateway.storage.cache import RealmCache
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
-from gateway.storage.redis.one_time_marks import RedisOneTimeMarks
 from gateway.storage.redis.rate_limiter import RedisRateLimiter
 from gateway.storage.redis.sessions import RedisSessions
+from gateway.storage.redis.single_use_codes import RedisOneTimeMarks
 from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stored_values import client, credential, realm, user

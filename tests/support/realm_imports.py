@@ -10,16 +10,15 @@ import pytest
 from gateway.admin.realm_files.files import RealmFile
 from gateway.admin.realm_files.plan import ImportedRealm
 from gateway.admin.realm_files.realm_import import RealmImport
-from gateway.admin.realms.bootstrap_administrator import ensure_administrator
-from gateway.crypto.passwords.hasher import PooledPasswordHasher
+from gateway.admin.realms.administrators import ensure_administrator
+from gateway.crypto.passwords import PooledPasswordHasher
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.domain.clients.client import Client
 from gateway.domain.clock import Clock
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.keys.key import SignatureAlgorithm
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.domain.users import User
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.realms import dump_realm

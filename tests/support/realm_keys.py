@@ -9,11 +9,9 @@ from typing import Any
 
 import orjson
 
-from gateway.crypto.keys.encryption_keys import load_or_create_keys
-from gateway.crypto.keys.ring import ParsedKey
-from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.domain.keys.key import RealmKey, SignatureAlgorithm
-from gateway.domain.keys.lifecycle import signing_key
+from gateway.crypto.realm_keys import ParsedKey
+from gateway.crypto.secrets_at_rest import AesGcmSecrets, load_or_create_keys
+from gateway.domain.keys import RealmKey, SignatureAlgorithm, signing_key
 from gateway.domain.secrets import Secret
 from gateway.storage.sql.database import SqlDatabase
 

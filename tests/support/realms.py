@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import (
     BruteForce,
     BruteForceStrategy,

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.admin.access.administration_roles import REALM_MANAGEMENT, AdminRole
+from gateway.admin.access.rights import REALM_MANAGEMENT, AdminRole
 from tests.support.administration import PASSWORD, SECRET, Administration
 from tests.support.made_realms import make
 

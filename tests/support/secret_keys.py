@@ -4,8 +4,7 @@ import base64
 import sqlite3
 from contextlib import closing
 
-from gateway.crypto.keys.encryption_keys import parse_keys
-from gateway.crypto.secrets_at_rest import AesGcmSecrets
+from gateway.crypto.secrets_at_rest import AesGcmSecrets, parse_keys
 from tests.support.gateway_process import Gateway
 
 

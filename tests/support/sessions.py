@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
 from gateway.domain.ports.sessions import SessionStore
-from gateway.domain.sessions.session import ClientSession, UserSession
+from gateway.domain.secrets import SecretsAtRest
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.sessions import RedisSessions
 from gateway.storage.sql.database import SqlDatabase

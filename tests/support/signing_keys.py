@@ -6,8 +6,8 @@ from itertools import cycle
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.crypto.keys.private import generate_rsa_key
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.private_keys import generate_rsa_key
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 from gateway.domain.forward_auth import SiteSession
 from gateway.domain.secrets import Secret
 from gateway.storage.redis.connection import create_client
-from gateway.storage.redis.site_sessions import RedisSiteSessions
+from gateway.storage.redis.sessions import RedisSiteSessions
 
 
 def store_site_session(

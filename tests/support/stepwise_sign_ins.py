@@ -12,8 +12,8 @@ from gateway.authentication.engine import (
     SignInContext,
     Step,
 )
-from gateway.authentication.resumable_sign_in import ResumableSignIn
-from gateway.crypto.keys import PyJwtKeyFactory
+from gateway.authentication.sign_in_engine import ResumableSignIn
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.authentication import (
     AuthenticationSession,
     FormName,
@@ -29,7 +29,7 @@ from gateway.domain.flows import (
     SignInRules,
     sign_in_flow,
 )
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User

@@ -11,8 +11,7 @@ import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.sql.database import SqlDatabase
 from gateway.storage.sql.migrate import migrate
 from tests.support.postgres import PostgresServer

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from gateway.domain.events.records import (
+from gateway.domain.events import (
     AdminEvent,
     AuthDetails,
+    EventType,
     OperationType,
     ResourceType,
     UserEvent,
 )
-from gateway.domain.events.types import EventType
 from tests.support.stored_values import NOW
 
 

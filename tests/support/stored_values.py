@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from gateway.domain.clients.client import Client
 from gateway.domain.groups import Group
-from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.realm import Realm, Smtp
 from gateway.domain.roles import Role
 from gateway.domain.secrets import Secret

@@ -19,7 +19,7 @@ import pytest
 
 from gateway.domain.clock import SystemClock
 from gateway.storage.redis import invalidation
-from gateway.storage.redis.server_script import ServerScript
+from gateway.storage.redis.connection import ServerScript
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.administration import ADMIN_PASSWORD, Administration, master
 from tests.support.gateway_process import start_gateway, until

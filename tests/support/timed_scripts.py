@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
 from gateway.domain.clock import Clock
-from gateway.storage.redis.connection import RedisClient
-from gateway.storage.redis.server_script import ServerScript
+from gateway.storage.redis.connection import RedisClient, ServerScript
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

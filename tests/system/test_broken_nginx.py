@@ -14,13 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.doctor.findings import Finding
-from gateway.cli.doctor.nginx.checks import CHECKS
-from gateway.cli.doctor.nginx.files import read_configuration, read_dump
-from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
-from gateway.cli.doctor.nginx.scopes import Configuration
-from gateway.cli.doctor.nginx.syntax import Directive
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
+from gateway.doctor.findings import Finding
+from gateway.doctor.nginx_examinations import CHECKS
+from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, Proxy
+from gateway.doctor.nginx_syntax import Directive, read_configuration, read_dump
 from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable, settled_table

@@ -13,7 +13,7 @@ from typing import Final
 
 import pytest
 
-from gateway.forward_auth.caller_headers import FAMILIES, REMOVED, SET_BY_PROXY, is_unremovable
+from gateway.forward_auth.identity_headers import FAMILIES, REMOVED, SET_BY_PROXY, is_unremovable
 from scripts import removed_headers
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.guarded_edge import GuardedEdge, start_guarded_edge

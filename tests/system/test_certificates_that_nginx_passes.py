@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 from gateway.crypto.x509.issuing import Validity
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
 from tests.support.certificates import DAY, WEAK_RSA_BITS, CertificateKeeper
 from tests.support.chains import CA, Node, issue
 from tests.support.edge_certificates import EdgeCertificates

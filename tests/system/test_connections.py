@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from gateway.supervisor.server import Serving, serve
-from gateway.supervisor.server.connections import _Connection
+from gateway.supervisor.server.connections import Serving, _Connection, serve
 from gateway.supervisor.sockets import refuse_connections
 from tests.support.connections import (
     BOTH_WAYS,

@@ -14,18 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.doctor.attack_examinations import examine_edge
-from gateway.cli.doctor.attacks import ATTACKS
-from gateway.cli.doctor.attacks.attack import NotDone, Target
-from gateway.cli.doctor.attacks.certificates import ClientCertificate, read_certificate
-from gateway.cli.doctor.attacks.edge import Edge, Unreachable
-from gateway.cli.doctor.findings import Finding, Outcome
-from gateway.cli.doctor.nginx.files import read_configuration
-from gateway.cli.doctor.nginx.proxy import GatewayFacts, Proxy
-from gateway.cli.doctor.nginx.scopes import Configuration
+from gateway.doctor.attacks import ATTACKS, NotDone, Target, examine_edge
+from gateway.doctor.edge import ClientCertificate, Edge, Unreachable, read_certificate
+from gateway.doctor.findings import Finding, Outcome
+from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, Proxy
+from gateway.doctor.nginx_syntax import read_configuration
 from gateway.domain.secrets import Secret
 from gateway.forward_auth.site_table import SiteTable
-from gateway.representations.forward_auth import parse_rules_file
+from gateway.representations.sites import parse_rules_file
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.forked_gateway import run_command
 from tests.support.nginx import RunningNginx, changed_source, make_prefix, start_nginx

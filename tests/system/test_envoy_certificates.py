@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.pki_directory import ISSUING, read_authority
+from gateway.crypto.x509.development_pki import ISSUING, read_authority
 from gateway.domain.ports.certificates import MalformedCertificate
-from gateway.http.edge.certificate_lookup.envoy import EnvoyLookup
+from gateway.http.certificate_lookup import EnvoyLookup
 from tests.support.certificates import CertificateKeeper
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_proxies import GatewayProxy, start_gateway_proxy

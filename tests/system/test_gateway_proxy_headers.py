@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509 import load_pem_x509_certificates
 
 from gateway.domain.certificates import ProxyVerdict
-from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
+from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 from tests.support.edge_certificates import OVERSIZED, EdgeCertificates
 from tests.support.gateway_proxies import (
     LISTENERS,

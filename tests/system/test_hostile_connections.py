@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.supervisor.server import Serving, serve
+from gateway.supervisor.server.connections import Serving, serve
 from tests.support.connections import (
     BOTH_WAYS,
     BY_H11,

@@ -20,6 +20,16 @@ import httpx2
 from cryptography import x509
 
 from gateway.cli.nginx import PlainHttp, render_nginx
+from gateway.crypto.x509.development_pki import (
+    ISSUING,
+    certificate_name,
+    key_name,
+    key_pem,
+    pem,
+    read_authority,
+    revoke,
+    write_files,
+)
 from gateway.crypto.x509.issuing import (
     KeyAlgorithm,
     Purpose,
@@ -29,16 +39,6 @@ from gateway.crypto.x509.issuing import (
     issue_end_entity,
     name,
 )
-from gateway.crypto.x509.pki_directory import (
-    ISSUING,
-    certificate_name,
-    key_name,
-    key_pem,
-    pem,
-    read_authority,
-    write_files,
-)
-from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.gateway_process import descendants, is_running, until
 from tests.support.nginx import DEADLINE, Edge, RunningNginx, polling, start_edge

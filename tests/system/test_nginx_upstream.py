@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.nginx import PlainHttp
-from gateway.supervisor.server import KEEP_ALIVE
+from gateway.supervisor.server.connections import KEEP_ALIVE
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import (
     DEADLINE,

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.development_pki import revoke
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.protected_sites import HOST, Protected, start_protected
 

@@ -14,8 +14,7 @@ import httpx2
 import pytest
 from cryptography import x509
 
-from gateway.crypto.x509.development_pki import create_pki
-from gateway.crypto.x509.pki_revocation import revoke
+from gateway.crypto.x509.development_pki import create_pki, revoke
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix
 from tests.support.replaced_files import WAYS, make_mount

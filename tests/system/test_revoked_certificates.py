@@ -12,10 +12,9 @@ from urllib.parse import quote
 import pytest
 from cryptography import x509
 
-from gateway.cli.nginx.site import RevocationCheck
+from gateway.cli.nginx import RevocationCheck
+from gateway.crypto.x509.development_pki import REVOCATION_LISTS, ROOT, pem, read_authority, revoke
 from gateway.crypto.x509.issuing import Validity, issue_revocation_list
-from gateway.crypto.x509.pki_directory import REVOCATION_LISTS, ROOT, pem, read_authority
-from gateway.crypto.x509.pki_revocation import revoke
 from tests.support.certificates import DAY
 from tests.support.edge_certificates import EdgeCertificates, stale_revocation_lists
 from tests.support.gateway_process import Gateway, start_gateway

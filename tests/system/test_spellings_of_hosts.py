@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from gateway.cli.nginx import SHIPPED
-from gateway.representations.forward_auth import parse_site, render_site
+from gateway.representations.sites import parse_site, render_site
 from tests.support.administered_realm import AdministeredRealm
 from tests.support.edge_certificates import EdgeCertificates
 from tests.support.guarding_proxies import start_proxy

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.address_domains import ascii_domain
+from gateway.domain.unique_names import ascii_domain
 from gateway.domain.users import canonical_name
 
 

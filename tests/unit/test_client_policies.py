@@ -17,9 +17,8 @@ from gateway.client_policies import (
     list_global_profiles,
     read_policies,
 )
-from gateway.client_policies.conditions.condition import Vote
-from gateway.client_policies.configuration import Configuration
-from gateway.client_policies.refusal import InvalidConfiguration
+from gateway.client_policies.events import InvalidConfiguration
+from gateway.client_policies.interfaces import Configuration, Vote
 from tests.support.authorization_requests import client_entry
 
 _ANY: Final = {"condition": "any-client", "configuration": {}}

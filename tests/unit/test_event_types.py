@@ -1,6 +1,6 @@
 """The names of user events. Keycloak: EventType, and what its events/config answers (26.7)."""
 
-from gateway.domain.events.types import ALL_NAMES, KIND_OF, SAVED_BY_DEFAULT, EventType, name_of
+from gateway.domain.events import ALL_NAMES, KIND_OF, SAVED_BY_DEFAULT, EventType, name_of
 
 _NOT_SAVED = {
     *("CLIENT_INFO", "IDENTITY_PROVIDER_RESPONSE", "IDENTITY_PROVIDER_RETRIEVE_TOKEN"),

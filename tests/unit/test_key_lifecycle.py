@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
-from gateway.domain.keys.lifecycle import (
+from gateway.domain.keys import (
+    KeyStatus,
+    RealmKey,
+    SignatureAlgorithm,
     effective_status,
     foremost,
     lasting,

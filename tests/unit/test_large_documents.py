@@ -4,8 +4,7 @@ import gc
 import sys
 import weakref
 
-from gateway.domain.limits.event_loop import free_in_slices
-from gateway.domain.limits.large_documents import clear_locals, freed, large_document
+from gateway.domain.limits.input_sizes import clear_locals, free_in_slices, freed, large_document
 from gateway.domain.ports.invalidation import (
     MOST_TOPICS,
     Topics,

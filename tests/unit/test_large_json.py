@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.representations.json_input import large as large_json
-from gateway.representations.json_input.large import (
-    LargeJson,
-    TooLongTextError,
-    TooManyMembersError,
-)
+from gateway.representations import json_input as large_json
+from gateway.representations.json_input import LargeJson, TooLongTextError, TooManyMembersError
 
 FEW = settings(max_examples=200, deadline=None)
 VALUES = st.recursive(

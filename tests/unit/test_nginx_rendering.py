@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.cli.nginx import SHIPPED, NginxSite, render_nginx
 from gateway.domain.errors import InvalidInput
-from gateway.http.edge.certificate_lookup import NginxLookup
+from gateway.http.certificate_lookup import NginxLookup
 
 SITE = NginxSite(("unix:/run/gateway.sock",), Path("/srv/certs"))
 SHIPPED_SITE = SHIPPED / "realmgate/site"

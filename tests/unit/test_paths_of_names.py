@@ -20,9 +20,9 @@ from gateway.domain.groups import (
     render_names,
 )
 from gateway.domain.roles import parse_client_role, render_client_role
+from gateway.forward_auth.decisions import judge
 from gateway.forward_auth.identity_headers import identity_headers
-from gateway.forward_auth.requirements import judge
-from gateway.representations.forward_auth.fields import CLIENT_ROLE, GROUP
+from gateway.representations.site_rules import CLIENT_ROLE, GROUP
 from tests.support.site_identities import ADA
 
 NAMES = st.text("a~/, %é\r\n", min_size=1, max_size=6)

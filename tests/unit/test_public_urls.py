@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.public_urls import public_url
+from gateway.domain.hosts import public_url
 
 
 @pytest.mark.parametrize(

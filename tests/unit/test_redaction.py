@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.secrets import Secret
-from gateway.observability.redaction import REDACTED, redact, redact_text
+from gateway.observability.logging import REDACTED, redact, redact_text
 
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJlLWNhbmFyeQ"
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIcanaryMII\n-----END PRIVATE KEY-----\n"

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from gateway.domain.sessions.devices import device_of
+from gateway.domain.sessions import device_of
 
 _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
 _PHONE: Final = "Mozilla/5.0 (Linux; Android 13; Pixel 7)"

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_lookup import LOOKUPS
-from gateway.http.edge.certificate_options import FLAGS
+from gateway.http.certificate_lookup import LOOKUPS
+from gateway.http.certificate_options import FLAGS
 from gateway.settings import (
     SCRIPT_NAMES,
     SETTING_NAMES,

@@ -1,26 +1,36 @@
-"""Callers grant no rights above their own. `account_control` protects accounts that have more.
+"""Callers grant no rights above their own, and change no object that has more.
 
 Administrative roles are those of `realm-management` in a realm; in `master`, `admin`,
 `create-realm` and the roles of each `<realm>-realm`. A caller may grant one, directly or by a
 group or role that contains it, only if the caller acts with it, or with more. A token of limited
 scope cannot widen a scope beyond its own.
 These roles, and the clients that own them, cannot be changed. Other roles may be granted freely.
-Keycloak: 9; it checks the roles that are named, not what they contain, and not groups
+
+Only a caller that has all administrative roles of a user, of a client's service account, of a group
+or of a role may change that object in any way. Others may read it and end sessions.
+
+The admin API derives the objects from the path (`gateway.http.admin.endpoint`). The endpoint
+applies the rule before it reads the body, `Changes.begin` again with the rows locked. Use cases
+call `require_may_control` for objects that a body or a registration token names.
+Keycloak: 9; it checks the roles that are named, not what they contain, and not groups, and lets
+`manage-users` and `manage-clients` change every object (26.7)
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, assert_never
 
-from gateway.admin.access.access import Acting
-from gateway.admin.access.administration_roles import (
+from gateway.admin.access.errors import Forbidden, MissingRights
+from gateway.admin.access.rights import (
     FREE,
     IMPLIED,
     REALM_ADMIN,
     REALM_MANAGEMENT,
+    Acting,
     AdminRole,
+    ControlledObject,
+    ObjectKind,
     administration_client,
 )
-from gateway.admin.access.errors import Forbidden
 from gateway.admin.access.role_index import ADMIN
 from gateway.domain.clients import (
     EVERY_ADMINISTRATIVE_ROLE,
@@ -29,8 +39,8 @@ from gateway.domain.clients import (
     administrative_name,
     owns_rights,
 )
-from gateway.domain.ports.storage import Stores
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import EffectiveRoles, ListedRole
 
@@ -43,7 +53,7 @@ async def require_may_grant(acting: Acting, stores: Stores, role_ids: Sequence[s
     What they contain counts as well.
     """
     if role_ids and acting.rights.held is not None:
-        _require(acting, await stores.roles.expanded(acting.realm.id, role_ids))
+        _require_held(acting, await stores.roles.expanded(acting.realm.id, role_ids))
 
 
 async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[ListedRole]) -> None:
@@ -61,7 +71,7 @@ async def require_may_compose(acting: Acting, stores: Stores, parts: Iterable[Li
 def require_rights_of(acting: Acting, roles: EffectiveRoles) -> None:
     """Raise Forbidden where the roles include an administrative one that the caller lacks."""
     if acting.rights.held is not None:
-        _require(acting, roles)
+        _require_held(acting, roles)
 
 
 def has_every_right(acting: Acting) -> bool:
@@ -90,13 +100,13 @@ def reach_decided_by(acting: Acting) -> AdministrativeReach:
     """
     if has_every_right(acting):
         return EVERY_ADMINISTRATIVE_ROLE
-    held = () if acting.caller is None else _held(acting)
+    held = () if acting.caller is None else _held_names(acting)
     return AdministrativeReach(roles=frozenset(held))
 
 
 def is_above(acting: Acting, roles: EffectiveRoles) -> bool:
     """Return whether the roles include an administrative one that the caller lacks."""
-    return acting.rights.held is not None and bool(_lacking(acting, roles))
+    return acting.rights.held is not None and bool(_lacking_roles(acting, roles))
 
 
 async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[str]) -> None:
@@ -104,7 +114,7 @@ async def require_may_join(acting: Acting, stores: Stores, group_ids: Iterable[s
     if acting.rights.held is None:
         return
     for group_id in group_ids:
-        _require(acting, await rights_of_group(acting, stores, group_id))
+        _require_held(acting, await rights_of_group(acting, stores, group_id))
 
 
 async def require_may_put_in_scope(acting: Acting, stores: Stores, role_ids: Sequence[str]) -> None:
@@ -128,11 +138,11 @@ async def roles_out_of_reach(acting: Acting, stores: Stores) -> frozenset[str]:
     """Return the ids of the roles of the realm that the caller may not grant."""
     if acting.rights.held is None:
         return frozenset()
-    held = set(_held(acting))
+    held = set(_held_names(acting))
     lacking = [
         role.role.id
         for role in await _administrative_roles(acting.realm, stores)
-        if not held.issuperset(_administrative(acting.realm, rights_of_roles((role,))))
+        if not held.issuperset(_administrative_names(acting.realm, rights_of_roles((role,))))
     ]
     if not lacking:
         return frozenset()
@@ -168,7 +178,9 @@ async def _administrative_roles(realm: Realm, stores: Stores) -> tuple[ListedRol
         query = RoleQuery(container="-" if client is None else client.id)
         return await stores.role_catalogue.list(realm.id, query)
     every = await stores.role_catalogue.list(realm.id, RoleQuery())
-    return tuple(role for role in every if any(_administrative(realm, rights_of_roles((role,)))))
+    return tuple(
+        role for role in every if any(_administrative_names(realm, rights_of_roles((role,))))
+    )
 
 
 def rights_of_roles(roles: Iterable[ListedRole]) -> EffectiveRoles:
@@ -186,17 +198,17 @@ async def rights_of_group(acting: Acting, stores: Stores, group_id: str) -> Effe
     return rights_of_roles(await stores.role_catalogue.list(acting.realm.id, query))
 
 
-def _require(acting: Acting, wanted: EffectiveRoles) -> None:
-    lacking = sorted(_lacking(acting, wanted))
+def _require_held(acting: Acting, wanted: EffectiveRoles) -> None:
+    lacking = sorted(_lacking_roles(acting, wanted))
     if lacking:
         raise Forbidden(f"the caller does not have {', '.join(lacking)}")
 
 
-def _lacking(acting: Acting, wanted: EffectiveRoles) -> set[str]:
-    return set(_administrative(acting.realm, wanted)) - set(_held(acting))
+def _lacking_roles(acting: Acting, wanted: EffectiveRoles) -> set[str]:
+    return set(_administrative_names(acting.realm, wanted)) - set(_held_names(acting))
 
 
-def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
+def _administrative_names(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
     """Yield the administrative ones as `name` or `client/name`."""
     in_master = realm.name == MASTER
     for client, name in roles.pairs():
@@ -205,13 +217,125 @@ def _administrative(realm: Realm, roles: EffectiveRoles) -> Iterator[str]:
             yield found
 
 
-def _held(acting: Acting) -> Iterator[str]:
+def _held_names(acting: Acting) -> Iterator[str]:
     """Yield the roles that the caller acts with, and those that they imply."""
     realm, rights = acting.realm, acting.rights
     client = administration_client(realm.name) if realm.name == MASTER else REALM_MANAGEMENT
     implied = {role for held in rights.roles for role in IMPLIED.get(held, ())}
     yield from (f"{client}/{role}" for role in rights.roles | implied | FREE)
     if realm.name == MASTER:
-        yield from _administrative(realm, rights.held or EffectiveRoles())
+        yield from _administrative_names(realm, rights.held or EffectiveRoles())
     elif rights.roles == frozenset(AdminRole):
         yield f"{client}/{REALM_ADMIN}"
+
+
+_NO_ROLES: Final = EffectiveRoles()
+_EVERY_MEMBER: Final = 2**31 - 1
+_MOST_NAMED: Final = 3
+"""Missing roles that a refusal lists."""
+
+
+async def require_may_control(
+    acting: Acting, stores: Stores, *controlled: ControlledObject, lock: bool = False
+) -> None:
+    """Raise Forbidden where an object has an administrative role that the caller lacks.
+
+    `lock` locks the rows of users and clients until the transaction ends. An object that does not
+    exist has no rights: the use case reports it.
+    """
+    if not controlled or has_every_right(acting):
+        return
+    for one in controlled:
+        if lock:
+            await _lock_object(acting, stores, one)
+        require_rights_of(acting, await _rights_of(acting, stores, one))
+
+
+async def may_control_user(acting: Acting, stores: Stores, user_id: str) -> bool:
+    """Return whether the caller has every administrative role of a user."""
+    try:
+        await require_may_control(acting, stores, ControlledObject(ObjectKind.USER, user_id))
+    except Forbidden:
+        return False
+    return True
+
+
+async def require_may_control_subtree(acting: Acting, stores: Stores, group_id: str) -> None:
+    """Raise Forbidden where the group, or one below it, has a role that the caller lacks.
+
+    For operations that move or remove a group with all groups below it.
+    """
+    await require_may_control(acting, stores, ControlledObject(ObjectKind.GROUP, group_id))
+    if has_every_right(acting):
+        return
+    realm_id, holders = acting.realm.id, set[str]()
+    for role_id in await roles_out_of_reach(acting, stores):
+        found = await stores.group_catalogue.having_role(realm_id, role_id, 0, _EVERY_MEMBER)
+        holders.update(group.id for group in found)
+    above = await stores.group_catalogue.with_parents(realm_id, sorted(holders))
+    if group_id in {group.id for group in above}:
+        raise Forbidden(f"a group below {group_id} has a role that the caller does not have")
+
+
+def require_rights_of_realm_accounts(acting: Acting, subject: str) -> None:
+    """Raise MissingRights unless the caller has every right that an account of the realm can have.
+
+    These are all roles over the realm, and in `master` the role `admin`. `subject` names the
+    setting that would be changed; the refusal shows it, with the roles that the caller lacks.
+    """
+    lacking = missing_rights(acting)
+    if lacking:
+        raise MissingRights(
+            f"{subject} can give the rights of any account of the realm {acting.realm.name}:"
+            f" the caller also needs {_named(lacking)}"
+        )
+
+
+def _named(lacking: Sequence[str]) -> str:
+    """Return a few roles by name, and the role that contains them in place of many."""
+    return ", ".join(lacking) if len(lacking) <= _MOST_NAMED else REALM_ADMIN
+
+
+class AccountControl:
+    """Applies the rule before a request is processed; raises Forbidden."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def require(self, acting: Acting) -> None:
+        if acting.controls and not has_every_right(acting):
+            async with self._database.read() as stores:
+                await require_may_control(acting, stores, *acting.controls)
+
+
+async def _lock_object(acting: Acting, stores: Stores, controlled: ControlledObject) -> None:
+    if controlled.kind is ObjectKind.USER:
+        await stores.users.get_for_update(acting.realm.id, controlled.id)
+    elif controlled.kind is ObjectKind.CLIENT:
+        await stores.clients.get_for_update(acting.realm.id, controlled.id)
+
+
+async def _rights_of(
+    acting: Acting, stores: Stores, controlled: ControlledObject
+) -> EffectiveRoles:
+    realm_id = acting.realm.id
+    match controlled.kind:
+        case ObjectKind.USER:
+            return await stores.roles.effective(realm_id, controlled.id)
+        case ObjectKind.CLIENT:
+            held = await stores.clients.account_roles(realm_id, [controlled.id])
+            return held.get(controlled.id, _NO_ROLES)
+        case ObjectKind.GROUP:
+            return await rights_of_group(acting, stores, controlled.id)
+        case ObjectKind.ROLE:
+            ids = await _role_ids(realm_id, stores, controlled)
+            return await stores.roles.expanded(realm_id, ids)
+        case _:
+            assert_never(controlled.kind)
+
+
+async def _role_ids(realm_id: str, stores: Stores, controlled: ControlledObject) -> list[str]:
+    if not controlled.by_name:
+        return [controlled.id]
+    found = await stores.role_catalogue.find_by_name(realm_id, controlled.client, controlled.id)
+    return [] if found is None else [found.role.id]

@@ -2,23 +2,17 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.clients.access import (
-    MANAGE_CLIENTS,
-    QUERY_CLIENTS,
-    VIEW_CLIENTS,
-    changing_client,
-    clients_out_of_reach,
-    get_client,
-    has_roles,
-    require_may_widen_scope,
+from gateway.admin.clients.administration import (
+    AddressesRefused,
+    ClientAdministration,
+    ClientReach,
+    DecidedReach,
 )
-from gateway.admin.clients.administration import AddressesRefused, ClientAdministration
-from gateway.admin.clients.administrative_reach import ClientReach, DecidedReach
 from gateway.admin.clients.certificate_conflicts import (
     CertificateConflict,
     list_certificate_conflicts,
 )
-from gateway.admin.clients.certificates import ClientCertificates
+from gateway.admin.clients.credentials import ClientCertificates, ClientSecrets
 from gateway.admin.clients.defaults import (
     ACCOUNT,
     ACCOUNT_CONSOLE,
@@ -27,17 +21,26 @@ from gateway.admin.clients.defaults import (
     default_clients,
     renamed_clients,
 )
-from gateway.admin.clients.devices import ClientDevices
 from gateway.admin.clients.file_import import ClientChange, read_clients
 from gateway.admin.clients.listing import (
+    MANAGE_CLIENTS,
+    QUERY_CLIENTS,
+    VIEW_CLIENTS,
     ClientAccounts,
     ClientInstallation,
     ClientListing,
     ClientQuery,
+    changing_client,
+    clients_out_of_reach,
+    get_client,
+    has_roles,
+    require_may_widen_scope,
 )
-from gateway.admin.clients.nodes import ClientNodes
-from gateway.admin.clients.policies import POLICIES, PROFILES, ClientPolicies
-from gateway.admin.clients.policy_enforcement import (
+from gateway.admin.clients.nodes_and_devices import ClientDevices, ClientNodes
+from gateway.admin.clients.policies import (
+    POLICIES,
+    PROFILES,
+    ClientPolicies,
     PolicyCaller,
     enforce_policies,
     refused_by_policies,
@@ -55,9 +58,7 @@ from gateway.admin.clients.protocol_mappers import (
     OwnerKind,
     ProtocolMapperAdministration,
 )
-from gateway.admin.clients.scope_assignment import ClientScopeAssignment
-from gateway.admin.clients.scope_mappings import ScopeMappingAdministration
-from gateway.admin.clients.secrets import ClientSecrets
+from gateway.admin.clients.scopes import ClientScopeAssignment, ScopeMappingAdministration
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers, sector_problem
 
 

@@ -1,6 +1,9 @@
 """Adding, changing and removing clients, with their service accounts and sessions.
 
-Keycloak: POST clients, PUT and DELETE clients/{id} (26.7)
+An administrator who has examined a client, which another one has changed, approves the
+administrative roles that its tokens may carry. A client's part of a session may not last longer
+than the session; files are not checked.
+Keycloak: POST clients, PUT and DELETE clients/{id}, client registration (26.7)
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,26 +17,29 @@ from gateway.admin.access import (
     NotFound,
     WireFamily,
     duplicate_resource,
+    names_state,
     require_changeable_clients,
+    require_match,
     require_may_change_client,
     require_may_grant,
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import (
     BUILT_IN,
+    decide_on_client,
     store_changed_client,
     store_changed_part,
     store_new_client,
 )
 from gateway.admin.client_scopes import chosen_from, inherited_from
-from gateway.admin.clients.access import (
+from gateway.admin.clients.listing import (
+    get_client,
     get_client_for_update,
     has_roles,
     load_client_document,
     require_may_widen_scope,
 )
-from gateway.admin.clients.administrative_reach import record_reach
-from gateway.admin.clients.policy_enforcement import (
+from gateway.admin.clients.policies import (
     PolicyCaller,
     enforce_policies,
     refused_by_policies,
@@ -49,24 +55,26 @@ from gateway.admin.clients.preparation import (
 )
 from gateway.admin.clients.protocol_mappers import CheckMapper
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
-from gateway.admin.clients.session_limits import require_within_session
 from gateway.admin.flows import require_existing_overrides
 from gateway.admin.keys import ensure_keys_of_client
-from gateway.authentication.new_accounts.new_users import default_role_ids
+from gateway.authentication.new_users import default_role_ids
 from gateway.authentication.unique_names import require_free_names
 from gateway.client_policies import EventKind
 from gateway.domain.client_scopes import ClientScope
-from gateway.domain.clients import Client, ProtocolMapper
+from gateway.domain.clients import AdministrativeReach, Client, ClientSessionLimits, ProtocolMapper
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic, user_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
-from gateway.domain.ports.storage.role_catalogue import RoleQuery
+from gateway.domain.ports.storage import Database
+from gateway.domain.ports.users import RoleQuery
+from gateway.domain.realm import SessionLimits
 from gateway.representations.clients import (
     WrongAddress,
     changed_client_document,
+    client_representation,
     explained,
     given_field,
     new_client_document,
@@ -74,6 +82,72 @@ from gateway.representations.clients import (
     with_protocol_defaults,
     wrong_addresses,
 )
+
+
+def require_within_session(of_client: ClientSessionLimits, limits: SessionLimits) -> None:
+    """Raise InvalidRequest for a limit that exceeds the realm's."""
+    if of_client.idle > limits.idle:
+        raise _refused("Client session idle timeout", "idle timeout")
+    if of_client.max_lifespan > limits.max_lifespan:
+        raise _refused("Client session max lifespan", "max lifespan")
+
+
+def _refused(setting: str, limit: str) -> InvalidRequest:
+    text = f"{setting} cannot exceed realm SSO session {limit}."
+    return InvalidRequest(text, WireFamily.OAUTH, code="invalid_input")
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedReach:
+    """The roles as JSON, and a document whose tag changes with them and with the client."""
+
+    roles: dict[str, Any]
+    version: object
+
+
+@dataclass(frozen=True, slots=True)
+class ClientReach:
+    """The use cases. All raise NotFound, Forbidden and StoreUnavailable."""
+
+    database: Database
+    changes: Changes
+
+    async def get(self, acting: Acting, client_id: str) -> DecidedReach:
+        async with self.database.read() as stores:
+            return _decided(await get_client(stores, acting.realm.id, client_id))
+
+    async def decide(self, acting: Acting, client_id: str) -> DecidedReach:
+        """Let tokens of the client carry the administrative roles that the caller has.
+
+        If-Match names the state of the client that was examined, or of its roles. Raises
+        PreconditionFailed.
+        """
+        async with self.changes.begin(acting) as change:
+            client = await get_client_for_update(change.stores, acting.realm.id, client_id)
+            if names_state(acting.if_match):
+                examined = await load_client_document(acting, change.stores, client)
+                require_match(acting.if_match, _decided(client).version, examined)
+            require_changeable_clients(acting, client.client_id)
+            decided = await decide_on_client(change, client)
+            record_reach(change, decided)
+            change.invalidate(client_topic(client.realm_id, client.id))
+        return _decided(decided)
+
+
+def record_reach(change: Change, client: Client) -> None:
+    """Record in the admin events which administrative roles tokens of the client may carry."""
+    path = f"clients/{client.id}/administrative-roles"
+    change.record(OperationType.UPDATE, ResourceType.CLIENT, path, render_reach(client.reach))
+
+
+def render_reach(reach: AdministrativeReach) -> dict[str, Any]:
+    """Return the roles as JSON; `all` where the list is empty because there is no limit."""
+    return {"all": reach.everything, "roles": sorted(reach.roles)}
+
+
+def _decided(client: Client) -> DecidedReach:
+    roles = render_reach(client.reach)
+    return DecidedReach(roles, {**client_representation(client, masked=True), "reach": roles})
 
 
 class AddressesRefused(InvalidRequest):

@@ -15,8 +15,8 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.representations.clients import given_field, parse_client, stated_reach, with_reach
+from gateway.representations.field_table import snake_case
 from gateway.representations.refusals import attempt, raise_all, repeated_names
-from gateway.representations.spelling import snake_case
 
 _SCOPES: Final = "defaultClientScopes"
 _AUTHENTICATOR: Final = "clientAuthenticatorType"

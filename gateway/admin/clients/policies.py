@@ -1,22 +1,36 @@
-"""Reading and replacing a realm's client profiles and policies.
+"""Client profiles and policies of a realm: read, replaced, and enforced for every client.
 
-Keycloak: 7.1 (client-policies)
+They apply to every way in which a client is created, changed, viewed or removed. Partial imports
+and whole realms count too; of the files of an operator refusals are reported.
+Keycloak: 7.1 (client-policies); it judges no client of a file (26.7)
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-)
+from gateway.admin.access import Acting, InvalidRequest, WireFamily
 from gateway.admin.changes import Changes
-from gateway.client_policies import list_global_profiles
+from gateway.client_policies import (
+    ClientChange,
+    EventKind,
+    PolicyRefusal,
+    Updater,
+    UpdateSource,
+    apply_to_change,
+    list_global_profiles,
+)
+from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.storage import Database
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
+from gateway.domain.roles import EffectiveRoles
+from gateway.representations.clients import client_addresses, with_client_settings
 from gateway.representations.realms import (
+    policies_of,
     render_policies,
     render_profiles,
     with_policies,
@@ -65,3 +79,78 @@ class ClientPolicies:
             await change.replace_realm(realm)
             change.invalidate(realm_topic(realm.id))
             change.record(OperationType.UPDATE, ResourceType.REALM, part.path, document)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCaller:
+    """Who acts on clients, and by what right; `is_registration`: at the registration endpoint.
+
+    `brought_roles` are the names of the roles that a file brings, by public name of the client.
+    """
+
+    acting: Acting
+    source: UpdateSource = UpdateSource.USER
+    is_registration: bool = False
+    brought_roles: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+async def enforce_policies(
+    stores: Stores,
+    realm: Realm,
+    caller: PolicyCaller,
+    kind: EventKind,
+    proposed: Client,
+    *,
+    before: Client | None = None,
+    names_authenticator: bool = True,
+) -> Client:
+    """Return the client as the realm's policies leave it; raises PolicyRefusal.
+
+    `names_authenticator` is false where the request leaves open how the client authenticates.
+    """
+    policies = policies_of(realm)
+    if not policies:
+        return proposed
+    change = ClientChange(
+        kind,
+        before,
+        proposed,
+        client_addresses,
+        await updater_of(stores, realm, caller),
+        is_registration=caller.is_registration,
+        names_authenticator=names_authenticator,
+        own_roles=await _own_roles(stores, realm, caller, before or proposed),
+    )
+    return apply_to_change(policies, change, with_client_settings)
+
+
+@contextmanager
+def refused_by_policies(path: str = "") -> Iterator[None]:
+    """Turn a refusal into the answer of the admin API; `path` names one client of several."""
+    try:
+        yield
+    except PolicyRefusal as refusal:
+        text = f"{path}: {refusal.text}" if path else refusal.text
+        raise InvalidRequest(text, WireFamily.OAUTH, code=refusal.error) from refusal
+
+
+async def _own_roles(
+    stores: Stores, realm: Realm, caller: PolicyCaller, client: Client
+) -> frozenset[str]:
+    """Return the names of the client's roles; a new one has those that its file brings."""
+    found = await stores.role_catalogue.list(realm.id, RoleQuery(container=client.id))
+    brought = caller.brought_roles.get(client.client_id, frozenset())
+    return brought.union(each.role.name for each in found)
+
+
+async def updater_of(stores: Stores, realm: Realm, caller: PolicyCaller) -> Updater:
+    """Return who acts, with the roles and groups that a user of the realm has.
+
+    They are looked up only where the realm has policies.
+    """
+    found, address = caller.acting.caller, caller.acting.address
+    if found is None or found.realm.id != realm.id or not policies_of(realm):
+        return Updater(caller.source, address, EffectiveRoles())
+    roles = await stores.roles.effective(realm.id, found.user.id)
+    groups = await stores.groups.of_user(realm.id, found.user.id)
+    return Updater(caller.source, address, roles, tuple(group.path for group in groups))

@@ -19,7 +19,7 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
-from gateway.admin.clients.access import get_client, get_client_for_update
+from gateway.admin.clients.listing import get_client, get_client_for_update
 from gateway.admin.clients.sector_identifiers import SectorIdentifiers
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client, ProtocolMapper
@@ -28,7 +28,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.protocol_mappers import (
+from gateway.representations.client_scopes import (
     MOST_MAPPERS,
     parse_mapper,
     render_mapper,

@@ -12,13 +12,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gateway.admin.access import InvalidRequest, WireFamily
-from gateway.admin.clients.access import get_client
+from gateway.admin.clients.listing import get_client
 from gateway.domain.clients import Client
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable, RemoteDocuments
+from gateway.domain.ports.outgoing import DocumentUnavailable, RemoteDocuments
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
-from gateway.representations.protocol_mapper_types import SECTOR_URI
-from gateway.representations.protocol_mappers import PAIRWISE_MAPPER
+from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
 
 _UNAVAILABLE: Final = "Failed to get redirect URIs from the Sector Identifier URI."
 _MISMATCH: Final = (

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from gateway.admin.flows.administration import FlowAdministration
-from gateway.admin.flows.authenticator_configs import AuthenticatorConfigs
-from gateway.admin.flows.executions import ExecutionAdministration
+from gateway.admin.flows.executions import AuthenticatorConfigs, ExecutionAdministration
 from gateway.admin.flows.file_import import check_overrides, store_sign_in
 from gateway.admin.flows.required_actions import RequiredActions
-from gateway.admin.flows.uses import require_bindable, require_existing_overrides
+from gateway.admin.flows.unit_of_work import require_bindable, require_existing_overrides
 
 
 @dataclass(frozen=True, slots=True)

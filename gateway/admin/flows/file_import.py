@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.flows.unit_of_work import excess_of, remove_document
-from gateway.admin.flows.uses import realm_flows
+from gateway.admin.flows.unit_of_work import excess_of, realm_flows, remove_document
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.flows import (
@@ -23,9 +22,10 @@ from gateway.domain.flows import (
     Flow,
     Flows,
 )
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
+from gateway.representations.field_table import camel_case
 from gateway.representations.flows import (
     DEFAULT_ACTIONS,
     GONE,
@@ -40,7 +40,6 @@ from gateway.representations.flows import (
 )
 from gateway.representations.realms import FlowInput, SignInInput, StepInput
 from gateway.representations.refusals import describe, raise_all, refused
-from gateway.representations.spelling import camel_case
 
 _FLOW, _CONFIG = DocumentKind.AUTHENTICATION_FLOW, DocumentKind.AUTHENTICATOR_CONFIG
 _ALWAYS_THERE = "delete_account"

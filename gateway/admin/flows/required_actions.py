@@ -17,7 +17,7 @@ from gateway.admin.access import (
 )
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
-from gateway.authentication.new_accounts.new_users import realm_actions
+from gateway.authentication.new_users import realm_actions
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, RequiredAction

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realm_files.difference import Difference
-from gateway.admin.realm_files.dry_run import ImportDryRun, RealmDifference
+from gateway.admin.realm_files.dry_run import Difference, ImportDryRun, RealmDifference
 from gateway.admin.realm_files.export import PartialExport, stream_realm
 from gateway.admin.realm_files.files import REFERENCE_REALMS, RealmFile, load_realm_files
 from gateway.admin.realm_files.partial_import import PartialImport
 from gateway.admin.realm_files.plan import ImportedRealm
-from gateway.admin.realm_files.realm_creation import RealmCreation
-from gateway.admin.realm_files.realm_import import RealmImport
+from gateway.admin.realm_files.realm_import import RealmCreation, RealmImport
 from gateway.admin.realm_files.user_import import ImportProgress, UserImport
 
 

@@ -2,45 +2,69 @@
 
 What exists refuses the import, is skipped, or is removed and re-created; a role is changed instead,
 so that its users keep it, and a client keeps its id, and its secret unless another is sent.
-Built-in clients are ignored. Each part requires the right to create it by itself.
-Keycloak: 7.1 (partialImport), which requires the right to manage the realm only
+Built-in clients are ignored. Each part requires the right to create it by itself, and the client
+policies of the realm judge the clients.
+Keycloak: 7.1 (partialImport), which requires the right to manage the realm only, and where policies
+judge no client
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
     AdminRole,
+    ControlledObject,
+    InvalidRequest,
     NotSupported,
+    ObjectKind,
+    RoleIndex,
+    is_administrative_client,
     load_roles,
+    require_changeable_role,
+    require_may_control,
+    require_may_control_subtree,
+    require_may_grant,
+    require_may_join,
 )
 from gateway.admin.changes import Change, Changes
-from gateway.admin.clients import ClientAdministration
-from gateway.admin.groups import RealmIndexes, load_groups
+from gateway.admin.clients import (
+    ClientAdministration,
+    PolicyCaller,
+    default_clients,
+    enforce_policies,
+    refused_by_policies,
+)
+from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups
 from gateway.admin.realm_files.files import embedded
-from gateway.admin.realm_files.partial_clients import PartialClients
-from gateway.admin.realm_files.partial_groups import import_groups
-from gateway.admin.realm_files.partial_roles import import_roles
-from gateway.admin.realm_files.partial_users import PartialUsers
-from gateway.admin.realm_files.user_inputs import (
+from gateway.admin.realm_files.realm_import import place_of_client, roles_of_clients
+from gateway.admin.realm_files.user_import import (
     UserInput,
     UserPreparation,
     new_passwords,
     read_users,
 )
-from gateway.admin.users import PrecomputedHashes
-from gateway.authentication.new_passwords import NewPasswords
+from gateway.admin.users import NewUser, PrecomputedHashes, store_new_user
+from gateway.authentication.passwords import NewPasswords
+from gateway.authentication.unique_names import require_free_names
+from gateway.client_policies import EventKind
+from gateway.domain.client_scopes import ClientScope
+from gateway.domain.clients import Client
+from gateway.domain.errors import AlreadyExists, FieldError
 from gateway.domain.events import OperationType, ResourceType
-from gateway.domain.limits.event_loop import free_in_slices, in_slices
+from gateway.domain.groups import render_group_path
+from gateway.domain.limits.input_sizes import free_in_slices, in_slices
+from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import realm_topic
-from gateway.domain.ports.passwords import PasswordHasher
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.realm import Realm
+from gateway.domain.roles import Role
+from gateway.domain.users import User
+from gateway.representations.clients import given_field, new_client_document
 from gateway.representations.groups import GroupInput, parse_groups
-from gateway.representations.realm_files import (
+from gateway.representations.partial_import import (
     Action,
     IfExists,
     Kind,
@@ -48,7 +72,308 @@ from gateway.representations.realm_files import (
     parse_policy,
     render_outcomes,
 )
-from gateway.representations.roles import RoleInput, parse_roles
+from gateway.representations.refusals import describe, raise_all, refused, repeated_names
+from gateway.representations.roles import RoleInput, RoleName, parse_roles
+from gateway.representations.shapes import MASK
+
+
+@dataclass(frozen=True, slots=True)
+class PartialUsers:
+    """Adds, skips or replaces users. `new_clients` have their service accounts already."""
+
+    change: Change
+    policy: IfExists
+    preparation: UserPreparation
+    online_sessions: OnlineSessionStore
+    new_clients: Mapping[str, str]
+
+    async def store(self, given: Sequence[UserInput]) -> list[Outcome]:
+        """Store the users; raises AlreadyExists, Forbidden, InvalidInput, PasswordRefused."""
+        known = [await self._known(new) for new in given]
+        if self.policy is IfExists.FAIL:
+            for new, before in zip(given, known, strict=True):
+                if before is not None:
+                    raise _user_exists(new)
+        return [await self._store(new, before) for new, before in zip(given, known, strict=True)]
+
+    async def _known(self, new: UserInput) -> User | None:
+        """Return the user with the name or the address, but no new service account."""
+        users, realm = self.change.stores.users, self.change.realm
+        if new.service_account_of in self.new_clients:
+            return None
+        found = await users.find_by_username(realm.id, new.user.username)
+        if found is None and new.user.email and not realm.login.duplicate_emails_allowed:
+            found = await users.find_by_email(realm.id, new.user.email)
+        return found
+
+    async def _store(self, new: UserInput, before: User | None) -> Outcome:
+        action = self.policy.action(exists=before is not None)
+        if before is not None and action is Action.SKIPPED:
+            return Outcome(action, Kind.USER, new.user.username, before.id)
+        prepared = await self.preparation.prepared(new)
+        await require_may_grant(self.change.acting, self.change.stores, prepared.role_ids)
+        await require_may_join(self.change.acting, self.change.stores, prepared.group_ids)
+        if new.service_account_of is not None:
+            account = await self._replace_account(new, prepared, before)
+            return Outcome(action, Kind.USER, new.user.username, account.id)
+        if before is not None:
+            await self._remove(new, before)
+        names = await require_free_names(self.change.stores, self.change.realm, prepared.user)
+        await store_new_user(self.change.stores, prepared, names)
+        return Outcome(action, Kind.USER, new.user.username, new.user.id)
+
+    async def _remove(self, new: UserInput, before: User) -> None:
+        if before.username != new.user.username or before.service_account_client is not None:
+            # Another user has the address, or it is a service account: the import names neither.
+            raise _user_exists(new)
+        stores, realm_id = self.change.stores, self.change.realm.id
+        await self._require_may_control(before)
+        await stores.users.remove(realm_id, before.id)
+        await self.online_sessions.end_of_user(realm_id, before.id)
+
+    async def _require_may_control(self, user: User) -> None:
+        controlled = ControlledObject(ObjectKind.USER, user.id)
+        await require_may_control(self.change.acting, self.change.stores, controlled, lock=True)
+
+    async def _replace_account(
+        self, new: UserInput, prepared: NewUser, before: User | None
+    ) -> User:
+        """Re-create a service account as the import has it; it keeps its name and its client."""
+        stores, realm_id = self.change.stores, self.change.realm.id
+        client = self.new_clients.get(new.service_account_of or "")
+        account = before
+        if client is not None:
+            account = await stores.users.find_service_account(realm_id, client)
+        if account is None or account.service_account_client is None:
+            at, allowed = f"{new.path}.serviceAccountClientId", "a client with a service account"
+            raise refused(at, new.service_account_of, allowed)
+        await self._require_may_control(account)
+        await stores.users.remove(realm_id, account.id)
+        await self.online_sessions.end_of_user(realm_id, account.id)
+        owner = account.service_account_client
+        user = replace(prepared.user, username=account.username, service_account_client=owner)
+        names = await require_free_names(stores, self.change.realm, user)
+        await store_new_user(stores, replace(prepared, user=user, credentials=()), names)
+        return user
+
+
+def _user_exists(new: UserInput) -> AlreadyExists:
+    return AlreadyExists(f"User with user name {new.user.username} already exists.")
+
+
+async def import_groups(
+    change: Change, policy: IfExists, indexes: RealmIndexes, given: Sequence[GroupInput]
+) -> list[Outcome]:
+    """Add, skip or replace the groups; raises AlreadyExists, Forbidden and InvalidInput."""
+    stores, realm, groups = change.stores, change.realm, indexes.groups
+    known = dict.fromkeys(group.name for group in given if groups.find(_top_level_path(group.name)))
+    if known and policy is IfExists.FAIL:
+        raise AlreadyExists(f"Group '/{next(iter(known))}' already exists")
+    overwrite = policy is IfExists.OVERWRITE
+    wanted = tuple(group for group in given if overwrite or group.name not in known)
+    for name in known if overwrite else ():
+        await _remove_group(change, indexes, _top_level_path(name))
+    roles = indexes.roles.ids(_roles_of_groups(wanted), "groups", ("realmRoles", "clientRoles"))
+    await require_may_grant(change.acting, stores, roles)
+    await groups.take(stores, realm, GivenGroups(groups=wanted), indexes.roles)
+    ids = {group.name: groups.ids([_top_level_path(group.name)], "groups")[0] for group in given}
+    return [
+        Outcome(policy.action(exists=name in known), Kind.GROUP, name, ids[name])
+        for name in (group.name for group in given)
+    ]
+
+
+def _top_level_path(name: str) -> str:
+    """Return the path of a group at the top."""
+    return render_group_path((name,))
+
+
+async def _remove_group(change: Change, indexes: RealmIndexes, path: str) -> None:
+    group = indexes.groups.find(path)
+    if group is not None:
+        await require_may_control_subtree(change.acting, change.stores, group.id)
+        await change.stores.group_catalogue.remove(change.realm.id, group.id)
+        indexes.groups.discard(path)
+
+
+def _roles_of_groups(groups: Sequence[GroupInput]) -> Iterator[RoleName]:
+    for group in groups:
+        yield from group.roles
+        yield from _roles_of_groups(group.children)
+
+
+async def import_roles(
+    change: Change, policy: IfExists, index: RoleIndex, given: Sequence[RoleInput]
+) -> list[Outcome]:
+    """Add, skip or change them; raises AlreadyExists, InvalidRequest, Forbidden, InvalidInput."""
+    clients = await _clients_of_roles(change, given)
+    known = {role.role: index.role(role.role) for role in given}
+    existing = [role for role in given if known[role.role] is not None]
+    if existing and policy is IfExists.FAIL:
+        raise AlreadyExists(_role_exists(existing[0].role))
+    added = [role for role in given if known[role.role] is None]
+    replaced = existing if policy is IfExists.OVERWRITE else []
+    for role in (*added, *replaced):
+        require_changeable_role(change.acting, role.role.client, role.role.name)
+    await index.add([replace(role, id=None) for role in added])
+    for role in replaced:
+        before = known[role.role]
+        if before is not None:
+            await _replace_role(change, index, role, before)
+    parts = {part for role in (*added, *replaced) for part in _composite_ids(index, role)}
+    await require_may_grant(change.acting, change.stores, sorted(parts))
+    return [
+        _role_outcome(role.role, policy.action(exists=known[role.role] is not None), index, clients)
+        for role in given
+    ]
+
+
+async def _clients_of_roles(change: Change, given: Sequence[RoleInput]) -> dict[str, str]:
+    names = sorted({role.role.client for role in given if role.role.client is not None})
+    found = await change.stores.clients.named(change.realm.id, names)
+    clients = {client.client_id: client.id for client in found}
+    for name in names:
+        if name not in clients:
+            raise InvalidRequest(f"Can not import client roles for nonexistent client named {name}")
+    return clients
+
+
+async def _replace_role(change: Change, index: RoleIndex, given: RoleInput, before: Role) -> None:
+    stores = change.stores
+    controlled = ControlledObject(ObjectKind.ROLE, before.id)
+    await require_may_control(change.acting, stores, controlled)
+    after = replace(before, description=given.description, attributes=given.attributes)
+    await stores.role_catalogue.replace(after)
+    await stores.roles.set_composites(change.realm.id, before.id, _composite_ids(index, given))
+
+
+def _composite_ids(index: RoleIndex, given: RoleInput) -> tuple[str, ...]:
+    return index.ids(given.composites, f"{given.path}.composites")
+
+
+def _role_exists(name: RoleName) -> str:
+    if name.client is None:
+        return f"Realm role '{name.name}' already exists."
+    return f"Client role '{name.name}' for client '{name.client}' already exists."
+
+
+def _role_outcome(
+    name: RoleName, action: Action, index: RoleIndex, clients: dict[str, str]
+) -> Outcome:
+    if name.client is None:
+        (identity,) = index.ids([name], "roles")
+        return Outcome(action, Kind.REALM_ROLE, name.name, identity)
+    text = f"{name.client}-->{name.name}"
+    return Outcome(action, Kind.CLIENT_ROLE, text, clients[name.client])
+
+
+class PartialClients:
+    """Adds, skips or replaces clients. `new` has the ids of the added and replaced ones."""
+
+    def __init__(
+        self,
+        change: Change,
+        administration: ClientAdministration,
+        policy: IfExists,
+        roles: Iterable[RoleInput],
+    ) -> None:
+        """Take the roles that are imported with the clients: client policies judge by them."""
+        self._change = change
+        self._caller = PolicyCaller(change.acting, brought_roles=roles_of_clients(roles))
+        self._administration = administration
+        self._policy = policy
+        self.new: dict[str, str] = {}
+
+    async def store(self, items: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Outcome]:
+        """Store the clients; raises AlreadyExists, Forbidden, InvalidRequest and InvalidInput."""
+        realm = self._change.realm
+        wanted = await asyncio.to_thread(_without_built_in, items, realm)
+        stores, realm_id = self._change.stores, self._change.realm.id
+        found = await stores.clients.named(realm_id, [name for name, _ in wanted])
+        known = {client.client_id: client for client in found}
+        if known and self._policy is IfExists.FAIL:
+            first = next(name for name, _ in wanted if name in known)
+            raise AlreadyExists(f"Client id '{first}' already exists")
+        scopes = await stores.client_scopes.list(realm_id)
+        outcomes = [
+            await self._store(known.get(name), item, scopes)
+            async for name, item in in_slices(wanted)
+        ]
+        held: list[object] = [*found]
+        del found, known
+        await free_in_slices(held)
+        return outcomes
+
+    async def _store(
+        self, before: Client | None, item: Mapping[str, Any], scopes: Sequence[ClientScope]
+    ) -> Outcome:
+        if before is None:
+            return await self._add(item, scopes, Action.ADDED)
+        if self._policy is IfExists.SKIP:
+            return Outcome(Action.SKIPPED, Kind.CLIENT, before.client_id, before.id)
+        controlled = ControlledObject(ObjectKind.CLIENT, before.id)
+        stores, realm = self._change.stores, self._change.realm
+        await require_may_control(self._change.acting, stores, controlled, lock=True)
+        with refused_by_policies(place_of_client(before.client_id)):
+            await enforce_policies(
+                stores, realm, self._caller, EventKind.UNREGISTER, before, before=before
+            )
+        await self._administration.remove_client(self._change, before)
+        whole = {**item, **_kept_members(before, item)}
+        return await self._add(whole, scopes, Action.OVERWRITTEN, before)
+
+    async def _add(
+        self,
+        item: Mapping[str, Any],
+        scopes: Sequence[ClientScope],
+        action: Action,
+        replaced: Client | None = None,
+    ) -> Outcome:
+        at = place_of_client(given_field(item, "clientId"))
+        with refused_by_policies(at):
+            client = await self._administration.add_client(
+                self._change,
+                new_client_document(item),
+                scopes=scopes,
+                report_ineffective=True,
+                policies=self._caller,
+                sent=item,
+                replaced=replaced,
+            )
+        self.new[client.client_id] = client.id
+        return Outcome(action, Kind.CLIENT, client.client_id, client.id)
+
+
+def _without_built_in(
+    items: Sequence[tuple[str, Mapping[str, Any]]], realm: Realm
+) -> list[tuple[str, Mapping[str, Any]]]:
+    built_in = {document["clientId"] for document in default_clients(realm)}
+    return [
+        (name, item)
+        for name, item in _with_client_id(items)
+        if name not in built_in and not is_administrative_client(realm, name)
+    ]
+
+
+def _with_client_id(
+    items: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, Mapping[str, Any]]]:
+    named = [(at, given_field(item, "clientId"), item) for at, item in items]
+    raise_all(
+        FieldError(f"{at}.clientId", describe(name), "the client's public name")
+        for at, name, _ in named
+        if not isinstance(name, str)
+    )
+    raise_all(repeated_names((name for _, name, _ in named), "clients", "each client once"))
+    return [(name, item) for _, name, item in named]
+
+
+def _kept_members(before: Client, item: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {"id": before.id}
+    if before.secret is not None and given_field(item, "secret") in {None, "", MASK}:
+        kept["secret"] = before.secret.reveal()
+    return kept
+
 
 _UNSUPPORTED: Final = ("identityProviders", "identityProviderMappers")
 _PATHS: Final = {
@@ -87,7 +412,7 @@ class PartialImport:
         exists and may not, and Forbidden for what would exceed the caller's rights.
         """
         # A whole realm takes seconds to check: the other requests go on meanwhile.
-        given = await asyncio.to_thread(_read, document, acting.realm, self.gate)
+        given = await asyncio.to_thread(_parse_import, document, acting.realm, self.gate)
         _require_rights(acting, given)
         hashes = PrecomputedHashes(self.passwords)
         passwords = [new async for user in in_slices(given.users) for new in new_passwords([user])]
@@ -122,7 +447,7 @@ class PartialImport:
         return outcomes
 
 
-def _read(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
+def _parse_import(document: Mapping[str, Any], realm: Realm, gate: NewPasswords) -> _Given:
     policy = parse_policy(document)
     if any(document.get(name) for name in _UNSUPPORTED):
         raise NotSupported("Identity brokering is not supported")

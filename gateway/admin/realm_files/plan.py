@@ -1,16 +1,21 @@
-"""What a realm file makes of one realm: read as a whole, then stored in one transaction.
+"""A realm file as changes of one realm: read as a whole, then stored in one transaction.
 
 Everything is read before anything is written, so that all errors are reported together.
-Keycloak: realm import, RealmRepresentation
+
+Keys and client registration policies of a file replace those that a new realm is created with; a
+realm that exists keeps its keys, gets the missing ones, and the policies as the file has them.
+Keycloak: realm import, RealmRepresentation, components
 """
 
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
+from gateway.admin.access import InvalidRequest
 from gateway.admin.authorities import read_authorities, store_authorities
-from gateway.admin.client_scopes import (
+from gateway.admin.client_scope_defaults import (
     read_scopes,
     scopes_of_clients,
     store_defaults,
@@ -24,13 +29,12 @@ from gateway.admin.clients import (
     read_clients,
 )
 from gateway.admin.flows import check_overrides, store_sign_in
-from gateway.admin.forward_auth import read_sites, store_sites
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
-from gateway.admin.keys import ensure_keys, signing_algorithms
-from gateway.admin.realm_files.component_import import store_keys, store_policies
+from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, KeyMaker, ensure_keys, signing_algorithms
+from gateway.admin.protected_sites import read_sites, store_sites
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.migration import migrated
-from gateway.admin.realm_files.user_inputs import (
+from gateway.admin.realm_files.user_import import (
     UserInput,
     UserPreparation,
     new_passwords,
@@ -39,22 +43,24 @@ from gateway.admin.realm_files.user_inputs import (
     unknown_users,
 )
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
+from gateway.admin.registration import checked_policy, put_policy, realm_policies, remove_policy
 from gateway.admin.users import import_profile
-from gateway.authentication.new_accounts.new_users import default_role_ids
-from gateway.authentication.new_passwords import NewPasswords
+from gateway.authentication.new_users import default_role_ids
+from gateway.authentication.passwords import NewPasswords
 from gateway.domain.clock import Clock
-from gateway.domain.errors import FieldError
+from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
 from gateway.domain.forward_auth import Site
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.certificates import AuthorityParser
+from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
-from gateway.domain.ports.passwords import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
-from gateway.representations.authorities import AuthorityInput
-from gateway.representations.client_scopes import ScopesInput
-from gateway.representations.component_files import ComponentsInput, parse_components
+from gateway.representations.certificates import AuthorityInput
+from gateway.representations.components import Component
+from gateway.representations.keys import KEY_PROVIDER_TYPE, key_component
+from gateway.representations.realm_files import ComponentsInput, ScopesInput, parse_components
 from gateway.representations.realms import (
     SignInInput,
     create_realm,
@@ -62,19 +68,75 @@ from gateway.representations.realms import (
     merge_realm,
     parse_sign_in,
 )
-from gateway.representations.refusals import (
-    attempt,
-    collect_refusals,
-    join,
-    raise_all,
-)
-from gateway.representations.refused_settings import (
-    IneffectiveSetting,
-    ineffective_of_scope,
-)
+from gateway.representations.refusals import attempt, collect_refusals, join, raise_all
+from gateway.representations.refused_settings import IneffectiveSetting, ineffective_of_scope
+from gateway.representations.registration_policies import POLICY_TYPE, policy_document
 from gateway.representations.roles import RoleInput, parse_roles
-from gateway.representations.user_profiles import StoredProfile, parse_profile_component
+from gateway.representations.stored_user_profile import StoredProfile, parse_profile_component
 from gateway.representations.users import NewPassword
+
+
+async def store_keys(
+    stores: Stores,
+    realm: Realm,
+    given: ComponentsInput,
+    factory: KeyFactory,
+    clock: Clock,
+    *,
+    new: bool,
+) -> bool:
+    """Add the keys of the file; return whether any was added. Raises InvalidInput."""
+    if new and not given.keys:
+        return await ensure_keys(stores, realm, ENCRYPTION_OF_NEW_REALMS, factory, clock)
+    maker, changed = KeyMaker(factory, clock), False
+    for component in given.keys:
+        keys = await stores.keys.list(realm.id)
+        known = [key_component(key) for key in keys]
+        if any(_is_same(component, other) for other in known):
+            continue
+        try:
+            provider, settings = maker.settings(component)
+            key = await maker.new_key(realm, component, provider, settings)
+            await stores.keys.add(maker.with_unique_kid(key, keys, settings.kid))
+        except (InvalidRequest, UnusableSetting) as error:
+            raise _refused(KEY_PROVIDER_TYPE, component, str(error)) from error
+        changed = True
+    return changed
+
+
+async def store_policies(
+    stores: Stores, realm: Realm, given: ComponentsInput, *, new: bool
+) -> None:
+    """Store the policies of the file; raises InvalidInput."""
+    if not given.policies:
+        return
+    known = await realm_policies(stores, realm.id)
+    if new:
+        for policy in known:
+            await remove_policy(stores, realm.id, str(policy.id))
+        known = ()
+    for component in given.policies:
+        same = next((other for other in known if _is_same(component, other)), None)
+        policy_id = same.id if same else component.id or str(uuid4())
+        try:
+            policy = await checked_policy(stores, realm.id, replace(component, id=policy_id))
+        except UnusableSetting as error:
+            raise _refused(POLICY_TYPE, component, str(error)) from error
+        if same is None or policy_document(policy) != policy_document(same):
+            await put_policy(stores, realm.id, policy)
+
+
+def _is_same(given: Component, known: Component) -> bool:
+    if given.id is not None and given.id == known.id:
+        return True
+    names = (known.name, known.provider_id, known.sub_type)
+    return (given.name, given.provider_id, given.sub_type) == names
+
+
+def _refused(kind: str, component: Component, reason: str) -> InvalidInput:
+    path = f"components.{kind}[{component.name or component.provider_id}]"
+    sentence = f"this component cannot be used: {reason}"
+    return InvalidInput((FieldError(path, "a component", "a usable one", sentence=sentence),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.realms.administrators import Administrator, list_administrators
-from gateway.admin.realms.bootstrap_administrator import ensure_administrator
-from gateway.admin.realms.changes import RealmChanges
+from gateway.admin.realms.administration import RealmChanges
+from gateway.admin.realms.administrators import (
+    Administrator,
+    ensure_administrator,
+    list_administrators,
+)
 from gateway.admin.realms.defaults import (
     ensure_administration,
     ensure_defaults,
     ensure_realm_defaults,
 )
-from gateway.admin.realms.documents import RealmDocuments, realm_document
-from gateway.admin.realms.listing import VIEW_REALM, RealmListing
+from gateway.admin.realms.listing import VIEW_REALM, RealmDocuments, RealmListing, realm_document
 from gateway.admin.realms.localization import Localizations
-from gateway.admin.realms.mail_sender import require_sender
-from gateway.admin.realms.mail_server_test import MailServerTest
+from gateway.admin.realms.mail_server import MailServerTest, require_sender
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,8 @@ from gateway.admin.access import (
     load_roles,
 )
 from gateway.admin.client_reach import store_built_in_client
-from gateway.admin.client_scopes import (
-    chosen_from,
-    default_client_scopes,
-    ensure_client_scopes,
-)
+from gateway.admin.client_scope_defaults import default_client_scopes, ensure_client_scopes
+from gateway.admin.client_scopes import chosen_from
 from gateway.admin.clients import (
     ACCOUNT,
     ACCOUNT_CONSOLE,
@@ -34,7 +31,7 @@ from gateway.admin.clients import (
 )
 from gateway.domain.errors import AlreadyExists
 from gateway.domain.ports.storage import Database, Stores
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder
+from gateway.domain.ports.users import HolderKind, RoleHolder
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.roles import Role
 from gateway.representations.clients import parse_client

@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.registration.client_registration import ClientRegistration, ClientView
-from gateway.admin.registration.formats import KEYCLOAK, OPENID, Format
-from gateway.admin.registration.policy_components import (
+from gateway.admin.registration.client_registration import (
+    KEYCLOAK,
+    OPENID,
+    ClientRegistration,
+    ClientView,
+    Format,
+)
+from gateway.admin.registration.policies import (
     PolicyProviders,
     RegistrationPolicies,
     checked_policy,
@@ -18,11 +23,11 @@ from gateway.admin.registration.registrars import (
     RegistrationRefused,
     not_authorized,
 )
-from gateway.admin.registration.token_administration import (
+from gateway.admin.registration.tokens import (
     ClientRegistrationTokens,
     InitialAccesses,
+    RegistrationTokens,
 )
-from gateway.admin.registration.tokens import RegistrationTokens
 
 
 @dataclass(frozen=True, slots=True)

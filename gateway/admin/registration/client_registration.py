@@ -1,11 +1,18 @@
 """Registering clients, and viewing, changing and removing them with the token they were given.
 
-A document is one of the admin API; `formats` converts others. A registration access token is
-replaced by each change; a secret that the caller may not know is masked.
-Keycloak: clients-registrations; Spec: RFC 7591 §3, RFC 7592 §2
+A document is one of the admin API; a `Format` converts others: it is one value here and one entry
+in `http/registration`. A registration access token is replaced by each change; a secret that the
+caller may not know is masked.
+
+A client that registers itself takes no certificate name that another client has: devices that send
+no client_id are found by their certificate alone, and where two clients own it, they are refused. A
+stranger could lock devices out by registering their names. Administrators may give one name to two
+clients, as in Keycloak, whose devices always send a client_id.
+Keycloak: clients-registrations, client registration providers `default` and `openid-connect`;
+Spec: RFC 7591 §3, RFC 7592 §2
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -31,8 +38,6 @@ from gateway.admin.clients import (
     has_roles,
     require_may_widen_scope,
 )
-from gateway.admin.registration.certificate_names import require_free_certificate_name
-from gateway.admin.registration.formats import INVALID_METADATA, Format
 from gateway.admin.registration.policies import Policies
 from gateway.admin.registration.registrars import (
     Registrar,
@@ -41,18 +46,98 @@ from gateway.admin.registration.registrars import (
     not_authorized,
     too_many_registrations,
 )
-from gateway.admin.registration.token_administration import use_up
-from gateway.admin.registration.tokens import RegistrationTokens, TokenKind
+from gateway.admin.registration.tokens import RegistrationTokens, TokenKind, use_up
 from gateway.client_policies import EventKind, PolicyRefusal, UpdateSource
-from gateway.domain.clients import Client
+from gateway.domain.clients import Client, certificate_terms, share_certificates, terms_of_rivals
 from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import Detail
-from gateway.domain.limits.rate_limits import caller_of
-from gateway.domain.ports.rate_limiter import RateLimiter
-from gateway.domain.ports.storage import Database
+from gateway.domain.limits.rate_limits import RateLimiter, caller_of
+from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.secrets import Secret
-from gateway.representations.clients import given_field, new_client_document
+from gateway.representations.client_registration import (
+    BASIC_SCOPE,
+    client_of_metadata,
+    parse_metadata,
+    requested_scopes,
+)
+from gateway.representations.clients import given_field, new_client_document, with_protocol_defaults
 from gateway.representations.refusals import UnknownField
+
+INVALID_METADATA: Final = "invalid_client_metadata"
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Turns what was sent into a document of the admin API; raises UnknownField, InvalidInput.
+
+    `scopes` returns the optional scopes that a known client is to have, None to leave them.
+    """
+
+    client_id: str
+    """The field with the public name."""
+    new_client: Callable[[Document], Document]
+    changed_client: Callable[[Document], Document]
+    scopes: Callable[[Document], tuple[str, ...] | None]
+
+
+def _new_openid_client(document: Document) -> Document:
+    """Return a client whose name is generated here."""
+    metadata = parse_metadata(document)
+    if metadata.get("client_id") is not None:
+        raise RegistrationRefused(INVALID_METADATA, "Client Identifier included")
+    client = client_of_metadata(metadata, new=True)
+    scopes = requested_scopes(metadata)
+    if scopes is None:
+        return client
+    always = [BASIC_SCOPE]
+    return {**client, "defaultClientScopes": always, "optionalClientScopes": list(scopes)}
+
+
+KEYCLOAK: Final = Format("clientId", with_protocol_defaults, dict, lambda _: None)
+"""The representation of the admin API. Its lists of scopes count at the registration alone."""
+OPENID: Final = Format(
+    "client_id",
+    _new_openid_client,
+    lambda document: client_of_metadata(parse_metadata(document), new=False),
+    lambda document: requested_scopes(parse_metadata(document)),
+)
+
+
+_MOST_RIVALS: Final = 200
+"""Clients that one registration is compared with; where there are more, it is refused."""
+
+
+async def require_free_certificate_name(
+    stores: Stores, client: Client, before: Client | None = None
+) -> None:
+    """Raise RegistrationRefused where another client may own the same certificate.
+
+    A name that the client has had `before` is not examined again.
+    """
+    if not certificate_terms(client) or (before is not None and _names(before) == _names(client)):
+        return
+    realm_id, most = client.realm_id, _MOST_RIVALS + 1
+    terms = terms_of_rivals(client)
+    if client.devices.template is None:
+        found = await stores.clients.with_certificate_terms(realm_id, terms, most)
+    else:
+        rows = await stores.clients.certificate_terms(realm_id, most)
+        found = tuple(sorted({name for _, name in rows}))
+    if len(found) > _MOST_RIVALS:
+        raise _refused("Too many clients of the realm are known by certificates")
+    for other in await stores.clients.named(realm_id, found):
+        if other.id != client.id and share_certificates(client, other):
+            raise _refused("Another client of the realm has this name of certificates")
+
+
+def _names(client: Client) -> tuple[object, ...]:
+    return client.certificate_authentication, client.devices.template, certificate_terms(client)
+
+
+def _refused(text: str) -> RegistrationRefused:
+    return RegistrationRefused(INVALID_METADATA, text)
+
 
 _INVALID_REDIRECT: Final = "invalid_redirect_uri"
 _SOURCES: Final = {

@@ -2,40 +2,41 @@
 
 from dataclasses import dataclass
 
-from gateway.admin.users.action_mails import LinkRequest, UserActionMails
 from gateway.admin.users.administration import (
     UserActivation,
     UserChanges,
     UserCreation,
     invalidate_user,
 )
-from gateway.admin.users.credentials import UserCredentials
+from gateway.admin.users.credentials import (
+    LinkRequest,
+    PrecomputedHashes,
+    UserActionMails,
+    UserCredentials,
+)
 from gateway.admin.users.groups import UserGroups
 from gateway.admin.users.listing import (
     QUERY_USERS,
+    REMEDY,
     VIEW_USERS,
+    LookAlike,
     UserListing,
     UserSummary,
+    list_look_alikes,
     password_expires_at,
     read_attribute_query,
     shown_users,
+    store_missing_keys,
     summarize_user,
 )
 from gateway.admin.users.lockouts import Lockout, Lockouts
-from gateway.admin.users.look_alikes import (
-    REMEDY,
-    LookAlike,
-    list_look_alikes,
-    store_missing_keys,
-)
-from gateway.admin.users.precomputed_hashes import PrecomputedHashes
 from gateway.admin.users.profiles import (
     ProfileComponents,
     UserProfiles,
     import_profile,
     profile_components,
 )
-from gateway.authentication.new_accounts.new_users import NewUser, store_new_user, store_new_users
+from gateway.authentication.new_users import NewUser, store_new_user, store_new_users
 
 
 @dataclass(frozen=True, slots=True)

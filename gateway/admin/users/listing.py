@@ -1,7 +1,10 @@
 """Users as administrators see them, with the attributes that the profile of the realm shows.
 
 If-Match of a change names the digest of `user_document`.
-Keycloak: GET users, GET users/count, GET users/{id}
+
+An earlier version accepted users whose names or addresses look alike. All of them keep their names
+and sign in by them, spelled exactly. Another spelling finds the user who has the key of the name,
+which is the oldest one. Keycloak: GET users, GET users/count, GET users/{id}
 """
 
 import re
@@ -9,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 
 from gateway.admin.access import (
@@ -21,7 +25,7 @@ from gateway.admin.access import (
     require_one_answer,
 )
 from gateway.admin.users.lockouts import Lockout, Lockouts
-from gateway.authentication.permanent_lockout import REASON_ATTRIBUTE
+from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
     expect_profile,
     profile_document,
@@ -29,14 +33,15 @@ from gateway.authentication.realm_profile import (
     rules_in,
 )
 from gateway.domain.errors import InvalidInput, StoreUnavailable
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.user_profile.profile import UserProfile, Viewer
+from gateway.domain.unique_names import name_key
+from gateway.domain.user_profile import UserProfile, Viewer
 from gateway.domain.users import Credential, User, UserQuery, sought_name
 from gateway.representations.roles import RoleName
-from gateway.representations.user_profiles import render_metadata
+from gateway.representations.user_profile import render_metadata
 from gateway.representations.users import PASSWORD, brief_user, full_user
 
 VIEW_USERS: Final = (AdminRole.VIEW_USERS, AdminRole.MANAGE_USERS)
@@ -81,9 +86,9 @@ def _seen(rules: UserProfile, user: User) -> User:
     if not user.attributes:
         return user
     shown = dict(rules.shown(user.attributes, Viewer.ADMIN))
-    reason = user.attributes.get(REASON_ATTRIBUTE)
+    reason = user.attributes.get(LOCKOUT_ATTRIBUTE)
     return replace(
-        user, attributes=shown if reason is None else {**shown, REASON_ATTRIBUTE: reason}
+        user, attributes=shown if reason is None else {**shown, LOCKOUT_ATTRIBUTE: reason}
     )
 
 
@@ -271,3 +276,77 @@ def password_expires_at(realm: Realm, credentials: Iterable[Credential]) -> date
     """Return when the password among the credentials expires; None where it does not."""
     password = next((one for one in credentials if one.type == PASSWORD), None)
     return None if password is None else realm.password_policy.expires_at(password.aged_since)
+
+
+_MOST: Final = 1_000
+"""Users that one transaction looks at."""
+REMEDY: Final = "rename one of them, or delete the account that is not used"
+
+
+@dataclass(frozen=True, slots=True)
+class LookAlike:
+    """Two users of a realm; `field` is username or email, the texts are those of the users."""
+
+    realm_id: str
+    field: str
+    first: str
+    second: str
+
+
+async def store_missing_keys(database: Database, at_once: int = _MOST) -> tuple[LookAlike, ...]:
+    """Store the keys of names that an earlier version stored; return the names that look alike.
+
+    The previous version stores users without keys while gateways are upgraded one by one. One
+    transaction looks at `at_once` users. Raises StoreUnavailable.
+    """
+    async with database.read() as stores:
+        if not await stores.users.without_key(1):
+            return ()
+    found: list[LookAlike] = []
+    last: User | None = None
+    while True:
+        async with database.write() as stores:
+            page = await stores.users.without_key(at_once, after=last)
+            for user in page:
+                other = await _user_with_key(stores, user)
+                if other is None:
+                    await stores.users.replace(user)
+                else:
+                    found.append(_pair_of_names(other, user))
+        if len(page) < at_once:
+            return tuple(found)
+        last = page[-1]
+
+
+async def list_look_alikes(stores: Stores) -> tuple[LookAlike, ...]:
+    """Return names, and addresses where a realm has each address once, that look alike."""
+    found = []
+    for user in await stores.users.without_key(_MOST):
+        other = await _user_with_key(stores, user)
+        if other is not None:
+            found.append(_pair_of_names(other, user))
+    for realm in await stores.realms.list():
+        if not realm.login.duplicate_emails_allowed:
+            users = await stores.users.with_repeated_addresses(realm.id, _MOST)
+            found.extend(_pairs(realm.id, users))
+    return tuple(found)
+
+
+def _pair_of_names(first: User, second: User) -> LookAlike:
+    return LookAlike(second.realm_id, "username", first.username, second.username)
+
+
+async def _user_with_key(stores: Stores, user: User) -> User | None:
+    key = name_key(user.username)
+    others = await stores.users.with_keys(user.realm_id, [key])
+    named = (other for other in others if name_key(other.username) == key)
+    return next((other for other in named if other.id != user.id), None)
+
+
+def _pairs(realm_id: str, users: Sequence[User]) -> list[LookAlike]:
+    """Return each user beside the one before, in the order of the keys."""
+    return [
+        LookAlike(realm_id, "email", first.email or "", second.email or "")
+        for first, second in pairwise(users)
+        if name_key(first.email or "") == name_key(second.email or "")
+    ]

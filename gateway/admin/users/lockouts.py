@@ -15,10 +15,9 @@ from gateway.admin.access import (
     has_every_right,
     may_control_user,
 )
-from gateway.authentication import permanent_lockout
+from gateway.authentication import brute_force_protection
 from gateway.domain.clock import Clock
-from gateway.domain.login_failures import LoginFailures
-from gateway.domain.ports.login_failures import LoginFailureStore
+from gateway.domain.ports.login_failures import LoginFailures, LoginFailureStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.users import User, UserQuery
@@ -104,14 +103,16 @@ class Lockouts:
             query = UserQuery(
                 enabled=False,
                 exact=True,
-                attributes={permanent_lockout.REASON_ATTRIBUTE: permanent_lockout.REASON},
+                attributes={
+                    brute_force_protection.LOCKOUT_ATTRIBUTE: brute_force_protection.LOCKOUT_REASON
+                },
             )
             for_good = await stores.users.search(realm.id, query, 0, LARGEST_ANSWER)
         records = dict(locked)
         temporary = [
             self._lockout(user, record)
             for user, record in found
-            if user is not None and not permanent_lockout.is_locked_for_good(user)
+            if user is not None and not brute_force_protection.is_locked_for_good(user)
         ]
         permanent = [
             self._lockout(user, records.get(user.id, LoginFailures())) for user in for_good
@@ -137,7 +138,7 @@ class Lockouts:
         return sum([await self._failures.clear(realm_id, user) for user in controlled])
 
     def _lockout(self, user: User, record: LoginFailures) -> Lockout:
-        permanent = record.permanent or permanent_lockout.is_locked_for_good(user)
+        permanent = record.permanent or brute_force_protection.is_locked_for_good(user)
         return Lockout(
             user.id, user.username, replace(record, permanent=permanent), self._clock.now()
         )

@@ -29,16 +29,17 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
-from gateway.representations.component import Component, render_component
-from gateway.representations.provider_properties import ProviderDescription
-from gateway.representations.user_profiles import (
+from gateway.representations.components import Component, ProviderDescription, render_component
+from gateway.representations.stored_user_profile import (
     PROFILE_CONFIG,
     PROFILE_PROVIDER,
     PROFILE_TYPE,
     StoredProfile,
     parse_profile_text,
-    parse_user_profile,
     profile_component,
+)
+from gateway.representations.user_profile import (
+    parse_user_profile,
     render_metadata,
     require_usable_profile,
 )

@@ -4,15 +4,10 @@ A flow has executions: authenticators, and flows of their own. An authenticator 
 challenges the user; its input and its results are values.
 """
 
-from gateway.authentication.engine.account_changes import AccountChange, AccountChanges
-from gateway.authentication.engine.context import (
-    BrowserSession,
-    RequestedAuthentication,
-    SignInContext,
-)
 from gateway.authentication.engine.engine import SignInEngine
-from gateway.authentication.engine.sign_in import required_by
-from gateway.authentication.engine.steps import (
+from gateway.authentication.engine.results import (
+    AccountChange,
+    AccountChanges,
     Challenged,
     Ended,
     PageExpired,
@@ -20,4 +15,10 @@ from gateway.authentication.engine.steps import (
     Replayed,
     SignedIn,
     Step,
+)
+from gateway.authentication.engine.sign_in import (
+    BrowserSession,
+    RequestedAuthentication,
+    SignInContext,
+    required_by,
 )

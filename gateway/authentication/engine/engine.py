@@ -10,21 +10,24 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.authentication.accounts import Account, Accounts
-from gateway.authentication.brute_force_guard import BruteForceGuard
-from gateway.authentication.engine.context import SignInContext
-from gateway.authentication.engine.flow_levels import FLOW_LEVELS_NOTE, reach_flow_level
+from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
-from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
-from gateway.authentication.engine.levels import LEVELS_NOTE, LOWEST_LEVEL
-from gateway.authentication.engine.proven_password import (
+from gateway.authentication.engine.levels import (
+    FLOW_LEVELS_NOTE,
+    LEVELS_NOTE,
+    LOWEST_LEVEL,
+    reach_flow_level,
+)
+from gateway.authentication.engine.proofs import (
+    GuardedChecks,
+    PermanentLockouts,
     has_password,
     is_former,
     is_proven_too_early,
     keep_address,
 )
 from gateway.authentication.engine.required_action import ACTION_STATUS, RequiredActions
-from gateway.authentication.engine.sign_in import BROWSER_SESSION, UNKNOWN_USER, Form, SignIn
-from gateway.authentication.engine.steps import (
+from gateway.authentication.engine.results import (
     Challenged,
     Ended,
     PageExpired,
@@ -33,13 +36,20 @@ from gateway.authentication.engine.steps import (
     SignedIn,
     Step,
 )
+from gateway.authentication.engine.sign_in import (
+    BROWSER_SESSION,
+    UNKNOWN_USER,
+    Form,
+    SignIn,
+    SignInContext,
+)
 from gateway.authentication.errors import (
     AccountDisabled,
     InvalidUserCredentials,
     LevelNotReached,
     SignInRefused,
 )
-from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.passwords import PasswordCheck
 from gateway.domain.authentication import (
     LOCALE,
     AuthenticationSession,
@@ -50,8 +60,7 @@ from gateway.domain.authentication import (
 )
 from gateway.domain.events import EventError
 from gateway.domain.flows import SignInFlow
-from gateway.domain.limits.rate_limits import caller_of
-from gateway.domain.ports.rate_limiter import RateLimiter
+from gateway.domain.limits.rate_limits import RateLimiter, caller_of
 
 TRY_ANOTHER_WAY: Final = "tryAnotherWay"
 """The field of a form that asks for the list of executions."""

@@ -1,16 +1,20 @@
-"""Levels of authentication: which a browser's session has reached, and for how long each lasts.
+"""Levels of authentication: reached by sessions and flows, and required by clients and actions.
 
-The levels with their instants are a note of the user session, such as `{"1":1700000000}`.
+The levels of a browser's session with their instants are a note of the user session, such as
+`{"1":1700000000}`.
 Keycloak: AcrStore, LoAUtil (26.7)
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from gateway.domain.flows import KIND_OF, LEVEL, SignInFlow
+from gateway.authentication.accounts import Account, Accounts
+from gateway.authentication.engine.sign_in import SignIn
+from gateway.domain.flows import CREDENTIAL_OF_ACTION, DELETE_CREDENTIAL, KIND_OF, LEVEL, SignInFlow
+from gateway.representations.users import PASSWORD
 
 LEVELS_NOTE: Final = "loa-map"
 """The note of a user session and of an authentication session."""
@@ -91,3 +95,124 @@ def credential_levels(flow: SignInFlow, level: int = NO_LEVEL) -> dict[str, int]
         elif kind is not None and kind.credential is not None:
             levels[kind.credential] = level
     return levels
+
+
+FLOW_LEVELS_NOTE: Final = "flow-levels"
+"""The note of a user session and of an authentication session."""
+
+
+def earlier_flow_level(sign_in: SignIn, notes: Mapping[str, str]) -> int:
+    """Return the level that a session with these notes has reached by the same flow.
+
+    NO_LEVEL where it has not, or where the flow has no level now.
+    """
+    if sign_in.context.requested.flow_level is None:
+        return NO_LEVEL
+    reached = _parsed_flow_levels(notes.get(FLOW_LEVELS_NOTE)).get(sign_in.flow.id)
+    level = reached.get(sign_in.flow.version) if isinstance(reached, dict) else None
+    return level if isinstance(level, int) else NO_LEVEL
+
+
+def reach_flow_level(sign_in: SignIn) -> None:
+    """Take the level of a flow as reached, which the user has completed with credentials."""
+    level = sign_in.context.requested.flow_level
+    if level is None or sign_in.has_joined:
+        return
+    sign_in.level = max(NO_LEVEL if sign_in.level is None else sign_in.level, level)
+    levels = _parsed_flow_levels(sign_in.notes.get(FLOW_LEVELS_NOTE))
+    levels[sign_in.flow.id] = {sign_in.flow.version: level}
+    sign_in.note(FLOW_LEVELS_NOTE, json.dumps(levels, separators=(",", ":")))
+
+
+def _parsed_flow_levels(note: str | None) -> dict[str, Any]:
+    try:
+        found = json.loads(note or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_FlowLevels = Mapping[str, int]
+
+
+async def requested_level(sign_in: SignIn, accounts: Accounts) -> int:
+    """Return the higher level of the two, NO_LEVEL without any; raises StoreUnavailable.
+
+    The realm's level of an action counts where the credentials of this flow reach it.
+    """
+    requested = sign_in.context.requested
+    level = NO_LEVEL if requested.level is None else requested.level
+    if requested.action is None or sign_in.found_user is None:
+        return level
+    own, of_realm = credential_levels(sign_in.flow), _levels_of_realm(sign_in)
+    needed = max(level, await _level_of_action(sign_in, accounts, own))
+    in_realm = await _level_of_action(sign_in, accounts, of_realm)
+    is_asked_for = proven_level(sign_in) < in_realm <= _highest_of_flow(of_realm, own)
+    return max(needed, in_realm) if is_asked_for else needed
+
+
+async def may_set_up(sign_in: SignIn, accounts: Accounts) -> bool:
+    """Tell whether the user has proven enough for the credential that the client wants set up.
+
+    A thief of the password must not add a second factor of his own. Raises StoreUnavailable.
+    """
+    if sign_in.context.requested.action not in CREDENTIAL_OF_ACTION:
+        return True
+    levels = _levels_of_realm(sign_in)
+    return await _level_of_action(sign_in, accounts, levels) <= proven_level(sign_in)
+
+
+def proven_level(sign_in: SignIn) -> int:
+    """Return the level of the realm's browser flow that the credentials of a sign-in reach.
+
+    They were asked for now, by whatever flow, or in the session of the browser. Every sign-in
+    reaches the level of the password where that is the lowest one.
+    """
+    browser, levels = sign_in.context.realm.sign_in.browser, _levels_of_realm(sign_in)
+    reached = NO_LEVEL if sign_in.level is None else sign_in.level
+    if browser is not None and REAUTHENTICATING not in sign_in.notes:
+        earlier = parse_levels(sign_in.notes.get(LEVELS_NOTE))
+        reached = max(reached, highest_level(browser, earlier, sign_in.now))
+    reached = max(reached, _highest_of_flow(levels, (PASSWORD,)))
+    return _highest_of_flow(levels, sign_in.used, reached)
+
+
+def _levels_of_realm(sign_in: SignIn) -> _FlowLevels:
+    browser = sign_in.context.realm.sign_in.browser
+    return {} if browser is None else credential_levels(browser)
+
+
+def _highest_of_flow(levels: _FlowLevels, kinds: Iterable[str], reached: int = NO_LEVEL) -> int:
+    """Return the highest level that types of credentials reach, with all between."""
+    proven = {levels.get(kind, NO_LEVEL) for kind in kinds}
+    for level in sorted(levels.values()):
+        if level > reached and level not in proven:
+            break
+        reached = max(reached, level)
+    return reached
+
+
+async def _level_of_action(sign_in: SignIn, accounts: Accounts, levels: _FlowLevels) -> int:
+    """Return the level that a flow requires for the action, NO_LEVEL without any."""
+    if max(levels.values(), default=NO_LEVEL) <= NO_LEVEL or sign_in.account is None:
+        return NO_LEVEL
+    account = sign_in.account = await accounts.with_credentials(sign_in.account)
+    kind = _credential_type(sign_in, account)
+    return NO_LEVEL if kind is None else _reachable_levels(account, levels, kind)
+
+
+def _credential_type(sign_in: SignIn, account: Account) -> str | None:
+    """Return the type of the credential that the action is about."""
+    requested = sign_in.context.requested
+    if requested.action != DELETE_CREDENTIAL:
+        return CREDENTIAL_OF_ACTION.get(requested.action or "")
+    held = account.credentials or ()
+    return next((one.type for one in held if one.id == requested.action_parameter), None)
+
+
+def _reachable_levels(account: Account, levels: _FlowLevels, kind: str) -> int:
+    """Return the level of a type, or the highest below it that the user's credentials reach."""
+    held = {levels.get(one.type, NO_LEVEL) for one in account.credentials or ()}
+    highest = levels.get(kind, NO_LEVEL)
+    of_user = (level for level in held if level <= highest)
+    return max(of_user, default=NO_LEVEL)

@@ -2,33 +2,33 @@
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
-from gateway.authentication.email_updates import EmailUpdates
+from gateway.authentication.action_tokens import MailPauses
 from gateway.authentication.engine.required_action import RequiredActionProvider
-from gateway.authentication.link_mails import MailPauses
-from gateway.authentication.new_passwords import PasswordChanges
-from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.profile_updates import ProfileUpdates
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
+from gateway.authentication.passwords import PasswordChanges
+from gateway.authentication.profile_updates import EmailUpdates, ProfileUpdates
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.required_actions.configure_otp import ConfigureOtp
-from gateway.authentication.required_actions.configure_recovery_codes import (
+from gateway.authentication.required_actions.credentials import (
+    ConfigureOtp,
     ConfigureRecoveryCodes,
+    RegisterKey,
+    UpdatePassword,
 )
-from gateway.authentication.required_actions.delete_account import DeleteAccount
-from gateway.authentication.required_actions.delete_credential import DeleteCredential
-from gateway.authentication.required_actions.register_key import RegisterKey
-from gateway.authentication.required_actions.terms_and_conditions import TermsAndConditions
-from gateway.authentication.required_actions.update_email import UpdateEmail
-from gateway.authentication.required_actions.update_password import UpdatePassword
-from gateway.authentication.required_actions.update_profile import UpdateProfile
-from gateway.authentication.required_actions.verify_email import VerifyEmail
-from gateway.authentication.web_authn import KeyRegistration
+from gateway.authentication.required_actions.deletion import DeleteAccount, DeleteCredential
+from gateway.authentication.required_actions.profile import (
+    TermsAndConditions,
+    UpdateEmail,
+    UpdateProfile,
+    VerifyEmail,
+)
+from gateway.authentication.web_authn_registration import KeyRegistration
 from gateway.domain.flows import (
     REGISTER_PASSKEY,
     REGISTER_SECURITY_KEY,
     UPDATE_PROFILE,
     VERIFY_PROFILE,
 )
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.lookups import Directory
 from gateway.domain.ports.storage import Database
 
 

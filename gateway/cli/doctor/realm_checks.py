@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from gateway.cli.doctor.findings import Finding, NotChecked, ProblemFound, WarningFound
+from gateway.doctor.findings import Finding, NotChecked, ProblemFound, WarningFound
 from gateway.domain.errors import RealmgateError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ def has_database(settings: "Settings") -> bool:
 def authority_names(settings: "Settings") -> str:
     """Find names that several authorities of a realm have: x509.casubjectdn cannot use them."""
     from gateway.bootstrap.client_certificates import read_client_certificates
-    from gateway.bootstrap.encryption_keys import encryption_keys_exist
-    from gateway.bootstrap.services import open_services
+    from gateway.bootstrap.services import encryption_keys_exist, open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."
@@ -58,8 +57,7 @@ def authority_names(settings: "Settings") -> str:
 def certificate_names(settings: "Settings") -> str:
     """Raise WarningFound for clients to which administrators gave one name of certificates."""
     from gateway.admin.clients import list_certificate_conflicts
-    from gateway.bootstrap.encryption_keys import encryption_keys_exist
-    from gateway.bootstrap.services import open_services
+    from gateway.bootstrap.services import encryption_keys_exist, open_services
 
     if not has_database(settings) or not encryption_keys_exist(settings):
         return "There is no realm yet."

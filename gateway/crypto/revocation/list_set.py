@@ -2,19 +2,112 @@
 
 An authority need not be known when the lists are read: its signature is verified when a path first
 contains it, over a digest that was computed with the list.
+
+What one revocation list, or the lack of one, means for a certificate: the rule of all lists.
+
+Spec: RFC 5280 §6.3; attacks A9, A10
+
+The addresses of revocation lists that a certificate names.
+
+Spec: RFC 5280 §4.2.1.13, §6.3.3
 """
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Final
 
+import structlog
 from cryptography import x509
 
-from gateway.crypto.revocation.distribution_points import DistributionPoint
-from gateway.crypto.revocation.list_scope import ListScope
-from gateway.crypto.revocation.revocation_list import RevocationList
+from gateway.crypto.revocation.revocation_list import ListScope, RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
+from gateway.domain.certificates import CertificateFacts
+from gateway.domain.limits.caches import SizedCache
+from gateway.domain.realm import Realm, certificate_revocation_of
+
+MOST_URLS: Final = 3
+"""Addresses of one certificate that lists are downloaded from; further ones do not count."""
+_MOST_NAMES: Final = 20
+"""Names of one point that are compared with those of a list."""
+_LONGEST_URL: Final = 2048
+_SCHEMES: Final = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class DistributionPoint:
+    """Where one list is; all `urls` lead to the same one. `names` are those that it may have."""
+
+    urls: tuple[str, ...]
+    names: frozenset[x509.GeneralName] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CertificatePoints:
+    """What a certificate says of its lists.
+
+    `problem` says why none can be downloaded; None for a certificate that names no point at all.
+    """
+
+    points: tuple[DistributionPoint, ...] = ()
+    problem: str | None = None
+    authority: bool = False
+    """Whether the certificate is that of an authority."""
+
+    @property
+    def are_named(self) -> bool:
+        """Tell whether the certificate names a point, whether it can be used or not."""
+        return bool(self.points) or self.problem is not None
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """All addresses, each once."""
+        return tuple(dict.fromkeys(url for point in self.points for url in point.urls))
+
+
+def distribution_points_of(certificate: ParsedCertificate) -> CertificatePoints:
+    """Return the points of a certificate, in its order, with MOST_URLS addresses together."""
+    constraints = certificate.extension(x509.BasicConstraints)
+    authority = constraints is not None and constraints.ca
+    named = certificate.extension(x509.CRLDistributionPoints)
+    if named is None:
+        return CertificatePoints(authority=authority)
+    points: list[DistributionPoint] = []
+    problem, free = "its distribution points name no http address", MOST_URLS
+    for each in named:
+        unusable = _unusable(each)
+        if unusable is not None:
+            problem = unusable
+            continue
+        urls = _urls(each)[:free]
+        if urls:
+            free -= len(urls)
+            points.append(DistributionPoint(urls, frozenset((each.full_name or ())[:_MOST_NAMES])))
+    return CertificatePoints(tuple(points), None if points else problem, authority)
+
+
+def _unusable(point: x509.DistributionPoint) -> str | None:
+    if point.crl_issuer is not None:
+        return "its distribution point leads to an indirect list"
+    if point.reasons is not None:
+        return "its distribution point names only what was revoked for some reasons"
+    return None
+
+
+def _urls(point: x509.DistributionPoint) -> tuple[str, ...]:
+    values = (
+        name.value
+        for name in point.full_name or ()
+        if isinstance(name, x509.UniformResourceIdentifier)
+    )
+    found = (
+        value
+        for value in values
+        if len(value) <= _LONGEST_URL and value.lower().startswith(_SCHEMES)
+    )
+    return tuple(dict.fromkeys(found))
+
 
 _MOST_VERIFIED: Final = 10_000
 _OTHERS: Final = "it is about other certificates"
@@ -146,3 +239,66 @@ def _newest_of_each_scope(signed: Iterable[RevocationList]) -> Iterable[Revocati
 
 def _replaces(item: RevocationList, known: RevocationList, *, any_scope: bool) -> bool:
     return (any_scope or item.scope == known.scope) and item.issued >= known.issued
+
+
+_SILENCE: Final = timedelta(minutes=1)
+"""Between two warnings of the same kind."""
+_WARNED_BYTES: Final = 256 * 1024
+
+
+class RevocationListRule:
+    """Refuses revoked certificates, and those of which nothing is known unless the realm agrees."""
+
+    def __init__(self) -> None:
+        self._warned: SizedCache[tuple[str, str], datetime] = SizedCache(_WARNED_BYTES)
+
+    def refusal(
+        self,
+        link: tuple[CertificateFacts, CertificateFacts],
+        found: RevocationList | None,
+        missing: str | None,
+        realm: Realm,
+        now: datetime,
+    ) -> str | None:
+        """Return why the first certificate of the link counts as revoked, else None.
+
+        `found` is the newest list of its issuer, the second one; `missing` is why a list that is
+        needed is not there, where none was found.
+        """
+        certificate, issuer = link
+        unknown = missing if found is None else _outside_its_time(found, issuer, now)
+        if unknown is not None and certificate_revocation_of(realm).requires_lists:
+            return unknown
+        if found is not None and found.revokes(certificate.serial):
+            return f"{certificate.subject} was revoked"
+        if unknown is not None:
+            self._warn(unknown, realm, now)
+        return None
+
+    def _warn(self, reason: str, realm: Realm, now: datetime) -> None:
+        """Log that the realm accepts a certificate all the same, once in a while."""
+        known = self._warned.get((realm.id, reason))
+        if known is None or not known <= now < known + _SILENCE:
+            self._warned.put((realm.id, reason), now)
+            log = structlog.get_logger()
+            log.warning("revocation of a certificate is not known", realm=realm.name, reason=reason)
+
+
+def is_listed(found: RevocationList | None, serial: int, now: datetime) -> bool | None:
+    """Tell whether a list revokes the number; None where there is no list, or a stale one."""
+    if found is None or not found.issued <= now <= end_of(found):
+        return True if found is not None and found.revokes(serial) else None
+    return found.revokes(serial)
+
+
+def end_of(item: RevocationList) -> datetime:
+    """Return the end of a list: a list without one is not usable, and so is never found."""
+    return item.next_update or item.issued
+
+
+def _outside_its_time(item: RevocationList, issuer: CertificateFacts, now: datetime) -> str | None:
+    if now > end_of(item):
+        return f"the revocation list of {issuer.subject} is stale"
+    if now < item.issued:
+        return f"the revocation list of {issuer.subject} is not valid yet"
+    return None

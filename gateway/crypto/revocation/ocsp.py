@@ -2,38 +2,250 @@
 
 A responder is asked once until its response ends. Only a certificate with a trusted path leads to a
 request: no caller chooses the address. Spec: RFC 6960; attacks A12
+
+Requests and responses of OCSP for one certificate of one issuer.
+
+Spec: RFC 6960 §3.2, §4.1, §4.2, §4.4.1; RFC 5019 §2.1 (SHA-1 names the certificate); attacks A12
 """
 
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 from weakref import WeakValueDictionary
 
 import structlog
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509 import ocsp
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
-from gateway.crypto.certificates import load_certificate
-from gateway.crypto.revocation.ocsp_response import (
-    OcspQuestion,
-    OcspStatus,
-    UnusableResponse,
-    require_unrevoked,
-)
-from gateway.crypto.revocation.point_rule import ListedCertificates
-from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.domain.certificates import (
-    CertificateFacts,
-    CertificationPath,
-    PresentedCertificate,
-)
-from gateway.domain.limits.caches import SizedCache
-from gateway.domain.limits.single_flight import SingleFlight
+from gateway.crypto.public_keys import load_certificate
+from gateway.crypto.revocation.point_lists import ListedCertificates
+from gateway.crypto.x509.parse import UNREADABLE, ParsedCertificate, parse_certificate
+from gateway.crypto.x509.path_search import HASHES
+from gateway.domain.certificates import CertificateFacts, CertificationPath, PresentedCertificate
+from gateway.domain.clock import CLOCK_LEEWAY
+from gateway.domain.limits.caches import SingleFlight, SizedCache
 from gateway.domain.ports.certificates import MalformedCertificate
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.domain.realm import OcspNonce, OcspPolicy, Realm, certificate_revocation_of
+
+LARGEST_RESPONSE: Final = 64 * 1024
+"""Bytes; a response with the certificate of its responder has about two thousand."""
+_WITHOUT_END: Final = timedelta(hours=1)
+"""How long a response without `nextUpdate` counts."""
+_LONGEST_UNCHECKED: Final = timedelta(days=7)
+"""Validity of a responder's certificate whose own revocation is not checked."""
+_REVOKED: Final = ocsp.OCSPCertStatus.REVOKED
+_GOOD: Final = ocsp.OCSPCertStatus.GOOD
+_PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+
+
+class UnusableResponse(Exception):
+    """The response says nothing about the certificate; `str()` is the reason, for logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcspStatus:
+    """What a verified response says until `end`."""
+
+    revoked: bool
+    end: datetime
+    responder: x509.Certificate | None = None
+    """An authorized responder whose own revocation has to be checked."""
+    must_be_listed: bool = False
+    """Whether the responder may only be used where a list says that it is not revoked."""
+
+
+@dataclass(frozen=True, slots=True)
+class OcspQuestion:
+    """Whether `issuer`, which is trusted, has revoked `certificate`."""
+
+    certificate: x509.Certificate
+    issuer: x509.Certificate
+    nonce: bytes | None = field(default=None, repr=False)
+    requires_nonce: bool = False
+
+    def request(self) -> ocsp.OCSPRequest:
+        """Return the request. SHA-1 only names the issuer; responders expect it."""
+        builder = ocsp.OCSPRequestBuilder()
+        sha1 = hashes.SHA1()  # noqa: S303 - a name, and no signature
+        builder = builder.add_certificate(self.certificate, self.issuer, sha1)
+        if self.nonce is not None:
+            builder = builder.add_extension(x509.OCSPNonce(self.nonce), critical=False)
+        return builder.build()
+
+    def encoded(self) -> bytes:
+        """Return the request in DER."""
+        return self.request().public_bytes(serialization.Encoding.DER)
+
+    def responder(self) -> str:
+        """Return the first web address of a responder that the certificate names.
+
+        Raises UnusableResponse.
+        """
+        try:
+            access = self.certificate.extensions.get_extension_for_class(
+                x509.AuthorityInformationAccess
+            ).value
+        except x509.ExtensionNotFound as error:
+            raise UnusableResponse("the certificate names no responder") from error
+        urls = (
+            one.access_location.value
+            for one in access
+            if one.access_method == AuthorityInformationAccessOID.OCSP
+            and isinstance(one.access_location, x509.UniformResourceIdentifier)
+        )
+        for url in urls:
+            if url.startswith(("http://", "https://")):
+                return str(url)
+        raise UnusableResponse("the certificate names no responder")
+
+    def verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+        """Return what a response says; raises UnusableResponse."""
+        try:
+            return self._verify(encoded, now)
+        except (*UNREADABLE, UnsupportedAlgorithm) as error:
+            raise UnusableResponse(f"it is malformed: {error}") from error
+        except InvalidSignature as error:
+            raise UnusableResponse("its signature is wrong") from error
+
+    def _verify(self, encoded: bytes, now: datetime) -> OcspStatus:
+        response = ocsp.load_der_ocsp_response(encoded)
+        if response.response_status is not ocsp.OCSPResponseStatus.SUCCESSFUL:
+            raise UnusableResponse(f"the responder says {response.response_status.name}")
+        signer = self._signer(response, now)
+        _verify_signature(_known(signer), response)
+        self._require_nonce(response)
+        asked = self.request()
+        for one in response.responses:
+            if _names_same(one, asked):
+                status = _status(one, now)
+                if signer is self.issuer or status.revoked or _needs_no_check(signer):
+                    return status
+                lasting = _lifetime(signer) > _LONGEST_UNCHECKED
+                return replace(status, responder=signer, must_be_listed=lasting)
+        raise UnusableResponse("it is about another certificate")
+
+    def _require_nonce(self, response: ocsp.OCSPResponse) -> None:
+        """Refuse the response to another request. Spec: RFC 6960 §4.4.1."""
+        if self.nonce is None:
+            return
+        try:
+            found = response.extensions.get_extension_for_class(x509.OCSPNonce).value.nonce
+        except x509.ExtensionNotFound as error:
+            if self.requires_nonce:
+                raise UnusableResponse("it has no nonce") from error
+            return
+        if found != self.nonce:
+            raise UnusableResponse("its nonce is that of another request")
+
+    def _signer(self, response: ocsp.OCSPResponse, now: datetime) -> x509.Certificate:
+        """Return the issuer, or the responder that the issuer has authorized."""
+        if _is_responder(self.issuer, response):
+            return self.issuer
+        for one in response.certificates:
+            if _is_responder(one, response):
+                self._require_authorized(one, now)
+                return one
+        raise UnusableResponse("its responder is neither the issuer nor authorized by it")
+
+    def _require_authorized(self, responder: x509.Certificate, now: datetime) -> None:
+        """Spec: RFC 6960 §4.2.2.2."""
+        responder.verify_directly_issued_by(self.issuer)
+        try:
+            usages = responder.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        except x509.ExtensionNotFound:
+            usages = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+        if ExtendedKeyUsageOID.OCSP_SIGNING not in usages:
+            raise UnusableResponse("its responder may not sign responses")
+        if not responder.not_valid_before_utc <= now <= responder.not_valid_after_utc:
+            raise UnusableResponse("the certificate of its responder is not valid now")
+        if not isinstance(responder.signature_hash_algorithm, (*HASHES, type(None))):
+            raise UnusableResponse("the certificate of its responder has a weak signature")
+
+
+def require_unrevoked(status: OcspStatus, *, listed: bool | None) -> None:
+    """Refuse "good" from a responder whose own certificate may have been revoked.
+
+    `listed` is what a list of the issuer says of the responder, None where there is no list. Then
+    the certificate must end soon, unless the issuer says that no check is needed. "Revoked" counts
+    from any authorized responder: with soft fail, a refused response would accept the certificate.
+    Raises UnusableResponse. Spec: RFC 6960 §4.2.2.2.1
+    """
+    if listed:
+        raise UnusableResponse("the certificate of its responder was revoked")
+    if listed is None and status.must_be_listed:
+        raise UnusableResponse(
+            "the certificate of its responder has no id-pkix-ocsp-nocheck, is valid for more"
+            f" than {_LONGEST_UNCHECKED.days} days, and no list says that it is not revoked"
+        )
+
+
+def _needs_no_check(responder: x509.Certificate) -> bool:
+    try:
+        responder.extensions.get_extension_for_class(x509.OCSPNoCheck)
+    except x509.ExtensionNotFound:
+        return False
+    return True
+
+
+def _lifetime(responder: x509.Certificate) -> timedelta:
+    return responder.not_valid_after_utc - responder.not_valid_before_utc
+
+
+def _status(one: ocsp.OCSPSingleResponse, now: datetime) -> OcspStatus:
+    end = one.next_update_utc or one.this_update_utc + _WITHOUT_END
+    if one.this_update_utc > now + CLOCK_LEEWAY:
+        raise UnusableResponse("it is not valid yet")
+    if end < now:
+        raise UnusableResponse("it has expired")
+    if one.certificate_status not in {_GOOD, _REVOKED}:
+        raise UnusableResponse("the responder does not know the certificate")
+    return OcspStatus(one.certificate_status is _REVOKED, end)
+
+
+def _names_same(one: ocsp.OCSPSingleResponse, asked: ocsp.OCSPRequest) -> bool:
+    return (
+        one.serial_number == asked.serial_number
+        and one.hash_algorithm.name == asked.hash_algorithm.name
+        and one.issuer_name_hash == asked.issuer_name_hash
+        and one.issuer_key_hash == asked.issuer_key_hash
+    )
+
+
+def _is_responder(certificate: x509.Certificate, response: ocsp.OCSPResponse) -> bool:
+    if response.responder_name is not None:
+        return response.responder_name == certificate.subject
+    identifier = x509.SubjectKeyIdentifier.from_public_key(certificate.public_key())
+    return response.responder_key_hash == identifier.digest
+
+
+def _known(certificate: x509.Certificate) -> _PublicKey:
+    key = certificate.public_key()
+    if not isinstance(key, _PublicKey):
+        raise UnusableResponse("its key is of a kind that is not accepted")
+    return key
+
+
+def _verify_signature(key: _PublicKey, response: ocsp.OCSPResponse) -> None:
+    algorithm, signed = response.signature_hash_algorithm, response.tbs_response_bytes
+    if isinstance(key, ed25519.Ed25519PublicKey):
+        key.verify(response.signature, signed)
+        return
+    if not isinstance(algorithm, HASHES):
+        raise UnusableResponse("its signature is weak")
+    if isinstance(key, rsa.RSAPublicKey):
+        key.verify(response.signature, signed, padding.PKCS1v15(), algorithm)
+    else:
+        key.verify(response.signature, signed, ec.ECDSA(algorithm))
+
 
 LONGEST_USE: Final = timedelta(hours=1)
 """Of a response that ends later: a revocation is noticed after this time at the latest."""

@@ -7,20 +7,44 @@ Spec: RFC 5280 §6.3; attacks A10, A12
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from gateway.crypto.revocation.downloads import DownloadedLists, renew_all
-from gateway.crypto.revocation.list_rule import RevocationListRule, end_of, is_listed
-from gateway.crypto.revocation.realm_list_status import RealmListStatus, realm_list_status
+from gateway.crypto.revocation.list_set import RevocationListRule, end_of, is_listed
 from gateway.crypto.revocation.revocation_list import RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.domain.realm import Realm, certificate_revocation_of
+
+
+@dataclass(frozen=True, slots=True)
+class RealmListStatus:
+    """The lists of one realm that were used. `problem` says why a URL has none, or an old one."""
+
+    realm: str
+    age: timedelta | None
+    next_update: datetime | None
+    problem: str | None
+
+
+def realm_list_status(
+    realm: str, lists: Collection[DownloadedLists], now: datetime
+) -> RealmListStatus:
+    """Return the state of the lists of the realm with that name."""
+    used = [item for each in lists for item in each.verified]
+    next_update = min(map(end_of, used), default=None)
+    problem = next((each.problem for each in lists if each.problem), None)
+    if problem is None and next_update is not None and next_update < now:
+        problem = "a list is stale"
+    age = max((now - item.issued for item in used), default=None)
+    return RealmListStatus(realm, age, next_update, problem)
+
 
 LARGEST_OF_REALM: Final = 8 * 1024 * 1024
 """Bytes of one document; a list of 200,000 entries.

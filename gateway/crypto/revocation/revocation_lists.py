@@ -17,17 +17,18 @@ from pathlib import Path
 
 import structlog
 
-from gateway.crypto.revocation.documents import parse_revocation_lists
-from gateway.crypto.revocation.downloads import DownloadedLists
-from gateway.crypto.revocation.list_rule import RevocationListRule, end_of, is_listed
-from gateway.crypto.revocation.list_set import RevocationListSet
-from gateway.crypto.revocation.revocation_list import RevocationList
-from gateway.crypto.revocation.serial_numbers import SerialNumbers
-from gateway.crypto.x509.authorities import AuthorityBundle
+from gateway.crypto.revocation.downloads import DownloadedLists, parse_revocation_lists
+from gateway.crypto.revocation.list_set import (
+    RevocationListRule,
+    RevocationListSet,
+    end_of,
+    is_listed,
+)
+from gateway.crypto.revocation.revocation_list import RevocationList, SerialNumbers
+from gateway.crypto.x509.authorities import LONGEST_WAIT, AuthorityBundle, WatchedFile
 from gateway.crypto.x509.parse import ParsedCertificate
-from gateway.crypto.x509.watched_file import LONGEST_WAIT, WatchedFile
 from gateway.domain.certificates import CertificateFacts, CertificationPath
-from gateway.domain.limits.single_flight import SingleFlight
+from gateway.domain.limits.caches import SingleFlight
 from gateway.domain.realm import Realm
 
 

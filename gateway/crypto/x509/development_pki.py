@@ -1,18 +1,38 @@
 """The development PKI: a root, an issuing authority, and what a demonstration needs below them.
 
 nginx checks revocation for every link of a chain, so one file holds the lists of both authorities.
+
+The files of a development PKI: their names, how they are written, read and locked.
+
+Keys are readable by their owner only. A file is written beside its place and moved there.
+
+The revocation lists of the development PKI: revoking, and issuing again before they expire.
+
+nginx refuses all certificates of an authority whose list is missing or past its next update, so one
+file holds the lists of both authorities. Spec: RFC 5280 §5.1, §5.2.3 (the number always increases)
+
+Reading a file of revocation lists, one PEM block after another.
+
+Spec: RFC 7468 §6; RFC 5280 §5
 """
 
+import fcntl
+import os
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from gateway.crypto.x509.description import load_certificate
+from gateway.crypto.private_keys import load_own_private_key
+from gateway.crypto.public_keys import load_revocation_list, load_stored_certificate
 from gateway.crypto.x509.issuing import (
     Authority,
     KeyAlgorithm,
@@ -25,31 +45,189 @@ from gateway.crypto.x509.issuing import (
     host_name,
     issue_authority,
     issue_end_entity,
+    issue_revocation_list,
     issue_root,
     name,
     uri_name,
 )
-from gateway.crypto.x509.pki_directory import (
-    DEVICE_1,
-    DEVICE_2,
-    ISSUING,
-    PAIRS,
-    PRIVATE_DIRECTORY,
-    RESERVED_NAMES,
-    REVOCATION_LISTS,
-    ROOT,
-    SERVER,
-    TRUST_BUNDLE,
-    USER,
-    certificate_name,
-    key_name,
-    key_pem,
-    locked,
-    pem,
-    read_authority,
-    write_files,
-)
-from gateway.crypto.x509.pki_revocation import first_revocation_lists
+from gateway.crypto.x509.parse import load_any_certificate
+
+ROOT, ISSUING, SERVER = "root", "issuing", "server"
+DEVICE_1, DEVICE_2, USER = "device-1", "device-2", "user"
+TRUST_BUNDLE, REVOCATION_LISTS = "ca.crt", "ca.crl"
+PAIRS = (ROOT, ISSUING, SERVER, DEVICE_1, DEVICE_2, USER)
+RESERVED_NAMES = frozenset({ROOT, ISSUING, SERVER, "ca"})
+
+PRIVATE, PUBLIC, PRIVATE_DIRECTORY = 0o600, 0o644, 0o700
+
+
+def certificate_name(name: str) -> str:
+    """Return the file name of the certificate called `name`."""
+    return f"{name}.crt"
+
+
+def key_name(name: str) -> str:
+    """Return the file name of the private key called `name`."""
+    return f"{name}.key"
+
+
+def pem(*items: x509.Certificate | x509.CertificateRevocationList) -> bytes:
+    """Return the items as PEM, one after another."""
+    return b"".join(item.public_bytes(Encoding.PEM) for item in items)
+
+
+def key_pem(key: PrivateKey) -> bytes:
+    """Return a private key as unencrypted PKCS#8 PEM."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold the directory for one change at a time; raises PkiRefused when there is none."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise PkiRefused(f"{directory} is not a directory with a PKI") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files: made in a temporary folder first, then moved to their places."""
+    directory.chmod(PRIVATE_DIRECTORY)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=directory) as temporary:
+        for file_name, content in files.items():
+            _write(Path(temporary, file_name), content)
+        for file_name in files:
+            Path(temporary, file_name).replace(directory / file_name)
+
+
+def _write(path: Path, content: bytes) -> None:
+    mode = PRIVATE if path.suffix == ".key" else PUBLIC
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        # The umask may have taken readers away from a public file; nginx may be one of them.
+        os.fchmod(descriptor, mode)
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def read_authority(directory: Path, name: str) -> Authority:
+    """Read an authority of the PKI; raises PkiRefused when there is none."""
+    try:
+        certificate = load_stored_certificate(
+            (directory / certificate_name(name)).read_text("ascii")
+        )
+        key = load_own_private_key((directory / key_name(name)).read_bytes())
+    except FileNotFoundError as error:
+        raise PkiRefused(f"no PKI in {directory}: {error.filename} is missing") from error
+    except ValueError as error:
+        raise PkiRefused(f"the {name} authority in {directory} cannot be read: {error}") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise PkiRefused(f"the {name} authority in {directory} has a key of another kind")
+    return Authority(certificate, key)
+
+
+BLOCK = re.compile(rb"-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----")
+ARMOUR = b"-----"
+
+
+def load_revocation_lists(data: bytes) -> tuple[x509.CertificateRevocationList, ...]:
+    """Return all lists of the file; raises ValueError for none, and for a block cut short."""
+    blocks = BLOCK.findall(data)
+    if not blocks or ARMOUR in BLOCK.sub(b"", data):
+        raise ValueError("not a file of whole PEM revocation lists")
+    return tuple(map(load_revocation_list, blocks))
+
+
+LIFETIME = timedelta(days=30)
+
+Entries = Sequence[x509.RevokedCertificate]
+
+
+def first_revocation_lists(issuing: Authority, root: Authority, now: datetime) -> bytes:
+    """Return empty lists of both authorities."""
+    validity = Validity.starting(now, LIFETIME)
+    return pem(*(issue_revocation_list(issuer, (), 1, validity) for issuer in (issuing, root)))
+
+
+def revoke(directory: Path, certificate: x509.Certificate, *, now: datetime) -> bool:
+    """Put a certificate on the issuing authority's list; False when it stood there already."""
+    with locked(directory):
+        issuer = read_authority(directory, ISSUING)
+        _require_issued_by(certificate, issuer)
+        current = _current_list(directory, issuer)
+        if current.get_revoked_certificate_by_serial_number(certificate.serial_number):
+            return False
+        entry = (
+            x509.RevokedCertificateBuilder()
+            .serial_number(certificate.serial_number)
+            .revocation_date(now.replace(microsecond=0))
+            .build()
+        )
+        _issue_again(directory, {ISSUING: (entry,)}, now)
+    return True
+
+
+def renew_revocation_lists(directory: Path, *, now: datetime) -> datetime:
+    """Issue both lists again with the same entries; return when the new ones expire."""
+    with locked(directory):
+        _issue_again(directory, {}, now)
+        return revocation_lists_expire(directory)
+
+
+def revocation_lists_expire(directory: Path) -> datetime:
+    """Return the instant at which the first of the lists expires."""
+    lists = _read(directory)
+    if not lists:
+        raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list")
+    # A list without an end counts as due: this PKI never issues one.
+    return min(item.next_update_utc or item.last_update_utc for item in lists)
+
+
+def _require_issued_by(certificate: x509.Certificate, issuer: Authority) -> None:
+    try:
+        certificate.verify_directly_issued_by(issuer.certificate)
+    except (InvalidSignature, ValueError, TypeError) as error:
+        raise PkiRefused("the certificate is not of this PKI's issuing authority") from error
+
+
+def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetime) -> None:
+    validity = Validity.starting(now, LIFETIME)
+    lists = []
+    for name in (ISSUING, ROOT):
+        issuer = read_authority(directory, name)
+        current = _current_list(directory, issuer)
+        entries = (*current, *additions.get(name, ()))
+        lists.append(issue_revocation_list(issuer, entries, _number(current) + 1, validity))
+    write_files(directory, {REVOCATION_LISTS: pem(*lists)})
+
+
+def _current_list(directory: Path, issuer: Authority) -> x509.CertificateRevocationList:
+    subject = issuer.certificate.subject
+    for revocation_list in _read(directory):
+        if revocation_list.issuer == subject:
+            return revocation_list
+    raise PkiRefused(f"{directory / REVOCATION_LISTS} has no list of {subject.rfc4514_string()}")
+
+
+def _number(revocation_list: x509.CertificateRevocationList) -> int:
+    return revocation_list.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
+
+
+def _read(directory: Path) -> tuple[x509.CertificateRevocationList, ...]:
+    path = directory / REVOCATION_LISTS
+    try:
+        return load_revocation_lists(path.read_bytes())
+    except FileNotFoundError as error:
+        raise PkiRefused(f"no PKI in {directory}: {path} is missing") from error
+    except ValueError as error:
+        raise PkiRefused(f"{path} cannot be read: {error}") from error
+
 
 ROOT_LIFETIME = timedelta(days=3650)
 AUTHORITY_LIFETIME = timedelta(days=1825)
@@ -242,7 +420,7 @@ def _refuse_overwriting(directory: Path, files: Sequence[str]) -> None:
 def _server_certificate(directory: Path) -> x509.Certificate:
     path = directory / certificate_name(SERVER)
     try:
-        return load_certificate(path.read_bytes())
+        return load_any_certificate(path.read_bytes())
     except FileNotFoundError as error:
         raise PkiRefused(f"no PKI in {directory}: {path} is missing") from error
     except ValueError as error:

@@ -2,25 +2,51 @@
 
 The library's rendering of names leaves newlines raw and some values unescaped, and refuses string
 types that real authorities still write (attacks A15). Spec: RFC 5280 §4.1; X.690 §10
+
+The description of a certificate, for people and for `--output json`.
+
+Spec: RFC 8705 §3.1 (`x5t#S256` is base64url of the SHA-256 of the DER encoding)
+
+Reading the certificates of realms and clients as they are stored. Spec: RFC 7517 §4.7 (x5c).
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
+from urllib.parse import unquote_to_bytes
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 
-from gateway.crypto.certificates import load_certificate, signed_fields
-from gateway.crypto.der import OBJECT_IDENTIFIER, SEQUENCE, SET
+from gateway.crypto import public_keys
+from gateway.crypto.client_keys import keys_of
+from gateway.crypto.der import (
+    CERTIFICATE_LABELS,
+    OBJECT_IDENTIFIER,
+    SEQUENCE,
+    SET,
+    is_pem,
+    pem_blocks,
+    unwrap,
+)
+from gateway.crypto.public_keys import load_certificate, signed_fields
+from gateway.crypto.x509.issuing import PkiRefused
+from gateway.domain import base64url
 from gateway.domain.certificates import CertificateFacts
-from gateway.domain.distinguished_names import Attribute, DistinguishedName
-from gateway.domain.distinguished_names.der import (
+from gateway.domain.distinguished_names import (
+    Attribute,
+    DistinguishedName,
     Element,
     decode_value,
     read_element,
     read_elements,
 )
 from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.domain.ports.client_keys import NoUsableKey
 
 ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 
@@ -150,3 +176,142 @@ def _object_identifier(content: bytes) -> str:
             value = 0
     first = min(arcs[0] // SECOND_ARCS, 2)
     return ".".join(map(str, (first, arcs[0] - SECOND_ARCS * first, *arcs[1:])))
+
+
+ESCAPED_BEGINNING = b"-----BEGIN%20"
+
+ALTERNATIVE_NAMES: dict[type[x509.GeneralName], str] = {
+    x509.DNSName: "DNS",
+    x509.UniformResourceIdentifier: "URI",
+    x509.IPAddress: "IP",
+    x509.RFC822Name: "email",
+    x509.DirectoryName: "DN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateDescription:
+    """The facts of one certificate in the forms that settings and claims use."""
+
+    subject: str
+    subject_alternative_names: tuple[str, ...]
+    issuer: str
+    serial: str
+    not_before: datetime
+    not_after: datetime
+    key: str
+    sha256: str
+    x5t_s256: str
+
+
+def load_any_certificate(data: bytes) -> x509.Certificate:
+    """Read the first certificate of PEM, URL-escaped PEM or DER; raises ValueError."""
+    text = data.strip().strip(b'"')
+    if ESCAPED_BEGINNING in text:
+        text = unquote_to_bytes(text)
+    try:
+        der = next(iter(pem_blocks(text, *CERTIFICATE_LABELS)), b"") if is_pem(text) else data
+        return public_keys.load_certificate(der)
+    except x509.InvalidVersion as error:
+        raise ValueError(str(error)) from error
+
+
+def describe(certificate: x509.Certificate) -> CertificateDescription:
+    """Describe `certificate`; raises PkiRefused when its names or key cannot be read."""
+    try:
+        return _described(certificate)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise PkiRefused(f"the certificate cannot be described: {error}") from error
+
+
+def _described(certificate: x509.Certificate) -> CertificateDescription:
+    der = certificate.public_bytes(Encoding.DER)
+    issuer, subject = names_from_der(der)
+    thumbprint = hashlib.sha256(der).digest()
+    return CertificateDescription(
+        subject=subject.rfc4514(),
+        subject_alternative_names=_alternative_names(certificate),
+        issuer=issuer.rfc4514(),
+        serial=f"{certificate.serial_number:x}",
+        not_before=certificate.not_valid_before_utc,
+        not_after=certificate.not_valid_after_utc,
+        key=_key(certificate),
+        sha256=thumbprint.hex(),
+        x5t_s256=base64url.encode(thumbprint),
+    )
+
+
+def _alternative_names(certificate: x509.Certificate) -> tuple[str, ...]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(map(_alternative_name, extension.value))
+
+
+def _alternative_name(name: x509.GeneralName) -> str:
+    kind = ALTERNATIVE_NAMES.get(type(name), type(name).__name__)
+    value = name.value.rfc4514_string() if isinstance(name.value, x509.Name) else str(name.value)
+    # The maker of a certificate chooses the text; it must not control the reader's terminal.
+    return f"{kind}:{value if value.isprintable() else ascii(value)}"
+
+
+def _key(certificate: x509.Certificate) -> str:
+    match certificate.public_key():
+        case rsa.RSAPublicKey() as key:
+            return f"RSA {key.key_size} bits"
+        case ec.EllipticCurvePublicKey() as key:
+            return f"EC {key.curve.name}"
+        case key:
+            return type(key).__name__.removesuffix("PublicKey")
+
+
+class X509Inspector:
+    """Reads PEM, URL-escaped PEM as nginx sends it, and DER."""
+
+    def split(self, data: bytes) -> tuple[bytes, ...]:
+        text = data.strip().strip(b'"')
+        if ESCAPED_BEGINNING in text:
+            text = unquote_to_bytes(text)
+        try:
+            found = tuple(pem_blocks(text, *CERTIFICATE_LABELS)) if is_pem(text) else (data,)
+        except ValueError as error:
+            raise MalformedCertificate(f"not PEM: {error}") from error
+        if not found or not found[0]:
+            raise MalformedCertificate("no certificate in PEM or DER")
+        return found
+
+    def describe_key(self, der: bytes) -> str:
+        try:
+            return describe(load_any_certificate(der)).key
+        except (PkiRefused, ValueError) as error:
+            raise MalformedCertificate(str(error)) from error
+
+
+class StoredCertificateReader:
+    """CertificateReader on the library."""
+
+    def read(self, content: str) -> tuple[CertificateFacts, ...]:
+        found = {}
+        for text in _texts(content):
+            try:
+                facts = parse_certificate(unwrap(text.encode(), *CERTIFICATE_LABELS)).facts
+            except (ValueError, MalformedCertificate):
+                continue
+            found[facts.digest] = facts
+        return tuple(found.values())
+
+
+def _texts(content: str) -> Iterator[str]:
+    """Yield the certificate, or the first one of each `x5c` of a key set."""
+    if not content.lstrip().startswith("{"):
+        yield content
+        return
+    try:
+        keys = keys_of(content)
+    except NoUsableKey:
+        return
+    for key in keys:
+        chain = key.get("x5c")
+        if isinstance(chain, list) and chain and isinstance(chain[0], str):
+            yield chain[0]

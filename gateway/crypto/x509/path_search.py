@@ -3,30 +3,129 @@
 Names only propose an issuer, the signature decides. Every step checks one signature, and their
 number is bounded: authorities of the same name and loops of cross-certificates end the search.
 Spec: RFC 5280 §6.1; RFC 4158 §2.4, §3.5; attacks A8, A14
+
+What a certificate must be, taken by itself, to be accepted from a TLS client.
+
+nginx checks most of this too, except on a listener with `optional_no_ca`, which passes on what
+OpenSSL rejects first: a server's certificate of an unknown authority arrives there (attacks A7).
+Spec: RFC 5280 §4.2, §6.1.4; RFC 8705 §7.5; SP 800-131A (key sizes, hashes)
+
+What a certificate is issued for. Spec: RFC 5280 §4.2.1.3, §4.2.1.4, §4.2.1.12.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
-from gateway.crypto.x509.certificate_policies import require_policies
-from gateway.crypto.x509.name_constraints import NameConstraints
 from gateway.crypto.x509.parse import ParsedCertificate
-from gateway.crypto.x509.requirements import (
-    require_authority,
-    require_client,
-    require_strong_signature,
-)
+from gateway.crypto.x509.path_constraints import NameConstraints, require_policies
 from gateway.domain.certificates import (
+    KEY_USAGES,
     AnchorOrigin,
     CertificateRefused,
+    CertificateUsage,
     CertificationPath,
     PathResult,
 )
 from gateway.domain.distinguished_names import DistinguishedName
+
+SMALLEST_RSA_KEY = 2048
+CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)
+HASHES = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
+
+UNDERSTOOD = frozenset(
+    {
+        ExtensionOID.BASIC_CONSTRAINTS,
+        ExtensionOID.KEY_USAGE,
+        ExtensionOID.EXTENDED_KEY_USAGE,
+        ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
+        ExtensionOID.NAME_CONSTRAINTS,
+        ExtensionOID.CERTIFICATE_POLICIES,
+        ExtensionOID.POLICY_CONSTRAINTS,
+        ExtensionOID.INHIBIT_ANY_POLICY,
+    }
+)
+"""Extensions that may be critical: all of them are checked."""
+
+
+def require_client(parsed: ParsedCertificate) -> None:
+    """Raise CertificateRefused unless an end entity may show this to a TLS server."""
+    constraints = parsed.extension(x509.BasicConstraints)
+    if constraints is not None and constraints.ca:
+        raise CertificateRefused("it is an authority's certificate")
+    key_usage = parsed.extension(x509.KeyUsage)
+    if key_usage is not None and not key_usage.digital_signature:
+        raise CertificateRefused("its key usage does not allow digital signatures")
+    _require_client_purpose(parsed)
+    _require_understood(parsed)
+    _require_strong_key(parsed)
+    require_strong_signature(parsed)
+
+
+def require_authority(parsed: ParsedCertificate, authorities_below: int) -> None:
+    """Raise CertificateRefused unless it may issue with that number of authorities below it.
+
+    Self-issued ones do not count. Spec: RFC 5280 §4.2.1.9
+    """
+    who = f"the authority {parsed.subject}"
+    constraints = parsed.extension(x509.BasicConstraints)
+    if constraints is None or not constraints.ca:
+        raise CertificateRefused(f"{who} is no authority")
+    if constraints.path_length is not None and constraints.path_length < authorities_below:
+        raise CertificateRefused(f"{who} allows fewer authorities below it")
+    key_usage = parsed.extension(x509.KeyUsage)
+    if key_usage is not None and not key_usage.key_cert_sign:
+        raise CertificateRefused(f"{who} may not sign certificates")
+    _require_client_purpose(parsed)
+    _require_understood(parsed)
+    _require_strong_key(parsed)
+
+
+def require_strong_signature(parsed: ParsedCertificate) -> None:
+    """Raise CertificateRefused for signatures over hashes that can be forged."""
+    try:
+        algorithm = parsed.certificate.signature_hash_algorithm
+    except UnsupportedAlgorithm as error:
+        raise CertificateRefused("its signature algorithm is not known") from error
+    # Ed25519 names no hash of its own.
+    if algorithm is not None and not isinstance(algorithm, HASHES):
+        raise CertificateRefused(f"its signature is made with {algorithm.name}")
+
+
+def _require_client_purpose(parsed: ParsedCertificate) -> None:
+    purposes = parsed.extension(x509.ExtendedKeyUsage)
+    if purposes is not None and ExtendedKeyUsageOID.CLIENT_AUTH not in purposes:
+        raise CertificateRefused("its extended key usage does not allow client authentication")
+
+
+def _require_understood(parsed: ParsedCertificate) -> None:
+    for extension in parsed.extensions:
+        if extension.critical and extension.oid not in UNDERSTOOD:
+            raise CertificateRefused(f"critical extension {extension.oid.dotted_string}")
+
+
+def _require_strong_key(parsed: ParsedCertificate) -> None:
+    try:
+        key = parsed.certificate.public_key()
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise CertificateRefused("its key cannot be read") from error
+    match key:
+        case rsa.RSAPublicKey():
+            strong = key.key_size >= SMALLEST_RSA_KEY
+        case ec.EllipticCurvePublicKey():
+            strong = isinstance(key.curve, CURVES)
+        case _:
+            strong = isinstance(key, ed25519.Ed25519PublicKey)
+    if not strong:
+        raise CertificateRefused("its key is weak or of a kind that is not accepted")
+
 
 LONGEST_PATH: Final = 8
 """Certificates, with the leaf and the anchor."""
@@ -243,3 +342,35 @@ def _mismatch(candidate: ParsedCertificate, identifier: bytes | None) -> int:
     if own is None or identifier is None:
         return 1
     return 0 if own.digest == identifier else 2
+
+
+_LIBRARY_NAMES = (
+    *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment"),
+    *("key_agreement", "key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
+)
+"""The library's names of KEY_USAGES."""
+
+
+def certificate_usage(parsed: ParsedCertificate) -> CertificateUsage:
+    """Return what the extensions of a certificate say of its usage."""
+    purposes = parsed.extension(x509.ExtendedKeyUsage)
+    policies = parsed.extension(x509.CertificatePolicies)
+    return CertificateUsage(
+        _key_usages(parsed.extension(x509.KeyUsage)),
+        _dotted(purposes or ()),
+        _dotted(each.policy_identifier for each in policies or ()),
+    )
+
+
+def _key_usages(found: x509.KeyUsage | None) -> tuple[str, ...] | None:
+    if found is None:
+        return None
+    # The last two have a meaning, and a value, only with key agreement.
+    asked = zip(KEY_USAGES, _LIBRARY_NAMES, strict=True)
+    ends = len(KEY_USAGES) if found.key_agreement else len(KEY_USAGES) - 2
+    return tuple(name for name, attribute in list(asked)[:ends] if getattr(found, attribute))
+
+
+def _dotted(identifiers: Iterable[x509.ObjectIdentifier]) -> tuple[str, ...]:
+    # Certificates of one authority share them: thousands are cached.
+    return tuple(sys.intern(each.dotted_string) for each in identifiers)

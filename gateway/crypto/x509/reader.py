@@ -16,21 +16,34 @@ from typing import Final
 import structlog
 from cryptography import x509
 
-from gateway.crypto.certificates import signed_fields
-from gateway.crypto.pem import CERTIFICATE_LABELS, pem_blocks
+from gateway.crypto.der import CERTIFICATE_LABELS, pem_blocks
+from gateway.crypto.public_keys import signed_fields
 from gateway.crypto.x509.authorities import AuthorityBundle, RegisteredBundle
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, is_issued_by
-from gateway.crypto.x509.requirements import require_authority
-from gateway.crypto.x509.usage import certificate_usage
-from gateway.domain.authorities import Authority, AuthorityDescription, AuthorityKind
-from gateway.domain.certificates import AnchorOrigin, PathResult, PresentedCertificate
-from gateway.domain.denied_certificates import IssuedSerial
-from gateway.domain.distinguished_names import DistinguishedName
-from gateway.domain.distinguished_names.der import decode_value, read_element, read_elements
+from gateway.crypto.x509.path_search import (
+    LONGEST_PATH,
+    PathSearch,
+    certificate_usage,
+    is_issued_by,
+    require_authority,
+)
+from gateway.domain.certificates import (
+    AnchorOrigin,
+    Authority,
+    AuthorityDescription,
+    AuthorityKind,
+    IssuedSerial,
+    PathResult,
+    PresentedCertificate,
+)
+from gateway.domain.distinguished_names import (
+    DistinguishedName,
+    decode_value,
+    read_element,
+    read_elements,
+)
 from gateway.domain.limits.caches import SizedCache
-from gateway.domain.limits.event_loop import in_slices
-from gateway.domain.limits.key_documents import MAX_CERTIFICATE_BYTES
+from gateway.domain.limits.input_sizes import MAX_CERTIFICATE_BYTES, in_slices
 from gateway.domain.ports.certificates import MalformedCertificate
 
 _PRINCIPAL_NAME: Final = x509.ObjectIdentifier("1.3.6.1.4.1.311.20.2.3")

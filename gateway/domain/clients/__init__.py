@@ -12,34 +12,29 @@ from gateway.domain.clients.administrative_reach import (
     administrative_name,
     owns_rights,
 )
-from gateway.domain.clients.authenticators import (
+from gateway.domain.clients.client import (
     CERTIFICATE_AUTHENTICATOR,
     CLIENT_AUTHENTICATORS,
+    LONGEST_DEVICE_LOCK,
+    OPENID_CONNECT,
     SELF_SIGNED_METHOD,
     TLS_METHOD,
     WITH_SECRET,
-)
-from gateway.domain.clients.authorization import (
-    ANY_ALGORITHM,
-    UNSIGNED,
-    AuthenticationLevels,
-    AuthorizationSettings,
-    DeviceGrantSettings,
-    RequestObjectSettings,
-    VerificationKeys,
-)
-from gateway.domain.clients.certificate_index import (
+    Client,
+    DeviceSettings,
+    ProtocolMapper,
     certificate_terms,
     share_certificates,
     terms_of_certificate,
     terms_of_rivals,
 )
-from gateway.domain.clients.client import OPENID_CONNECT, Client, ProtocolMapper
-from gateway.domain.clients.devices import LONGEST_DEVICE_LOCK, DeviceSettings
-from gateway.domain.clients.logout import LogoutSettings
 from gateway.domain.clients.redirect_uris import LONGEST_REDIRECT_URI, UNSAFE_SCHEMES, RedirectUris
 from gateway.domain.clients.settings import (
+    ANY_ALGORITHM,
     UNREADABLE_TIME,
+    UNSIGNED,
+    AuthenticationLevels,
+    AuthorizationSettings,
     CertificateAuthentication,
     ChosenAlgorithm,
     ChosenContentEncryption,
@@ -49,5 +44,9 @@ from gateway.domain.clients.settings import (
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,
+    DeviceGrantSettings,
+    LogoutSettings,
+    RequestObjectSettings,
     SecretSettings,
+    VerificationKeys,
 )

@@ -1,35 +1,157 @@
-"""OAuth clients as the rules see them.
+"""OAuth clients as the rules see them: the client, its devices, how certificates find it.
 
-Keycloak: ClientRepresentation. The whole representation is kept in `document`, so that fields
-without a rule of their own are returned unchanged; the typed fields are what rules read.
+The whole representation is kept in `document`, so that fields without a rule of their own are
+returned unchanged; the typed fields are for the rules. A device is known by a name in its
+certificate that fits the client's template: there is no list of devices and no secret. A client has
+one term by which it is found for a certificate: of its registered name, or of the shape of its
+template. A pattern of subjects has none: it would have to be tried with every certificate. A term
+only finds candidates; `gateway/certificates/registered_names.py` decides.
+Keycloak: ClientRepresentation; client-authenticator-providers, their texts and order in the flow
+`clients`. Spec: RFC 7591 §2 (token_endpoint_auth_method)
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final
 
-from gateway.domain.clients.administrative_reach import NO_ADMINISTRATIVE_ROLES, AdministrativeReach
-from gateway.domain.clients.authorization import (
-    AuthenticationLevels,
-    AuthorizationSettings,
-    DeviceGrantSettings,
-    RequestObjectSettings,
-    VerificationKeys,
+from gateway.domain.certificate_names import (
+    DEVICE_CLAIM,
+    CertificateTemplate,
+    Device,
+    canonical_email,
+    shape_of_name,
+    shapes_of,
 )
-from gateway.domain.clients.devices import DeviceSettings
-from gateway.domain.clients.display import ClientDisplay
-from gateway.domain.clients.logout import LogoutSettings
+from gateway.domain.certificates import ClientCertificate, PresentedCertificate
+from gateway.domain.clients.administrative_reach import NO_ADMINISTRATIVE_ROLES, AdministrativeReach
 from gateway.domain.clients.redirect_uris import RedirectUris
 from gateway.domain.clients.settings import (
+    AuthenticationLevels,
+    AuthorizationSettings,
     CertificateAuthentication,
     ClientAssertions,
     ClientEncryption,
     ClientSessionLimits,
     ClientSigning,
     ClientTokens,
+    DeviceGrantSettings,
+    LogoutSettings,
+    RequestObjectSettings,
     SecretSettings,
+    VerificationKeys,
 )
+from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.secrets import Secret
+
+CERTIFICATE_AUTHENTICATOR: Final = "client-x509"
+"""The id of the authenticator by client certificate."""
+TLS_METHOD: Final = "tls_client_auth"
+SELF_SIGNED_METHOD: Final = "self_signed_tls_client_auth"
+"""Of a certificate that is registered itself. Spec: RFC 8705 §2.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAuthenticatorType:
+    """A way of client authentication; `help` says in a sentence what it does."""
+
+    id: str
+    name: str
+    help: str
+    methods: tuple[str, ...] = ()
+    """Its names in client metadata; the first is the one of a client that chose none of them."""
+    uses_secret: bool = False
+    """The proof is made with the client's secret, so a new client gets one."""
+
+
+CLIENT_AUTHENTICATORS: Final = (
+    ClientAuthenticatorType(
+        *("client-secret", "Client Id and Secret", "Compares the client's secret"),
+        methods=("client_secret_basic", "client_secret_post"),
+        uses_secret=True,
+    ),
+    ClientAuthenticatorType(
+        *("client-jwt", "Signed JWT", "Verifies a JWT that the client has signed"),
+        methods=("private_key_jwt",),
+    ),
+    ClientAuthenticatorType(
+        *("client-secret-jwt", "Signed JWT with Client Secret"),
+        "Verifies a JWT that is signed with the client's secret",
+        methods=("client_secret_jwt",),
+        uses_secret=True,
+    ),
+    ClientAuthenticatorType(
+        CERTIFICATE_AUTHENTICATOR,
+        "X509 Certificate",
+        "Compares the subject of the TLS certificate",
+        methods=(TLS_METHOD, SELF_SIGNED_METHOD),
+    ),
+    ClientAuthenticatorType(
+        "federated-jwt", "Signed JWT - Federated", "Verifies a JWT of another provider"
+    ),
+)
+"""In the order of the flow `clients` of a new realm."""
+WITH_SECRET: Final = frozenset(each.id for each in CLIENT_AUTHENTICATORS if each.uses_secret)
+"""The ids of those that use the client's secret."""
+
+
+LONGEST_DEVICE_LOCK: Final = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSettings:
+    """The template of a client, and the limits of each device."""
+
+    template: CertificateTemplate | None = None
+    """`realmgate.certificate.template`: None for a client that is one device."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """`realmgate.certificate.template.claims`: claim by placeholder; else its own name."""
+    tokens_per_minute: int = 0
+    """`realmgate.certificate.device.quota`: token requests of one device; 0: without a limit."""
+    failures: int = 0
+    """`realmgate.certificate.device.failures`: refused token requests within `lock_duration` that
+    lock a device; 0: none do."""
+    lock_duration: timedelta = timedelta(minutes=5)
+    """`realmgate.certificate.device.lock`: how long such a lock lasts."""
+
+    def device_of(self, certificate: ClientCertificate | None) -> Device | None:
+        """Return the device of a trusted certificate.
+
+        None for a certificate without a name that fits, and for one with several.
+        """
+        if self.template is None or certificate is None or not certificate.identifies:
+            return None
+        found = self.template.devices(certificate.leaf)
+        return found[0] if len(found) == 1 else None
+
+    def claims_of(self, device: Device) -> dict[str, str]:
+        """Return the claims of the device's tokens: its placeholders, and its whole name."""
+        named = {self.claims.get(name, name): value for name, value in device.values.items()}
+        return {**named, DEVICE_CLAIM: device.name}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientDisplay:
+    """Texts and addresses as they were set; pages link only to those that are safe."""
+
+    name: str = ""
+    """`name`; it may stand for a text of the pages, as `${client_account}`."""
+    base_url: str = ""
+    """`baseUrl`, where people open the application; relative to `rootUrl`."""
+    root_url: str = ""
+    """`rootUrl`"""
+    logo_uri: str = ""
+    """`logoUri`"""
+    policy_uri: str = ""
+    """`policyUri`"""
+    terms_uri: str = ""
+    """`tosUri`"""
+    always_listed: bool = False
+    """`alwaysDisplayInConsole`: the account console lists it for every user."""
+    theme: str = ""
+    """`login_theme`: replaces the realm's."""
+
 
 OPENID_CONNECT: Final = "openid-connect"
 # Clients at the defaults share one value.
@@ -122,3 +244,68 @@ class Client:
     reach: AdministrativeReach = NO_ADMINISTRATIVE_ROLES
     """The administrative roles of users that its tokens may carry; no document changes that."""
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+MOST_NAMES: Final = 64
+"""Alternative names of a certificate that clients are looked for by."""
+
+
+def certificate_terms(client: Client) -> frozenset[str]:
+    """Return the terms of a client; none where only a request with its client_id finds it."""
+    registered, template = client.certificate_authentication, client.devices.template
+    if client.client_authenticator_type != CERTIFICATE_AUTHENTICATOR:
+        return frozenset()
+    if template is not None:
+        return frozenset({_term("template", template.shape)})
+    if registered.alternative_name is not None:
+        name = registered.alternative_name
+        return frozenset({_term(name.kind, name.value)})
+    if not registered.subject or registered.is_pattern:
+        return frozenset()
+    try:
+        return frozenset({_term("subject", str(parse_distinguished_name(registered.subject)))})
+    except ValueError:
+        return frozenset()
+
+
+def terms_of_rivals(client: Client) -> frozenset[str]:
+    """Return the terms of the clients that may own a certificate of this one.
+
+    The names that fit a template of the client have no common term: they are not among them.
+    """
+    name = client.certificate_authentication.alternative_name
+    shape = None if name is None else shape_of_name(name)
+    own = certificate_terms(client)
+    return own | {_term("template", shape)} if own and shape is not None else own
+
+
+def share_certificates(first: Client, second: Client) -> bool:
+    """Return whether one certificate can have the names of both clients, in the same field."""
+    own, other = first.devices.template, second.devices.template
+    if not certificate_terms(first) or not certificate_terms(second):
+        return False
+    if own is not None and other is not None:
+        return own.overlaps(other)
+    if own is not None:
+        name = second.certificate_authentication.alternative_name
+        return name is not None and own.fits_name(name)
+    if other is not None:
+        return share_certificates(second, first)
+    return not certificate_terms(first).isdisjoint(certificate_terms(second))
+
+
+def terms_of_certificate(leaf: PresentedCertificate) -> frozenset[str]:
+    """Return the terms of the clients that may own the certificate; none for too many names."""
+    named = [("dns", name.lower()) for name in leaf.dns_names]
+    named += [("uri", name) for name in leaf.uris]
+    named += [("ip", name) for name in leaf.ip_addresses]
+    named += [("email", canonical_email(name)) for name in leaf.emails]
+    if len(named) > MOST_NAMES:
+        return frozenset()
+    named += [("template", shape) for shape in shapes_of(leaf)]
+    return frozenset(_term(*one) for one in [*named, ("subject", str(leaf.subject))])
+
+
+def _term(kind: str, value: str) -> str:
+    """Return a short text for a value of any length."""
+    return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"

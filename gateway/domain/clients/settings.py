@@ -1,10 +1,11 @@
-"""Settings of a client that rules read, in frozen groups.
+"""Settings of a client that rules read, in frozen groups: tokens, authorization endpoint, logout.
 
-Keycloak: client attributes (advanced settings, fine grain configuration, secret rotation)
+Keycloak: client attributes (advanced settings, fine grain configuration, secret rotation) (26.7).
+Spec: OpenID Connect Back-Channel Logout §2.2, Front-Channel Logout §2
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -16,6 +17,137 @@ from gateway.domain.keys import (
     SignatureAlgorithm,
     SigningAlgorithm,
 )
+
+ANY_ALGORITHM: Final = "any"
+"""`request.object.signature.alg`: whatever the client has a key for, and `none`."""
+UNSIGNED: Final = "none"
+_OBJECT_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "request or request_uri": ("request", "request_uri"),
+    "request only": ("request",),
+    "request_uri only": ("request_uri",),
+}
+_INHERITED_LIFESPAN: Final = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationSettings:
+    """What the client's authorization requests must look like, and what responses contain."""
+
+    code_challenge_method: str = ""
+    """`pkce.code.challenge.method`: the method that must be used; empty leaves it to the client.
+
+    Spec: RFC 7636 §4.3.
+    """
+    pushed_requests_only: bool = False
+    """`require.pushed.authorization.requests`. Spec: RFC 9126 §6."""
+    exclude_issuer: bool = False
+    """`exclude.issuer.from.auth.response`: no parameter `iss`. Spec: RFC 9207 §2."""
+    exclude_session_state: bool = False
+    """`exclude.session.state.from.auth.response`"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGrantSettings:
+    """Whether devices of the client may ask for tokens; zero inherits the realm's duration.
+
+    Spec: RFC 8628 §3.2
+    """
+
+    enabled: bool = False
+    """`oauth2.device.authorization.grant.enabled`"""
+    code_lifespan: timedelta = _INHERITED_LIFESPAN
+    """`oauth2.device.code.lifespan`"""
+    polling_interval: timedelta = _INHERITED_LIFESPAN
+    """`oauth2.device.polling.interval`"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticationLevels:
+    """Levels of authentication by the names that clients use for them (`acr`)."""
+
+    names: Mapping[str, int] = field(default_factory=dict)
+    """`acr.loa.map`: acr -> level; those of the client come before those of the realm."""
+    default: tuple[str, ...] = ()
+    """`default.acr.values`: asked for where a request asks for none."""
+    minimum: str = ""
+    """`minimum.acr.value`: the least that a request may ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestObjectSettings:
+    """Request objects. Spec: RFC 9101 §10.5, OpenID Connect Core §6."""
+
+    algorithm: str = ""
+    """`request.object.signature.alg`: empty or `any` accepts each, `none` included."""
+    encryption: str = ""
+    """`request.object.encryption.alg`: of those that are encrypted; empty or `any` accepts each."""
+    content_encryption: str = ""
+    """`request.object.encryption.enc`: the same."""
+    required: str = ""
+    """`request.object.required`: `request or request_uri`, `request only`, `request_uri only`."""
+    uris: tuple[str, ...] = ()
+    """`request.uris`: what a `request_uri` may be; a `*` at the end stands for the rest."""
+
+    @property
+    def allowed_parameters(self) -> tuple[str, ...]:
+        """The parameters one of which a request must have; empty: it needs no request object."""
+        return _OBJECT_PARAMETERS.get(self.required, ())
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationKeys:
+    """What verifies JWTs that the client signs; its key set also holds the key to encrypt with.
+
+    Spec: RFC 7591 §2 (jwks, jwks_uri).
+    """
+
+    key_set: str = ""
+    """`jwks.string`: a JWKS; counts where `use.jwks.string` is set."""
+    uses_key_set: bool = False
+    """`use.jwks.string`"""
+    key_set_url: str = ""
+    """`jwks.url`: where a JWKS is; counts where `use.jwks.url` is set."""
+    uses_key_set_url: bool = False
+    """`use.jwks.url`"""
+    certificate: str = ""
+    """`jwt.credential.certificate`: base64 of DER."""
+    public_key: str = ""
+    """`jwt.credential.public.key`"""
+
+
+@dataclass(frozen=True, slots=True)
+class LogoutSettings:
+    """By a request to the client, by a frame in the user's browser, or not at all."""
+
+    root_url: str = ""
+    """`rootUrl`: what a URL that begins with `/` belongs to."""
+    back_channel_path: str = ""
+    """`backchannel.logout.url`: where logout tokens are sent to."""
+    back_channel_session_required: bool = False
+    """`backchannel.logout.session.required`: logout tokens name the session."""
+    revoke_offline_tokens: bool = False
+    """`backchannel.logout.revoke.offline.tokens`: logout tokens ask for that too."""
+    uses_front_channel: bool = False
+    """`frontchannelLogout`"""
+    front_channel_path: str = ""
+    """`frontchannel.logout.url`: what a frame of the logout page loads."""
+    front_channel_session_required: bool = True
+    """`frontchannel.logout.session.required`: the frame's URL names issuer and session."""
+    stops_at_page: bool = False
+    """`logout.confirmation.enabled`: a page says that the user is logged out, and links on."""
+
+    @property
+    def back_channel_url(self) -> str:
+        """Where logout tokens are sent to; empty: nowhere."""
+        return self._absolute(self.back_channel_path)
+
+    @property
+    def front_channel_url(self) -> str:
+        """What a frame loads; empty: the client has none."""
+        return self._absolute(self.front_channel_path) if self.uses_front_channel else ""
+
+    def _absolute(self, url: str) -> str:
+        return f"{self.root_url.removesuffix('/')}{url}" if url.startswith("/") else url
 
 
 @dataclass(frozen=True, slots=True)

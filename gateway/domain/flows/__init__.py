@@ -1,6 +1,14 @@
 """Authentication flows, required actions, and what they require of a sign-in."""
 
-from gateway.domain.flows.authenticator_kinds import (
+from gateway.domain.flows.certificate_identity import (
+    SEPARATOR as CERTIFICATE_SEPARATOR,
+)
+from gateway.domain.flows.certificate_identity import (
+    CertificateOptions,
+    IdentitySource,
+    certificate_options,
+)
+from gateway.domain.flows.flows import (
     ACTING,
     ALLOW,
     AUTHENTICATOR_KINDS,
@@ -40,26 +48,17 @@ from gateway.domain.flows.authenticator_kinds import (
     USERNAME,
     USERNAME_FORM,
     USERNAME_PASSWORD_FORM,
-    AuthenticatorKind,
-    Place,
-)
-from gateway.domain.flows.certificate_identity import (
-    SEPARATOR as CERTIFICATE_SEPARATOR,
-)
-from gateway.domain.flows.certificate_identity import (
-    CertificateOptions,
-    IdentitySource,
-    certificate_options,
-)
-from gateway.domain.flows.client_flow import client_methods
-from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow, needs_username
-from gateway.domain.flows.flows import (
     AuthenticatorConfig,
+    AuthenticatorKind,
     Execution,
     Flow,
     FlowKind,
     Flows,
+    FlowStep,
+    Place,
     Requirement,
+    SignInFlow,
+    sign_in_flow,
 )
 from gateway.domain.flows.sign_in import (
     BROWSER,
@@ -72,6 +71,7 @@ from gateway.domain.flows.sign_in import (
     REGISTER_SECURITY_KEY,
     REQUIRED_ACTIONS,
     STANDARD,
+    STANDARD_GRANT,
     TERMS_AND_CONDITIONS,
     UPDATE_EMAIL,
     UPDATE_PASSWORD,
@@ -81,6 +81,8 @@ from gateway.domain.flows.sign_in import (
     FlowUse,
     RequiredAction,
     SignInRules,
+    client_methods,
+    direct_grant_flow,
+    needs_username,
     sign_in_rules,
 )
-from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow

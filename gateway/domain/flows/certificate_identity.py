@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from gateway.domain.certificates import KEY_USAGES
-from gateway.domain.distinguished_names.attributes import DOTTED
+from gateway.domain.distinguished_names import DOTTED
 from gateway.domain.errors import UnusableSetting
 from gateway.domain.limits.patterns import pattern_problem
 

@@ -1,6 +1,13 @@
-"""What a realm's flows and required actions come to at a sign-in.
+"""The bound flows of a realm, and its required actions, as a sign-in runs them.
 
-Keycloak: the bound flows, required actions that are asked for by what is true of a user
+The others are the flows of the password grant, of registration and of client authentication. A flow
+of the password grant identifies the user first: by user name and password, or by a certificate.
+Authenticators that need a page cannot act there; a flow with an enabled one is refused, with the
+reason. A flow of registration has one form, whose actions all act and of which the first one
+creates the user. A flow that requires more, such as reCAPTCHA, is refused with the reason:
+registration would always fail.
+Keycloak: ClientAuthenticationFlow, measured; the bound flows, required actions that are asked for
+by what is true of a user; 15
 """
 
 import re
@@ -10,13 +17,127 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.errors import UnusableSetting
-from gateway.domain.flows.client_flow import CLIENT_METHODS, client_methods
-from gateway.domain.flows.direct_grant import STANDARD_GRANT, direct_grant_flow
-from gateway.domain.flows.flows import Flow, FlowKind, Flows
-from gateway.domain.flows.registration import registration_flow
-from gateway.domain.flows.sign_in_flow import FlowStep, SignInFlow, sign_in_flow
+from gateway.domain.flows.certificate_identity import certificate_options
+from gateway.domain.flows.flows import (
+    CERTIFICATE,
+    CODE,
+    FORM_ACTIONS,
+    KIND_OF,
+    PASSWORD,
+    REGISTRATION_FORM,
+    USER_CONFIGURED,
+    USER_CREATION,
+    USERNAME,
+    Flow,
+    FlowKind,
+    Flows,
+    FlowStep,
+    Place,
+    Requirement,
+    SignInFlow,
+    sign_in_flow,
+)
 from gateway.domain.realm import FlowBindings
+
+CLIENT_METHODS: Final = frozenset(each.id for each in CLIENT_AUTHENTICATORS)
+"""Keycloak's names of what a client may authenticate by."""
+
+
+def client_methods(flows: Flows, flow: Flow) -> frozenset[str]:
+    """Return by what clients may authenticate; raises UnusableSetting."""
+    del flows
+    if flow.kind is not FlowKind.CLIENT or not flow.top_level:
+        raise UnusableSetting(f"'{flow.alias}' is no flow in which clients authenticate")
+    methods = frozenset(step.authenticator or "" for step in flow.effective)
+    if not methods <= CLIENT_METHODS:
+        raise UnusableSetting(f"'{flow.alias}' must consist of methods of clients alone")
+    return methods
+
+
+_IDENTIFYING: Final = ((USERNAME, PASSWORD), (CERTIFICATE,))
+"""The authenticators that a flow begins with."""
+
+
+def _standard() -> SignInFlow:
+    required, conditional = Requirement.REQUIRED, Requirement.CONDITIONAL
+    code = SignInFlow(
+        "Direct Grant - Conditional OTP",
+        (FlowStep(required, USER_CONFIGURED, id=USER_CONFIGURED),),
+        (FlowStep(required, CODE, id=CODE),),
+    )
+    first = (FlowStep(required, name, id=name) for name in (USERNAME, PASSWORD))
+    steps = (*first, FlowStep(conditional, flow=code, id=code.alias))
+    return SignInFlow("direct grant", steps=steps, id="direct grant")
+
+
+STANDARD_GRANT: Final = _standard()
+"""User name and password, then a code of users with a device."""
+
+
+def direct_grant_flow(flows: Flows, flow: Flow) -> SignInFlow:
+    """Return a flow of the password grant; raises UnusableSetting."""
+    found = sign_in_flow(flows, flow)
+    first = _first(found)
+    if first[0].authenticator == CERTIFICATE:
+        certificate_options(first[0].config)
+    for step in found.steps[len(first) :]:
+        _require_acting(found, step, Place.LATER)
+    return found
+
+
+def needs_username(flow: SignInFlow) -> bool:
+    """Tell whether a flow of the password grant begins with a user name."""
+    return flow.steps[0].authenticator == USERNAME
+
+
+def _first(flow: SignInFlow) -> tuple[FlowStep, ...]:
+    """Return the steps that identify the user."""
+    for names in _IDENTIFYING:
+        first = flow.steps[: len(names)]
+        required = all(each.requirement is Requirement.REQUIRED for each in first)
+        if required and tuple(each.authenticator for each in first) == names:
+            return first
+    raise UnusableSetting(
+        f"'{flow.alias}' must ask for the user name first and for the password next, both of them"
+        " required, or for a certificate first: a sign-in without is not possible"
+    )
+
+
+def _require_acting(parent: SignInFlow, step: FlowStep, place: Place) -> None:
+    """Raise UnusableSetting for a step that cannot act at its place."""
+    if step.flow is not None:
+        for condition in step.flow.conditions:
+            _require_acting(step.flow, condition, Place.CONDITION)
+        for inner in step.flow.steps:
+            _require_acting(step.flow, inner, Place.LATER)
+        return
+    name = step.authenticator
+    kind = KIND_OF.get(name)
+    if kind is None or kind.direct_grant is not place:
+        raise UnusableSetting(
+            f"'{parent.alias}' contains '{name}', which cannot act at this place: disable it"
+        )
+    problem = kind.problem(step.config)
+    if problem is not None:
+        raise UnusableSetting(f"'{name}' of '{parent.alias}' cannot act: {problem}")
+
+
+def registration_flow(flows: Flows, flow: Flow) -> SignInFlow:
+    """Return a flow by which users register; raises UnusableSetting."""
+    found = sign_in_flow(flows, flow)
+    forms = [step for step in found.every_step() if step.authenticator == REGISTRATION_FORM]
+    if len(forms) != 1:
+        raise UnusableSetting(f"'{flow.alias}' must have one '{REGISTRATION_FORM}'")
+    names = [action.authenticator for action in forms[0].actions]
+    for name in names:
+        if name not in FORM_ACTIONS:
+            raise UnusableSetting(f"'{name}' of '{flow.alias}' cannot act: disable it")
+    if names[:1] != [USER_CREATION]:
+        raise UnusableSetting(f"'{USER_CREATION}' must come first in '{flow.alias}'")
+    return found
+
 
 CONFIGURE_RECOVERY_CODES: Final = "CONFIGURE_RECOVERY_AUTHN_CODES"
 CONFIGURE_TOTP: Final = "CONFIGURE_TOTP"

@@ -1,12 +1,13 @@
-"""Caches of values that are derived from input: bounded in bytes, whatever their entries weigh.
+"""Caches of values that are derived from input, bounded in bytes; one task for equal requests.
 
 A cache that only counts its entries has no bound where a caller chooses how large each one is.
 Every cache whose keys or values come from requests, or from what administrators store, is one of
-these; a test lists the exceptions. CWE-770
+these; `tests/architecture/test_caches.py` lists the exceptions. CWE-770
 """
 
+import asyncio
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, timedelta
 from functools import update_wrapper
@@ -156,3 +157,36 @@ def _parts(value: object) -> list[object] | None:
 
 def _size_of_both(key: object, value: object) -> int:
     return size_of((key, value))
+
+
+class SingleFlight(Generic[K, V]):
+    """Tasks in progress by key. A task continues when its waiting callers are cancelled."""
+
+    def __init__(self) -> None:
+        self._current: dict[K, asyncio.Task[V]] = {}
+        self._running: set[asyncio.Task[V]] = set()
+
+    def start(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> asyncio.Task[V]:
+        """Join the work in progress for `key`, or begin it."""
+        task = self._current.get(key)
+        if task is None:
+            task = asyncio.create_task(work())
+            self._current[key] = task
+            self._running.add(task)
+            task.add_done_callback(lambda done: self._finish(key, done))
+        return task
+
+    async def run(self, key: K, work: Callable[[], Coroutine[Any, Any, V]]) -> V:
+        """Return what the work for `key` gives, or raise what it raises."""
+        return await asyncio.shield(self.start(key, work))
+
+    def clear(self) -> None:
+        """Start new tasks from now on: those in progress began before a change."""
+        self._current.clear()
+
+    def _finish(self, key: K, task: asyncio.Task[V]) -> None:
+        self._running.discard(task)
+        if self._current.get(key) is task:
+            del self._current[key]
+        if not task.cancelled():
+            task.exception()  # retrieved, even if no caller waits any more

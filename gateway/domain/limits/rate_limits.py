@@ -1,14 +1,14 @@
-"""How often callers may cause mails, accounts and tokens, and what counts as one caller.
+"""How often callers may cause mails, accounts and tokens; what counts as one caller; the counter.
 
 Every limit is shared: one network gets a part of it, and the last part is for networks that have
-had none of it. So one network, however often it asks, keeps no other one from its first requests;
-a caller needs as many networks as `networks_to_exhaust` says. Decision 0023
+had none of it. So one network, however often it asks, keeps no other one from its first requests; a
+caller needs as many networks as `networks_to_exhaust` says. Decision 0023
 """
 
 import ipaddress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 _PREFIX: Final = 64
 """Bits of an IPv6 address that one subscriber has for itself at least."""
@@ -85,3 +85,22 @@ def caller_of(address: str) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed.packed, _PREFIX), strict=False))
+
+
+class RateLimiter(Protocol):
+    """Counts in windows; a window begins with its first count.
+
+    Methods raise StoreUnavailable. `network` is what `caller_of` returns.
+    """
+
+    async def admit(self, realm_id: str, limit: RateLimit, network: str, subject: str = "") -> bool:
+        """Count one more; False, and nothing is counted, beyond a share of the limit.
+
+        `subject` is the id of the user or a digest; empty for a limit of the whole realm. Refusals
+        and admissions take the same calls of the store.
+        """
+        ...
+
+    async def remember_network(self, realm_id: str, user_id: str, network: str) -> None:
+        """Note that the user has signed in from the network: `of_known` counts for it then."""
+        ...

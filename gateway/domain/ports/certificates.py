@@ -1,22 +1,28 @@
-"""Certificates: parsing, authorities and revocation."""
+"""Certificates: parsing, authorities, revocation; locks of devices, by names in certificates.
+
+Methods of the locks raise StoreUnavailable("redis"): no token is issued or accepted without the
+answer.
+"""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol
 
-from gateway.domain.authorities import Authority, AuthorityDescription, RegisteredAuthorities
 from gateway.domain.certificates import (
     AnchorOrigin,
+    Authority,
+    AuthorityDescription,
     CertificateFacts,
     CertificationPath,
     PathResult,
     PresentedCertificate,
+    RegisteredAuthorities,
 )
 from gateway.domain.distinguished_names import DistinguishedName
 
 if TYPE_CHECKING:
-    # The supervisor loads the lookups of certificates, and realms for no reason.
     from gateway.domain.realm import Realm
 
 
@@ -169,3 +175,48 @@ class ListedRevocations(Revocations, Protocol):
 
         The lists are those of the last `refusal`.
         """
+
+
+MOST_LISTED: Final = 1000
+
+
+class LockCause(StrEnum):
+    """Why a device is locked. One lock does not shorten the other."""
+
+    ADMINISTRATOR = "administrator"
+    FAILURES = "failures"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceLock:
+    """A lock of one device of a client."""
+
+    device: str
+    cause: LockCause
+    until: datetime
+
+
+class DeviceLocks(Protocol):
+    """The locks of the devices of each client; `client` is its internal id."""
+
+    async def is_locked(self, realm_id: str, client: str, device: str, now: datetime) -> bool:
+        """Return whether the device is locked."""
+        ...
+
+    async def lock(self, realm_id: str, client: str, lock: DeviceLock, now: datetime) -> None:
+        """Lock a device until an instant, at most `LONGEST_DEVICE_LOCK` from now."""
+        ...
+
+    async def unlock(self, realm_id: str, client: str, device: str) -> bool:
+        """Remove every lock and the counted failures of a device; return whether it had a lock."""
+        ...
+
+    async def list(self, realm_id: str, client: str, now: datetime) -> tuple[DeviceLock, ...]:
+        """Return at most `MOST_LISTED` locks of each cause, those that end first before others."""
+        ...
+
+    async def count_failure(
+        self, realm_id: str, client: str, device: str, window: timedelta
+    ) -> int:
+        """Count a refused token request; return how many there were in the window."""
+        ...

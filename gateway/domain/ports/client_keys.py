@@ -1,17 +1,42 @@
-"""Keys of clients: generated, read from files, written as archives, and found by a certificate.
+"""Keys of clients: files and archives, signed JWTs and DPoP proofs, encryption for clients.
 
-No private key is stored. Keycloak: clients/{id}/certificates
+No private key is stored. A DPoP proof is a JWT that the client signs for one request with a key of
+its own. Keycloak: clients/{id}/certificates. Spec: RFC 9101 §6.2, RFC 7523 §3, RFC 9449 §4, §4.3,
+RFC 7516, OpenID Connect Core §10.2; attacks C13, C14
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.clients import Client
+from gateway.domain.errors import InvalidToken, RealmgateError
+from gateway.domain.keys import SignatureAlgorithm, TokenEncryption
 from gateway.domain.secrets import Secret
+
+
+class NoEncryptionKey(RealmgateError):
+    """The client has no key to encrypt for; `str()` is the reason, for logs."""
+
+
+class Encrypter(Protocol):
+    """Encrypts for one client, with the key and the algorithms that were found for it."""
+
+    def encrypt(self, content: str, content_type: str | None = None) -> str:
+        """Return the compact JWE; `content_type` is the header's `cty`, JWT for a nested one."""
+
+
+class ClientEncrypters(Protocol):
+    """Finds the encryption keys of clients."""
+
+    async def encrypter(self, client: Client, encryption: TokenEncryption) -> Encrypter:
+        """Return what encrypts with the key of the client's key set, by value or at its URL.
+
+        The key has the use `enc`, and fits the algorithm. Raises NoEncryptionKey.
+        """
 
 
 class KeyFile(StrEnum):
@@ -85,4 +110,118 @@ class RegisteredCertificates(Protocol):
         A key of a set with `x5c` allows that very certificate, one without for each certificate
         of the key. Several may be registered, so that a new one works before the old one goes.
         Raises NoUsableKey where the client's keys cannot be read or fetched.
+        """
+
+
+PROOF_ALGORITHMS: Final = (
+    SignatureAlgorithm.PS256,
+    SignatureAlgorithm.PS384,
+    SignatureAlgorithm.PS512,
+    SignatureAlgorithm.ES256,
+    SignatureAlgorithm.ES384,
+    SignatureAlgorithm.ES512,
+    SignatureAlgorithm.EDDSA,
+)
+"""In the order of discovery. FAPI 2.0 forbids RSASSA-PKCS1-v1_5 (RS256), which Keycloak accepts."""
+LONGEST_PROOF: Final = 8 * 1024
+"""Characters; a longer proof is refused unread."""
+
+
+class TokenScheme(StrEnum):
+    """How the Authorization header presents an access token. Spec: RFC 6750 §2.1, RFC 9449 §7.1."""
+
+    BEARER = "Bearer"
+    DPOP = "DPoP"
+
+
+@dataclass(frozen=True, slots=True)
+class SentProof:
+    """The header `DPoP` of a request, and the request that the proof has to name.
+
+    `text` is None without the header, and empty where it was sent twice. `urls` are the addresses
+    under which clients reach the endpoint.
+    """
+
+    text: str | None = field(default=None, repr=False)
+    method: str = ""
+    urls: tuple[str, ...] = ()
+    is_repeated: bool = False
+    """A proxy asks a second time for the same request, only to show why it was refused."""
+
+
+NO_PROOF: Final = SentProof()
+
+
+@dataclass(frozen=True, slots=True)
+class SignedProof:
+    """The claims of a proof whose signature holds.
+
+    `thumbprint` is that of the key in its header, the value of `jkt`. Spec: RFC 9449 §6.1, RFC 7638
+    """
+
+    thumbprint: str
+    claims: Mapping[str, Any] = field(repr=False)
+
+
+class InvalidProof(InvalidToken):
+    """A proof that proves nothing; `str()` is public, and quotes at most a few characters of it."""
+
+
+class NoUsableKey(InvalidToken):
+    """No registered key of the client may have signed the JWT, or its keys cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnverifiedClaims:
+    """What a JWT says, which anybody may have written.
+
+    `algorithm` is the one that its header names, `header_type` its `typ`, empty without one.
+    """
+
+    algorithm: str
+    claims: Mapping[str, Any] = field(repr=False)
+    header_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClaims:
+    """The claims of a JWT whose signature holds under a key of the client, or under its secret.
+
+    Created by `ClientSignatures.verify` alone. `algorithm` is that of the signature, never `none`.
+    """
+
+    algorithm: str
+    claims: Mapping[str, Any] = field(repr=False)
+    header_type: str = ""
+
+
+class ClientSignatures(Protocol):
+    """Verifies with the keys that are registered for a client, or with its secret."""
+
+    def read(self, token: str) -> UnverifiedClaims:
+        """Return the claims without verifying anything: they are only what the sender says.
+
+        Raises InvalidToken where it is no JWT.
+        """
+
+    def read_unsigned(self, token: str) -> UnverifiedClaims:
+        """Return the claims of a JWT with the algorithm `none` and without a signature.
+
+        Raises InvalidToken for any other JWT.
+        """
+
+    async def verify(self, client: Client, token: str) -> VerifiedClaims:
+        """Return the claims when the signature holds; one without a signature is refused.
+
+        The caller decides which algorithms it accepts, and checks the claims. Raises InvalidToken.
+        """
+
+
+class ProofSignatures(Protocol):
+    """Verifies DPoP proofs with the public key in their own header."""
+
+    def verify(self, proof: str) -> SignedProof:
+        """Return the claims where type, algorithm, key and signature are right.
+
+        The caller bounds the length and checks the claims. Raises InvalidProof.
         """

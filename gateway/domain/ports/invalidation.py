@@ -1,4 +1,4 @@
-"""Invalidation of caches in every worker of every gateway.
+"""Invalidation of caches in every worker of every gateway, and the change log behind it.
 
 A change records its topics in its own transaction (`Stores.change_log`) and publishes them after
 the commit. Messages are fast and may be lost; every worker also reads the records.
@@ -85,3 +85,23 @@ class Invalidation(Protocol):
 
     def subscribe(self, listener: Callable[[str | None], None]) -> None:
         """Call `listener` with each topic, and with None when messages may have been missed."""
+
+
+class ChangeLog(Protocol):
+    """Writes in the transaction of the change."""
+
+    async def record(self, topics: Sequence[str]) -> None:
+        """Record the topics; no topics, no record."""
+
+    async def purge(self) -> int:
+        """Delete all but the newest records; return how many."""
+
+
+class ChangeLogReader(Protocol):
+    """Reads by one indexed query each. Both methods raise StoreUnavailable."""
+
+    async def newest(self) -> int:
+        """Return the highest id, 0 without one."""
+
+    async def after(self, identity: int) -> Sequence[RecordedChange]:
+        """Return the changes with higher ids, in their order."""

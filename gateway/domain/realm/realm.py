@@ -1,22 +1,216 @@
 """The realm: every setting the rules read, and verbatim what has no rule yet.
 
-Keycloak: RealmRepresentation and its creation defaults.
+Here are lifetimes and rotation of tokens, authorization requests, DPoP nonces, the looks and
+headers of pages, SMTP and the webhook; `sign_in.py` and `certificates.py` have the other groups.
+Attributes without a Keycloak name are our own: `docs/sign-in-pages.md` describes those of pages. An
+unusable value of them is refused where it is written, and changes nothing where it is stored
+already.
+Keycloak: RealmRepresentation, its token and session settings and creation defaults; 12.8, 12.10
+(`parRequestUriLifespan` and `acr.loa.map`); browserSecurityHeaders and smtpServer, free maps of
+strings. Spec: RFC 9449 §8, §9
 """
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final, Self
 
+from gateway.domain.events import KIND_OF, SAVED_BY_DEFAULT
 from gateway.domain.keys import SignatureAlgorithm, SigningAlgorithm
-from gateway.domain.realm.lifetimes import RefreshTokenPolicy, SessionLimits, TokenLifespans
-from gateway.domain.realm.password_policy import PasswordPolicy
-from gateway.domain.realm.security_headers import SecurityHeaders
-from gateway.domain.realm.sign_in import BruteForce, FlowBindings, LoginSettings, OtpPolicy
-from gateway.domain.realm.smtp import Smtp
-from gateway.domain.realm.web_authn import PasskeyPolicy, WebAuthnPolicy
+from gateway.domain.limits.caches import cached
+from gateway.domain.realm.sign_in import (
+    BruteForce,
+    FlowBindings,
+    LoginSettings,
+    OtpPolicy,
+    PasskeyPolicy,
+    PasswordPolicy,
+    WebAuthnPolicy,
+)
 from gateway.domain.secrets import Secret
+
+ACCENT_COLOR: Final = "realmgate.login.accentColor"
+LOGO: Final = "realmgate.login.logo"
+DARK_LOGO: Final = "realmgate.login.logoDark"
+_DARK_MODE: Final = "darkMode"
+"""Keycloak's attribute: `false` keeps pages light."""
+_COLOR: Final = re.compile(r"#([0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})")
+_LONGEST_LINK: Final = 2_048
+_LONGEST_IMAGE: Final = 32_768
+_URL_CHARACTERS: Final = r"[^\x00-\x20\x7f\\<>\"'`]*"
+_IMAGE_URL: Final = re.compile(
+    rf"https://[A-Za-z0-9.-]+(:\d{{1,5}})?(/{_URL_CHARACTERS})?|/(?!/){_URL_CHARACTERS}"
+)
+_EMBEDDED_IMAGE: Final = re.compile(
+    r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+=*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """What the attributes of a realm change; empty texts change nothing."""
+
+    accent_color: str = ""
+    """`#rrggbb` or `#rgb`."""
+    logo: str = ""
+    dark_logo: str = ""
+    """In place of `logo` on dark pages."""
+    light_only: bool = False
+
+
+def is_color(text: str) -> bool:
+    """Tell whether the text is a color in the form `#rrggbb` or `#rgb`."""
+    return _COLOR.fullmatch(text) is not None
+
+
+def is_image(text: str) -> bool:
+    """Tell whether a page may load the image: https, a path of this origin, or in the URL itself.
+
+    An image in the URL has at most 32,768 characters, another URL 2,048.
+    """
+    if len(text) <= _LONGEST_LINK and _IMAGE_URL.fullmatch(text):
+        return True
+    return len(text) <= _LONGEST_IMAGE and _EMBEDDED_IMAGE.fullmatch(text) is not None
+
+
+def appearance_of(attributes: Mapping[str, str]) -> Appearance:
+    """Return the appearance that the attributes of a realm set."""
+    accent, logo = attributes.get(ACCENT_COLOR, ""), attributes.get(LOGO, "")
+    dark_logo = attributes.get(DARK_LOGO, "")
+    return Appearance(
+        accent_color=accent if is_color(accent) else "",
+        logo=logo if is_image(logo) else "",
+        dark_logo=dark_logo if is_image(dark_logo) else "",
+        light_only=attributes.get(_DARK_MODE, "").lower() == "false",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLifespans:
+    """Lifetimes counted from the issue of the token or code; whole seconds on the wire."""
+
+    access_token: timedelta = timedelta(minutes=5)
+    """`accessTokenLifespan`: an access token. The realm `master` is created with 60 s."""
+    access_token_for_implicit_flow: timedelta = timedelta(minutes=15)
+    """`accessTokenLifespanForImplicitFlow`: an access token given to a browser without a code."""
+    access_code: timedelta = timedelta(minutes=1)
+    """`accessCodeLifespan`: an authorization code, until it is redeemed."""
+    access_code_user_action: timedelta = timedelta(minutes=5)
+    """`accessCodeLifespanUserAction`: one page of a required action."""
+    access_code_login: timedelta = timedelta(minutes=30)
+    """`accessCodeLifespanLogin`: the whole sign-in, from the first page to the code."""
+    action_token_by_admin: timedelta = timedelta(hours=12)
+    """`actionTokenGeneratedByAdminLifespan`: a link that an administrator has sent."""
+    action_token_by_user: timedelta = timedelta(minutes=5)
+    """`actionTokenGeneratedByUserLifespan`: a link that the user asked for."""
+    device_code: timedelta = timedelta(minutes=10)
+    """`oauth2DeviceCodeLifespan`: device and user code. Spec: RFC 8628 §3.2 `expires_in`."""
+    device_polling_interval: timedelta = timedelta(seconds=5)
+    """`oauth2DevicePollingInterval`: least pause of a polling device. Spec: RFC 8628 §3.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshTokenPolicy:
+    """Whether a refresh token may be used again. Spec: RFC 9700 §4.14."""
+
+    revoke_on_use: bool = False
+    """`revokeRefreshToken`: each use retires the token and gives a new one."""
+    max_reuse: int = 0
+    """`refreshTokenMaxReuse`: how often a retired token is still accepted."""
+
+
+_NONE = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """Idle timeouts are counted from the last refresh, maximum lifetimes from the sign-in.
+
+    Whole seconds on the wire. Where zero is said to inherit, the wider setting is used.
+    """
+
+    idle: timedelta = timedelta(minutes=30)
+    """`ssoSessionIdleTimeout`: a single-sign-on session that is not used."""
+    max_lifespan: timedelta = timedelta(hours=10)
+    """`ssoSessionMaxLifespan`: a single-sign-on session, however much it is used."""
+    idle_remember_me: timedelta = _NONE
+    """`ssoSessionIdleTimeoutRememberMe`: idle timeout with "remember me"; 0 inherits."""
+    max_lifespan_remember_me: timedelta = _NONE
+    """`ssoSessionMaxLifespanRememberMe`: maximum lifetime with "remember me"; 0 inherits."""
+    offline_idle: timedelta = timedelta(days=30)
+    """`offlineSessionIdleTimeout`: an offline session that is not used."""
+    offline_max_lifespan_enabled: bool = False
+    """`offlineSessionMaxLifespanEnabled`: whether offline sessions end at all while in use."""
+    offline_max_lifespan: timedelta = timedelta(days=60)
+    """`offlineSessionMaxLifespan`: maximum lifetime of an offline session, where enabled."""
+    client_idle: timedelta = _NONE
+    """`clientSessionIdleTimeout`: one client's part of a session; 0 inherits."""
+    client_max_lifespan: timedelta = _NONE
+    """`clientSessionMaxLifespan`: one client's part of a session; 0 inherits."""
+    client_offline_idle: timedelta = _NONE
+    """`clientOfflineSessionIdleTimeout`: one client's part of an offline session; 0 inherits."""
+    client_offline_max_lifespan: timedelta = _NONE
+    """`clientOfflineSessionMaxLifespan`: one client's part of an offline session; 0 inherits."""
+
+
+_CREATION_DEFAULTS = (
+    ("contentSecurityPolicyReportOnly", ""),
+    ("xContentTypeOptions", "nosniff"),
+    ("referrerPolicy", "no-referrer"),
+    ("xRobotsTag", "none"),
+    ("xFrameOptions", "SAMEORIGIN"),
+    ("contentSecurityPolicy", "frame-src 'self'; frame-ancestors 'self'; object-src 'none';"),
+    ("strictTransportSecurity", "max-age=31536000; includeSubDomains"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityHeaders:
+    """Pairs of Keycloak's key and the value to send, in the given order.
+
+    A value is sent exactly as given, also where a browser will not understand it; an empty one
+    is not sent. Unknown keys are kept and sent nowhere.
+    """
+
+    values: tuple[tuple[str, str], ...] = _CREATION_DEFAULTS
+
+    def value(self, key: str) -> str | None:
+        """Return the value of `key`, None where the realm has none."""
+        return next((value for name, value in self.values if name == key), None)
+
+    def with_value(self, key: str, value: str) -> Self:
+        """Return the headers with another value of `key`."""
+        others = tuple(pair for pair in self.values if pair[0] != key)
+        return replace(self, values=(*others, (key, value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Smtp:
+    """A mail server; no `host` means that the realm sends nothing.
+
+    `settings` holds the map as given, without the secrets, so that it is returned unchanged.
+    The secrets stand apart so that they can be sealed and masked: the password, and
+    `token_secret`, by which a token is got that takes the password's place.
+    """
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    password: Secret | None = None
+    token_secret: Secret | None = None
+
+    def with_secrets(self, password: Secret | None, token_secret: Secret | None) -> "Smtp":
+        return replace(self, password=password, token_secret=token_secret)
+
+    @property
+    def host(self) -> str | None:
+        return self.settings.get("host") or None
+
+    @property
+    def token_url(self) -> str | None:
+        """`authTokenUrl`: where `token_secret` is sent to."""
+        return self.settings.get("authTokenUrl") or None
 
 
 class SslRequired(StrEnum):
@@ -150,3 +344,112 @@ class Realm:
 
 def _default_role_of(name: str) -> str:
     return f"default-roles-{name.lower()}"
+
+
+_LEVELS: Final = "acr.loa.map"
+_PUSHED_REQUEST_LIFESPAN: Final = "parRequestUriLifespan"
+_STANDARD_PUSHED_LIFESPAN: Final = timedelta(minutes=1)
+_LONGEST: Final = timedelta(hours=1)
+_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
+
+
+def pushed_request_lifespan(realm: Realm) -> timedelta:
+    """Return how long a pushed request may be used: at least a second, at most an hour."""
+    text = realm.attributes.get(_PUSHED_REQUEST_LIFESPAN, "")
+    if _NUMBER.fullmatch(text) is None or not int(text):
+        return _STANDARD_PUSHED_LIFESPAN
+    return min(timedelta(seconds=int(text)), _LONGEST)
+
+
+def authentication_levels(realm: Realm) -> Mapping[str, int]:
+    """Return levels of authentication by name (`acr`)."""
+    return parse_levels(realm.attributes.get(_LEVELS, ""))
+
+
+@cached(256 * 1024)
+def parse_levels(text: str) -> Mapping[str, int]:
+    """Return the levels of a JSON object by name; nothing where it is none."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: int(level) for name, level in found.items() if _NUMBER.fullmatch(str(level))}
+
+
+DPOP_NONCE: Final = "realmgate.dpop.nonce"
+_CHOICES: Final = {"": False, "false": False, "true": True}
+
+
+def is_nonce_choice(text: str) -> bool:
+    """Tell whether the text is `true`, `false` or empty."""
+    return text in _CHOICES
+
+
+def requires_proof_nonce(realm: Realm) -> bool:
+    """Tell whether every DPoP proof has to contain a nonce of the realm."""
+    return _CHOICES.get(realm.attributes.get(DPOP_NONCE, ""), False)
+
+
+WEBHOOK_URL: Final = "realmgate.webhook.url"
+WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
+WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
+SHORTEST_WEBHOOK_SECRET: Final = 16
+"""Characters."""
+LONGEST_WEBHOOK_SECRET: Final = 255
+_LONGEST_URL: Final = 2048
+_URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-;=?-\[\]_a-z~]*)?")
+_CACHED_OCTETS: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where events go, the secret that signs them, and the names of those that are sent."""
+
+    url: str = field(repr=False)
+    secret: Secret
+    events: frozenset[str]
+
+
+def webhook_of(attributes: Mapping[str, str], secret: Secret | None) -> Webhook | None:
+    """Return the webhook that the attributes of a realm describe."""
+    url = attributes.get(WEBHOOK_URL, "")
+    if not is_webhook_url(url) or secret is None:
+        return None
+    return Webhook(url, secret, _names(attributes.get(WEBHOOK_EVENTS, "")))
+
+
+def is_webhook_url(text: str) -> bool:
+    """Tell whether the text is a URL without user and fragment; http is the operator's choice."""
+    return len(text) <= _LONGEST_URL and _URL.fullmatch(text) is not None
+
+
+def are_event_names(text: str) -> bool:
+    """Tell whether the text lists names of events, with commas or spaces between them."""
+    return set(_listed(text)) <= KIND_OF.keys()
+
+
+def _listed(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+@cached(_CACHED_OCTETS)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_listed(text) or SAVED_BY_DEFAULT)
+
+
+FAILURES_PER_ADDRESS: Final = "realmgate.bruteForce.failuresPerAddress"
+
+
+def is_failure_limit(text: str) -> bool:
+    """Tell whether the text is a number of failures; the empty one is 0."""
+    return not text or _NUMBER.fullmatch(text) is not None
+
+
+def brute_force_rules(realm: Realm) -> BruteForce:
+    """Return the rules of the guard, with the failures that lock one address out."""
+    text = realm.attributes.get(FAILURES_PER_ADDRESS, "")
+    if not text or not is_failure_limit(text):
+        return realm.brute_force
+    return replace(realm.brute_force, failures_per_address=int(text))

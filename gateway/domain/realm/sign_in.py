@@ -1,12 +1,160 @@
-"""What a sign-in asks for, and the guard against guessing. Spec: RFC 4226 §5, RFC 6238 §4.
+"""What a sign-in asks for: login settings, passwords, one-time passwords, security keys, lock-outs.
 
-Keycloak: login settings, flow bindings, otpPolicy*, brute force detection; creation defaults
+Rules of `passwordPolicy` are kept as given and in the given order. Lock-outs of one address for one
+user are an own attribute of a realm; docs/sessions-and-lock-outs.md describes the rules.
+Keycloak: login settings, flow bindings, otpPolicy*, passwordPolicy, WebAuthnPolicy (26.7), brute
+force detection; creation defaults. Spec: RFC 4226 §5, RFC 6238 §4, WebAuthn Level 3 §5.4; attacks:
+D5
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+_DAYS_WITHOUT_ARGUMENT = 365
+_HISTORY_WITHOUT_ARGUMENT = 3
+_AGE_WITHOUT_ARGUMENT = 30
+_SECONDS_WITHOUT_ARGUMENT = 300
+_CODES_WITHOUT_ARGUMENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordRule:
+    """One rule; `argument` is the text between the brackets, None where there was none."""
+
+    name: str
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordPolicy:
+    """The rules of one realm; none means that any password is accepted."""
+
+    rules: tuple[PasswordRule, ...] = ()
+
+    def argument(self, name: str) -> str | None:
+        """Return the argument of the rule called `name`, None without rule or argument."""
+        return next((rule.argument for rule in self.rules if rule.name == name), None)
+
+    @property
+    def hash_algorithm(self) -> str | None:
+        """The algorithm that `hashAlgorithm` names, in the realm's own spelling."""
+        return self.argument("hashAlgorithm")
+
+    @property
+    def hash_iterations(self) -> int | None:
+        """The number that `hashIterations` gives."""
+        argument = self.argument("hashIterations")
+        return int(argument) if argument else None
+
+    @property
+    def maximum_age(self) -> timedelta | None:
+        """How old a password may grow, by `forceExpiredPasswordChange`; None is for ever."""
+        if all(rule.name != "forceExpiredPasswordChange" for rule in self.rules):
+            return None
+        days = int(self.argument("forceExpiredPasswordChange") or _DAYS_WITHOUT_ARGUMENT)
+        return None if days < 0 else timedelta(days=min(days, timedelta.max.days))
+
+    @property
+    def maximum_authentication_age(self) -> timedelta | None:
+        """How long ago a user who wants to change the password may have signed in.
+
+        `maxAuthAge`, 300 seconds where it is not set; None is for ever.
+        """
+        seconds = int(self.argument("maxAuthAge") or _SECONDS_WITHOUT_ARGUMENT)
+        return timedelta(seconds=seconds) if seconds >= 0 else None
+
+    @property
+    def recovery_codes_threshold(self) -> int:
+        """How many recovery codes are too few: `recoveryCodesWarningThreshold`, 4 without it."""
+        return int(self.argument("recoveryCodesWarningThreshold") or _CODES_WITHOUT_ARGUMENT)
+
+    def expires_at(self, set_at: datetime) -> datetime | None:
+        """Return the last instant at which a password set at `set_at` is valid; None: always."""
+        age = self.maximum_age
+        # A policy may ask for more days than there are instants for.
+        if age is None or age > datetime.max.replace(tzinfo=UTC) - set_at:
+            return None
+        return set_at + age
+
+    @property
+    def remembered(self) -> int:
+        """How many former passwords are kept beside the current one, by `passwordHistory`."""
+        return max(0, self._number("passwordHistory", _HISTORY_WITHOUT_ARGUMENT) - 1)
+
+    @property
+    def remembered_for(self) -> timedelta:
+        """How long former passwords are kept besides, by `passwordAge`."""
+        return timedelta(days=max(0, self._number("passwordAge", _AGE_WITHOUT_ARGUMENT)))
+
+    def _number(self, name: str, without_argument: int) -> int:
+        if all(rule.name != name for rule in self.rules):
+            return 0
+        return int(self.argument(name) or without_argument)
+
+
+NOT_SPECIFIED: Final = "not specified"
+"""Keycloak's word for an option that browsers are not given."""
+_REQUIRED: Final = "required"
+_NONE: Final = frozenset({None, NOT_SPECIFIED, "none"})
+
+
+@dataclass(frozen=True, slots=True)
+class WebAuthnPolicy:
+    """`webAuthnPolicy*`: security keys, a second factor."""
+
+    entity_name: str | None = "keycloak"
+    """`RpEntityName`: the name that authenticators show."""
+    signature_algorithms: tuple[str, ...] = ("ES256", "RS256")
+    """`SignatureAlgorithms`: of new keys, the preferred first."""
+    rp_id: str | None = ""
+    """`RpId`: the domain that keys are for; empty: the host of the public URL."""
+    attestation: str | None = NOT_SPECIFIED
+    """`AttestationConveyancePreference`: `none`, `indirect` or `direct`."""
+    attachment: str | None = NOT_SPECIFIED
+    """`AuthenticatorAttachment`: `platform` or `cross-platform`."""
+    require_resident_key: str | None = NOT_SPECIFIED
+    """`RequireResidentKey`: `Yes` or `No`; counts where `resident_key` is not set."""
+    resident_key: str | None = NOT_SPECIFIED
+    """`ResidentKey`: `required`, `preferred` or `discouraged`."""
+    user_verification: str | None = NOT_SPECIFIED
+    """`UserVerificationRequirement`: `required`, `preferred` or `discouraged`."""
+    create_timeout: timedelta = timedelta()
+    """`CreateTimeout`: how long browsers wait for the user; seconds, 0 is their own limit."""
+    avoid_same_authenticator: bool = False
+    """`AvoidSameAuthenticatorRegister`: an authenticator holds one key of a user."""
+    acceptable_aaguids: tuple[str, ...] = ()
+    """`AcceptableAaguids`: the models of authenticators; none given means all."""
+    extra_origins: tuple[str, ...] = ()
+    """`ExtraOrigins`: where pages may stand beside the public URL, such as native applications."""
+
+    @property
+    def requires_verification(self) -> bool:
+        """Whether the authenticator must verify its user, by a PIN or a fingerprint."""
+        return self.user_verification == _REQUIRED
+
+    @property
+    def requires_attestation(self) -> bool:
+        """Whether an authenticator must say, with a signature, what it is."""
+        return self.attestation not in _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class PasskeyPolicy(WebAuthnPolicy):
+    """`webAuthnPolicyPasswordless*`: passkeys, in place of a password."""
+
+    resident_key: str | None = _REQUIRED
+    user_verification: str | None = _REQUIRED
+    passkeys_enabled: bool | None = None
+    """`PasskeysEnabled`: pages that ask for a name or a password accept passkeys too."""
+    mediation: str | None = None
+    """`Mediation`: how these pages offer them; `conditional` (none given) is by autofill."""
+
+
+def option(value: str | None) -> str | None:
+    """Return an option as browsers are given it, None where nothing is specified."""
+    return None if value in {None, "", NOT_SPECIFIED} else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,11 @@ from gateway.admin.access import (
     NotAuthenticated,
 )
 from gateway.domain.errors import InvalidToken
-from gateway.domain.ports.directory import RealmEntry
-from gateway.domain.ports.lookups import CurrentRevocations
+from gateway.domain.ports.lookups import CurrentRevocations, RealmEntry
 from gateway.http.exchange import Exchange
-from gateway.http.guarded_endpoint import LONGEST_REALM_NAME
-from gateway.http.realm_endpoint import RealmContext
+from gateway.http.realm_endpoint import LONGEST_REALM_NAME, RealmContext
 from gateway.protocol.errors import OAuthError, ProofRefused
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
     TokenCredential,

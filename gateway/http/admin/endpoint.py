@@ -4,12 +4,17 @@ HTTPS (403), caller (401), HTTPS for the caller's realm (403), realm (404), meth
 (403), rights of all accounts where the operation decides how they are proven (403), rights of the
 object that the path names (403), objects that the path leads through (404), body (400, 413, 415). A
 caller without the role learns nothing of what is in a realm.
+
+Every operation that is not a GET controls each user, client, group and role that its path names,
+unless its row declares why it is harmless; a GET does so where its row declares that the response
+gives control. A placeholder that is not listed here is an error when the routes are
+built, so a new path cannot bypass the rule of `gateway.admin.access.escalation`.
 Keycloak: 7 (resolution order), 9; 0.3 (headers). Keycloak does not check `sslRequired` here.
 """
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
@@ -22,38 +27,141 @@ from gateway.admin.access import (
     AdminRefusal,
     AdminRole,
     Caller,
+    ControlledObject,
     Forbidden,
     InvalidRequest,
     MalformedBody,
     NotFound,
+    ObjectKind,
     Rights,
     UnknownPage,
     missing_rights,
     require_rights_of_realm_accounts,
     rights_of,
 )
-from gateway.admin.path_objects import PathObjects
+from gateway.admin.path_objects import PathObject, PathObjectKind, PathObjects
 from gateway.domain.errors import InvalidInput, UnusableSetting
-from gateway.domain.limits.event_loop import free_in_slices
-from gateway.domain.limits.large_documents import LARGE_DOCUMENT, clear_locals, large_document
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.limits.input_sizes import (
+    LARGE_DOCUMENT,
+    clear_locals,
+    free_in_slices,
+    large_document,
+)
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
 from gateway.http.admin.authentication import AdminAuthentication
-from gateway.http.admin.bodies import read_admin_body
-from gateway.http.admin.controlled_paths import controlled_path
-from gateway.http.admin.located_objects import LocatedObjects
-from gateway.http.admin.operations import PLAIN_TEXT, Decided, Operation
+from gateway.http.admin.operations import PLAIN_TEXT, REALM, Decided, Operation, read_admin_body
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.cross_origin import ADMIN_API
-from gateway.http.edge.headers import EdgeHeaders
+from gateway.http.edge import EdgeHeaders
 from gateway.http.errors import MethodNotAllowed
-from gateway.http.exchange import Exchange
-from gateway.http.form import FormRefused, parse_form
-from gateway.http.guarded_endpoint import Exemption, GuardedEndpoint, RealmCheck
-from gateway.http.path_segments import escaped_path
-from gateway.http.realm_endpoint import RealmContext
+from gateway.http.exchange import Exchange, escaped_path
+from gateway.http.forms import FormRefused, parse_form
+from gateway.http.realm_endpoint import Exemption, GuardedEndpoint, RealmCheck, RealmContext
 from gateway.http.replies import NO_STORE, Reply
-from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import Parameters
+
+_LOCATED_KINDS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
+    ("users", "{user_id}"): PathObjectKind.USER,
+    ("groups", "{group_id}"): PathObjectKind.GROUP,
+    ("clients", "{client_id}"): PathObjectKind.CLIENT,
+    ("client-scopes", "{scope_id}"): PathObjectKind.CLIENT_SCOPE,
+}
+_OWNERS: Final[Mapping[tuple[str, ...], PathObjectKind]] = {
+    ("role-mappings", "clients"): PathObjectKind.ROLE_OWNER,
+    ("scope-mappings", "clients"): PathObjectKind.CLIENT,
+}
+"""The part of the path before the client whose roles are mapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedObjects:
+    """The placeholders of a path that name objects, in their order."""
+
+    placeholders: tuple[tuple[PathObjectKind, str], ...] = ()
+
+    @classmethod
+    def of(cls, template: str) -> "LocatedObjects":
+        """Return what is located for a path such as /admin/realms/{realm}/users/{user_id}."""
+        segments = tuple(template.removeprefix(REALM).split("/")[1:])
+        found = []
+        if segments[:2] in _LOCATED_KINDS:
+            found.append((_LOCATED_KINDS[segments[:2]], segments[1]))
+        if segments[2:4] in _OWNERS and segments[4:]:
+            found.append((_OWNERS[segments[2:4]], segments[4]))
+        return cls(tuple((kind, name.strip("{}")) for kind, name in found))
+
+    def objects(self, path: Mapping[str, str]) -> tuple[PathObject, ...]:
+        """Return the objects that a request with these values names."""
+        return tuple(PathObject(kind, path[name]) for kind, name in self.placeholders)
+
+
+OBJECTS: Final[Mapping[str, ObjectKind]] = {
+    "user_id": ObjectKind.USER,
+    "member_id": ObjectKind.USER,
+    "client_id": ObjectKind.CLIENT,
+    "group_id": ObjectKind.GROUP,
+    "role_id": ObjectKind.ROLE,
+    "role_name": ObjectKind.ROLE,
+}
+"""Placeholders that name an object with rights."""
+OTHERS: Final = frozenset(
+    {
+        *("access_id", "alias", "attr", "client", "config", "container", "credential_id", "id"),
+        *("invitation_id", "key", "locale", "mapper_id", "node", "org_id", "policy_id"),
+        *("previous_id", "provider", "realm", "resource_id", "scope_id", "scope_name"),
+        *("session_id", "sha256", "site", "type", "workflow_id"),
+    }
+)
+"""Placeholders of objects without rights, or of a part of an object before it in the path.
+
+`session_id` is among them: ending a session gives no control of an account.
+"""
+_ROLE_LISTS: Final = frozenset({"role-mappings", "scope-mappings"})
+"""What follows one of these names the client whose roles are meant: the client is not changed."""
+_CLIENT_PLACEHOLDER: Final = "client_id"
+_ROLE_NAME: Final = "role_name"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledPath:
+    """The placeholders of a path that name controlled objects."""
+
+    placeholders: tuple[str, ...]
+
+    def objects(self, path: Mapping[str, str]) -> tuple[ControlledObject, ...]:
+        """Return the objects that a request with these values controls."""
+        return tuple(
+            ControlledObject(
+                OBJECTS[name],
+                path[name],
+                by_name=name == _ROLE_NAME,
+                client=path.get(_CLIENT_PLACEHOLDER) if name == _ROLE_NAME else None,
+            )
+            for name in self.placeholders
+        )
+
+
+def controlled_path(operation: Operation) -> ControlledPath:
+    """Return what an operation controls; raises ValueError for a placeholder that is not listed."""
+    controls = operation.reveals if operation.method == "GET" else not operation.harmless
+    if not controls:
+        return ControlledPath(())
+    names = tuple(_placeholders(operation.path.split("/")))
+    unknown = set(names) - OBJECTS.keys() - OTHERS
+    if unknown:
+        text = f"{operation.method} {operation.path}: list {', '.join(sorted(unknown))}"
+        raise ValueError(f"{text} in controlled_paths.OBJECTS or OTHERS")
+    return ControlledPath(tuple(name for name in names if name in OBJECTS))
+
+
+def _placeholders(segments: Sequence[str]) -> Iterator[str]:
+    for segment in segments:
+        if segment in _ROLE_LISTS:
+            return
+        if segment.startswith("{"):
+            yield segment.strip("{}").partition(":")[0]
+
 
 _MOST_IN_QUERY: Final = 250
 """All names of events may be asked for at once."""

@@ -9,7 +9,7 @@ from gateway.admin.access import (
 from gateway.admin.groups import QUERY_GROUPS, VIEW_GROUPS, GroupShape, GroupUseCases
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.users import read_attribute_query
-from gateway.domain.ports.storage.group_catalogue import GroupQuery
+from gateway.domain.ports.users import GroupQuery
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,

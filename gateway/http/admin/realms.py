@@ -1,21 +1,22 @@
-"""The rows of realms: realms themselves, their files, caches and texts, and fixed lists.
+"""The rows of realms: realms themselves, their files, sessions, caches and texts, and fixed lists.
 
 Keycloak: 7.1
 """
 
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import (
-    AdminRole,
-)
+from gateway.admin.access import AdminRole
 from gateway.admin.changes import RealmCaches
 from gateway.admin.flows import RequiredActions
 from gateway.admin.realm_files import PartialExport, RealmCreation, RealmFileUseCases
 from gateway.admin.realms import VIEW_REALM, Localizations, RealmListing, RealmUseCases
+from gateway.admin.sessions import RealmSessions
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_REALM,
+    MANAGE_USERS,
     PLAIN_TEXT,
     REALM,
     Body,
@@ -24,16 +25,61 @@ from gateway.http.admin.operations import (
     Operation,
     Query,
     Resource,
+    State,
 )
 from gateway.http.admin.requests import (
     AdminRequest,
     constant,
     created_reply,
     document,
+    document_reply,
     done,
     rendered_reply,
 )
 from gateway.http.replies import Reply
+
+
+def session_operations(sessions: RealmSessions) -> tuple[Operation, ...]:
+    """Return every row about the sessions of a realm."""
+    rows = Resource(REALM, "Realms", VIEW_REALM, MANAGE_USERS)
+    return (
+        rows.post(
+            "/logout-all",
+            "End all sessions of the realm",
+            lambda r: _nothing(sessions.log_out_all(r.acting)),
+            returns="GlobalRequestResult",
+            status=200,
+        ),
+        rows.post(
+            "/push-revocation",
+            "Push the `notBefore` of the realm to its clients; the gateway sends no request",
+            lambda r: _nothing(sessions.push_revocation(r.acting)),
+            allowed=MANAGE_REALM,
+            returns="GlobalRequestResult",
+            status=200,
+            state=State.STORED_ONLY,
+        ),
+        rows.delete(
+            "/sessions/{session_id}",
+            "End a session",
+            lambda r: done(
+                sessions.end(r.acting, r.path["session_id"], offline=r.flag("isOffline"))
+            ),
+            query=(Query("isOffline", "boolean", "Whether it is an offline session"),),
+        ),
+        rows.get(
+            "/client-session-stats",
+            "Count the sessions of each client",
+            lambda r: document(sessions.statistics(r.realm)),
+            returns="[ClientSessionStats]",
+        ),
+    )
+
+
+async def _nothing(action: Awaitable[object]) -> Reply:
+    await action
+    return document_reply({})
+
 
 _LARGEST_REALM: Final = 32 * 1024 * 1024
 """In bytes: a realm can contain its users. nginx: admin-api.conf"""

@@ -9,7 +9,7 @@ from gateway.admin.registration import InitialAccesses, RegistrationUseCases
 from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
 from gateway.http.admin.requests import AdminRequest, document, document_reply, done
 from gateway.http.replies import NO_STORE, Reply, json_reply
-from gateway.representations.registration import convert_description
+from gateway.representations.client_registration import convert_description
 
 
 def registration_operations(registration: RegistrationUseCases) -> tuple[Operation, ...]:

@@ -16,11 +16,10 @@ from gateway.admin.access import (
     UnknownPage,
     WireFamily,
 )
-from gateway.domain.limits.event_loop import free_in_slices
-from gateway.domain.limits.large_documents import LARGE_DOCUMENT
+from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
 from gateway.http.replies import JSON_UTF8, Reply, json_reply, large_json_reply
-from gateway.protocol.parameters import Parameters
+from gateway.protocol.requests import Parameters
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 _LARGEST: Final = 2**31 - 1

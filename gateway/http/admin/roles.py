@@ -21,7 +21,7 @@ from gateway.admin.roles import (
     RoleUseCases,
 )
 from gateway.admin.users import QUERY_USERS, VIEW_USERS
-from gateway.domain.ports.storage.role_catalogue import HolderKind, RoleHolder, RoleQuery, Share
+from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.http.admin.operations import (
     BRIEF,
     MANAGE_USERS,

@@ -12,28 +12,30 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.typing import FilteringBoundLogger
 
-from gateway.domain.forward_auth import (
-    Allowed,
-    AmbiguousTarget,
-    Forbidden,
-    Identity,
-    OriginalRequest,
-    Reason,
-)
+from gateway.domain.forward_auth import Allowed, Forbidden, Identity, OriginalRequest, Reason
+from gateway.domain.hosts import AmbiguousTarget
 from gateway.domain.limits.caches import cached
-from gateway.forward_auth.audience_warnings import AudienceWarnings
+from gateway.forward_auth.bearer_tokens import AudienceWarnings
 from gateway.forward_auth.decisions import Decisions
-from gateway.forward_auth.identity_headers import AUTHORIZATION, TOKEN, identity_headers
-from gateway.forward_auth.service_tokens import ServiceTokens
-from gateway.http.edge.facts import Edge, EdgeFacts, EdgeRefusal
+from gateway.forward_auth.identity_headers import (
+    AUTHORIZATION,
+    TOKEN,
+    ServiceTokens,
+    identity_headers,
+)
+from gateway.http.edge import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import answered
 from gateway.http.exchange import Exchange, exchange_of
-from gateway.http.forward_auth.answers import forbidden, refusal
-from gateway.http.forward_auth.browser.refusals import RefusalPages
-from gateway.http.forward_auth.dialects import DIALECTS, Dialect
-from gateway.http.forward_auth.evidence import evidence_of
-from gateway.http.forward_auth.original_headers import OriginalHeaders
-from gateway.http.middleware.security_headers import on_every_response
+from gateway.http.forward_auth.dialects import (
+    DIALECTS,
+    Dialect,
+    OriginalHeaders,
+    evidence_of,
+    forbidden,
+    refusal,
+)
+from gateway.http.forward_auth.refusals import RefusalPages
+from gateway.http.middleware import on_every_response
 from gateway.http.replies import Headers, Reply, send_reply
 
 PREFIX: Final = "/.realmgate/guard/"

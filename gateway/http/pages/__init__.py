@@ -3,7 +3,7 @@
 Who answers a request fills a view of `views.py` and calls `Pages.reply`.
 """
 
-from gateway.domain.locale_selection import LocalePreferences, select_locale, supported_locale
+from gateway.domain.localization import LocalePreferences, select_locale, supported_locale
 from gateway.http.pages.designs import Designs, load_designs
 from gateway.http.pages.pages import Pages, PageVisit
 from gateway.http.pages.renderer import PageFrame, PageRenderer

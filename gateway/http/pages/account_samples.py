@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
 from gateway.http.pages.account_views import (
     AccountFrame,
     AccountIcon,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
 from gateway.http.pages.action_views import ProfileInput
 from gateway.http.pages.page_values import Message
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gateway.domain.authentication import RegistrationRequest
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
+from gateway.domain.web_authn import RegistrationRequest
 from gateway.http.pages.page_values import ClientDisplay, Message
 
 

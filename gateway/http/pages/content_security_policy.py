@@ -1,10 +1,10 @@
-"""The Content-Security-Policy of a page, in addition to the one of the realm.
+"""The Content-Security-Policy of a page, and checks of foreign URLs that a page links to.
 
 Two headers are sent: the realm's own, as it is set, and the page's, which allows what this page
 loads and nothing else. A browser enforces both, so that neither weakens the other. As in Keycloak,
 the frames of a front-channel logout are added to the realm's policy. There is no
 `form-action` where a form leads on to the client: browsers apply it to every redirect after the
-form, also to those of the client. docs/decisions/0015-sign-in-pages.md; CSP Level 3
+form, also to those of the client. docs/decisions/0015-sign-in-pages.md; CSP Level 3; attacks C2
 """
 
 import re
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from gateway.domain.realm import SecurityHeaders
+from gateway.domain.realm import SecurityHeaders, is_image
 from gateway.http.replies import Headers
 
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]")
@@ -94,3 +94,31 @@ def _without_none(directive: str) -> str:
 
 def _listed(origins: Iterable[str]) -> str:
     return "".join(f" {origin}" for origin in dict.fromkeys(origins))
+
+
+_LONGEST_URL: Final = 2_048
+"""Characters of a URL that a page links to."""
+_URL_PATH: Final = re.compile(r"/(?!/).*")
+_RUN_BY_BROWSERS: Final = frozenset({"javascript", "data", "vbscript", "blob", "file"})
+_CONTROL: Final = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def safe_link(url: str) -> str:
+    """Return an http or https URL or a path of this origin, empty for anything else."""
+    if len(url) > _LONGEST_URL or _CONTROL.search(url):
+        return ""
+    return url if _URL_PATH.fullmatch(url) or origin_of(url) else ""
+
+
+def safe_image(url: str) -> str:
+    """Return the URL of an image, empty where a page must not load it."""
+    return url if is_image(url) else ""
+
+
+def safe_target(url: str) -> str:
+    """Return a verified URL that a page continues to, empty where it would run something.
+
+    It may have a scheme of its own: redirect URIs of native applications do.
+    """
+    scheme = url.partition(":")[0].lower()
+    return "" if _CONTROL.search(url) or scheme in _RUN_BY_BROWSERS else url

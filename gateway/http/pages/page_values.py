@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
 
 
 class MessageKind(StrEnum):

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from gateway.domain.errors import StoreUnavailable
-from gateway.domain.locale_selection import LocalePreferences, select_locale
-from gateway.domain.ports.realm_texts import RealmTexts
+from gateway.domain.localization import Catalog, LocalePreferences, Texts, fallbacks, select_locale
+from gateway.domain.ports.lookups import RealmTexts
 from gateway.domain.realm import Realm
-from gateway.domain.texts import Catalog, Texts, fallbacks
 from gateway.http.pages.renderer import LanguageUrl, PageFrame, PageRenderer
 from gateway.http.pages.views import View
 from gateway.http.replies import Reply

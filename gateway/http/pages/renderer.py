@@ -1,18 +1,38 @@
 """Turns the view of a page into a response: title, texts, links, policy, HTML.
 
 `PAGES` is the one table of pages: a new page is a view, a template and a line.
+
+Dates are written as people of a locale write them, in UTC: a page does not know the time zone.
+Babel is loaded with the first page that shows a date: it takes 1 MB, and 4 MB with a locale. QR
+codes are the path of an inline SVG: a page loads nothing to show one. segno is loaded with the
+first code: it takes 0.5 MB, and most workers show none. Spec: ISO/IEC 18004
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
+from gateway.domain.localization import (
+    ENGLISH,
+    Catalog,
+    Texts,
+    fallbacks,
+    is_right_to_left,
+    texts_for,
+)
 from gateway.domain.realm import Appearance, Realm, appearance_of
-from gateway.domain.texts import ENGLISH, Catalog, Texts, fallbacks, is_right_to_left, texts_for
-from gateway.http.pages.account_page_kinds import ACCOUNT_PAGES
+from gateway.http.pages.account_views import (
+    ApplicationsPage,
+    CertificatesPage,
+    DeviceActivityPage,
+    GroupsPage,
+    PersonalInfoPage,
+    SigningInPage,
+)
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -25,24 +45,17 @@ from gateway.http.pages.action_views import (
     UpdateProfilePage,
     VerifyEmailPage,
 )
-from gateway.http.pages.colors import parse_color
-from gateway.http.pages.content_security_policy import PageSources, origin_of, policy_headers
-from gateway.http.pages.dates import date_time
-from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs
-from gateway.http.pages.links import safe_image, safe_link, safe_target
-from gateway.http.pages.page_kind import PageKind
-from gateway.http.pages.page_kind import fixed_title as _fixed
-from gateway.http.pages.page_values import ClientDisplay
-from gateway.http.pages.qr_codes import QrCode, qr_code
-from gateway.http.pages.registration_views import (
-    RegisteredPage,
-    RegisterPage,
-    ResetMailSentPage,
-    ResetOtpPage,
-    ResetPasswordPage,
+from gateway.http.pages.content_security_policy import (
+    PageSources,
+    origin_of,
+    policy_headers,
+    safe_image,
+    safe_link,
+    safe_target,
 )
+from gateway.http.pages.designs import THEME_STYLE_SHEET, Design, Designs, parse_color
+from gateway.http.pages.page_values import ClientDisplay
 from gateway.http.pages.resources import ResourceUrls
-from gateway.http.pages.sites.page_kinds import SITE_PAGES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     CertificatePage,
@@ -58,17 +71,135 @@ from gateway.http.pages.views import (
     LoginPage,
     LogoutConfirmationPage,
     LogoutFrame,
+    NoAccessPage,
     OneTimeCodePage,
     PageExpiredPage,
     PasswordPage,
     RecoveryCodePage,
+    RegisteredPage,
+    RegisterPage,
     RequiredActionPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
     SecurityKeyPage,
     SelectAuthenticatorPage,
+    SessionEndedPage,
+    SignInFailedPage,
     UsernamePage,
     View,
 )
 from gateway.http.replies import Headers, Reply
+
+if TYPE_CHECKING:
+    from babel import Locale
+
+
+Title = Callable[[Any, Texts], str]
+"""Returns the title of a view."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageKind:
+    """How a kind of page is rendered. `name` is that of the template.
+
+    `data-page-id` is the name after `id_prefix`.
+    """
+
+    name: str
+    title: Title
+    signs_in: bool = False
+    """The title of the window says where the user signs in."""
+    sends_form: bool = False
+    runs_script: bool = False
+    id_prefix: str = "login-"
+    style_sheets: tuple[str, ...] = ()
+    """Built-in style sheets in addition to the one of every page."""
+
+
+def fixed_title(key: str) -> Title:
+    """Return the title that is the text of a key."""
+    return lambda _view, texts: texts(key)
+
+
+_ACCOUNT: Final = partial(PageKind, sends_form=True, id_prefix="", style_sheets=("account.css",))
+ACCOUNT_PAGES: Final[Mapping[type, PageKind]] = {
+    PersonalInfoPage: _ACCOUNT("account-personal-info", fixed_title("accountPersonalInfo")),
+    SigningInPage: _ACCOUNT("account-signing-in", fixed_title("accountSigningIn")),
+    DeviceActivityPage: _ACCOUNT("account-devices", fixed_title("accountDevices")),
+    ApplicationsPage: _ACCOUNT("account-applications", fixed_title("accountApplications")),
+    GroupsPage: _ACCOUNT("account-groups", fixed_title("accountGroups")),
+    CertificatesPage: _ACCOUNT("account-certificates", fixed_title("accountCertificates")),
+}
+
+
+SITE_PAGES: Final[Mapping[type, PageKind]] = {
+    SessionEndedPage: PageKind("site-session-ended", fixed_title("siteSessionEndedTitle")),
+    NoAccessPage: PageKind("site-no-access", fixed_title("siteNoAccessTitle"), sends_form=True),
+    SignInFailedPage: PageKind("site-sign-in-failed", fixed_title("siteSignInFailedTitle")),
+}
+
+
+def date_time(locale: str, moment: datetime) -> str:
+    """Return the date and the time to the minute, such as `Nov 23, 2026, 6:51 AM UTC`."""
+    from babel.dates import (  # noqa: PLC0415 - see above
+        format_skeleton,
+        format_time,
+        get_datetime_format,
+    )
+
+    known, at = _known_locale(locale), moment.astimezone(UTC)
+    date = format_skeleton("yMMMd", at, locale=known)
+    time = f"{format_time(at, 'short', locale=known)} UTC"
+    pattern = str(get_datetime_format("medium", known))
+    return pattern.replace("{1}", date).replace("{0}", time)
+
+
+def _known_locale(locale: str) -> "Locale":
+    from babel import Locale, UnknownLocaleError  # noqa: PLC0415 - see above
+
+    for tag in fallbacks(locale):
+        try:
+            return Locale.parse(tag, sep="-")
+        except (UnknownLocaleError, ValueError):
+            continue
+    return Locale.parse(ENGLISH)
+
+
+_QR_BORDER: Final = 4
+"""Modules of white around the code, as the standard wants it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QrCode:
+    """A square of `size` modules, border included; `path` fills the dark ones."""
+
+    size: int
+    path: str = field(repr=False)
+
+
+def qr_code(text: str) -> QrCode | None:
+    """Return the code of a text; None for one that no code holds, of more than 2,331 bytes."""
+    import segno  # noqa: PLC0415 - see above
+
+    try:
+        made = segno.make_qr(text, error="m")
+    except segno.DataOverflowError:
+        return None
+    rows = list(made.matrix_iter(border=_QR_BORDER))
+    lines = (_dark_runs(bytes(row), y) for y, row in enumerate(rows))
+    return QrCode(len(rows), "".join(lines))
+
+
+def _dark_runs(row: bytes, y: int) -> str:
+    parts, x = [], 0
+    for is_dark, modules in groupby(row, bool):
+        length = len(list(modules))
+        if is_dark:
+            parts.append(f"M{x} {y}h{length}v1h-{length}z")
+        x += length
+    return "".join(parts)
+
 
 _NOT_KEPT: Final[Headers] = ((b"cache-control", b"no-store, must-revalidate, max-age=0"),)
 _HTML: Final = (b"content-type", b"text/html;charset=utf-8")
@@ -93,56 +224,60 @@ def _title_of_deletion(view: DeleteCredentialPage, texts: Texts) -> str:
 
 _SIGN_IN: Final = partial(PageKind, signs_in=True, sends_form=True)
 PAGES: Final[Mapping[type, PageKind]] = {
-    LoginPage: _SIGN_IN("login", _fixed("loginAccountTitle")),
-    UsernamePage: _SIGN_IN("login-username", _fixed("loginAccountTitle")),
-    PasswordPage: _SIGN_IN("login-password", _fixed("loginAccountTitle")),
-    OneTimeCodePage: _SIGN_IN("login-otp", _fixed("loginOtpTitle")),
-    UpdatePasswordPage: _SIGN_IN("login-update-password", _fixed("updatePasswordTitle")),
-    ConfigureOtpPage: _SIGN_IN("login-config-totp", _fixed("loginTotpTitle")),
-    UpdateProfilePage: _SIGN_IN("login-update-profile", _fixed("loginProfileTitle")),
-    RegisterPage: _SIGN_IN("register", _fixed("registerTitle")),
-    RegisteredPage: PageKind("register-confirm", _fixed("emailVerifyTitle"), signs_in=True),
-    ResetPasswordPage: _SIGN_IN("login-reset-password", _fixed("emailForgotTitle")),
-    ResetMailSentPage: PageKind("login-reset-sent", _fixed("emailForgotTitle"), signs_in=True),
-    ResetOtpPage: _SIGN_IN("login-reset-otp", _fixed("resetOtpTitle")),
-    CertificatePage: _SIGN_IN("login-x509-info", _fixed("doLogIn")),
+    LoginPage: _SIGN_IN("login", fixed_title("loginAccountTitle")),
+    UsernamePage: _SIGN_IN("login-username", fixed_title("loginAccountTitle")),
+    PasswordPage: _SIGN_IN("login-password", fixed_title("loginAccountTitle")),
+    OneTimeCodePage: _SIGN_IN("login-otp", fixed_title("loginOtpTitle")),
+    UpdatePasswordPage: _SIGN_IN("login-update-password", fixed_title("updatePasswordTitle")),
+    ConfigureOtpPage: _SIGN_IN("login-config-totp", fixed_title("loginTotpTitle")),
+    UpdateProfilePage: _SIGN_IN("login-update-profile", fixed_title("loginProfileTitle")),
+    RegisterPage: _SIGN_IN("register", fixed_title("registerTitle")),
+    RegisteredPage: PageKind("register-confirm", fixed_title("emailVerifyTitle"), signs_in=True),
+    ResetPasswordPage: _SIGN_IN("login-reset-password", fixed_title("emailForgotTitle")),
+    ResetMailSentPage: PageKind("login-reset-sent", fixed_title("emailForgotTitle"), signs_in=True),
+    ResetOtpPage: _SIGN_IN("login-reset-otp", fixed_title("resetOtpTitle")),
+    CertificatePage: _SIGN_IN("login-x509-info", fixed_title("doLogIn")),
     RecoveryCodePage: _SIGN_IN(
-        "login-recovery-authn-code-input", _fixed("auth-recovery-code-header")
+        "login-recovery-authn-code-input", fixed_title("auth-recovery-code-header")
     ),
     RecoveryCodesPage: _SIGN_IN(
-        "login-recovery-authn-code-config", _fixed("recovery-code-config-header")
+        "login-recovery-authn-code-config", fixed_title("recovery-code-config-header")
     ),
     SecurityKeyPage: _SIGN_IN(
-        "webauthn-authenticate", _fixed("webauthn-login-title"), runs_script=True
+        "webauthn-authenticate", fixed_title("webauthn-login-title"), runs_script=True
     ),
     RegisterKeyPage: _SIGN_IN(
-        "webauthn-register", _fixed("webauthn-registration-title"), runs_script=True
+        "webauthn-register", fixed_title("webauthn-registration-title"), runs_script=True
     ),
-    TermsPage: _SIGN_IN("terms", _fixed("termsTitle")),
-    UpdateEmailPage: _SIGN_IN("update-email", _fixed("updateEmailTitle")),
-    VerifyEmailPage: _SIGN_IN("login-verify-email", _fixed("emailVerifyTitle")),
-    SelectAuthenticatorPage: _SIGN_IN("select-authenticator", _fixed("loginChooseAuthenticator")),
+    TermsPage: _SIGN_IN("terms", fixed_title("termsTitle")),
+    UpdateEmailPage: _SIGN_IN("update-email", fixed_title("updateEmailTitle")),
+    VerifyEmailPage: _SIGN_IN("login-verify-email", fixed_title("emailVerifyTitle")),
+    SelectAuthenticatorPage: _SIGN_IN(
+        "select-authenticator", fixed_title("loginChooseAuthenticator")
+    ),
     DeleteCredentialPage: _SIGN_IN("delete-credential", _title_of_deletion),
-    DeleteAccountPage: _SIGN_IN("delete-account-confirm", _fixed("deleteAccountConfirm")),
+    DeleteAccountPage: _SIGN_IN("delete-account-confirm", fixed_title("deleteAccountConfirm")),
     ConsentPage: PageKind("consent", _title_of_consent, sends_form=True),
     LogoutConfirmationPage: PageKind(
-        "logout-confirm", _fixed("logoutConfirmTitle"), sends_form=True
+        "logout-confirm", fixed_title("logoutConfirmTitle"), sends_form=True
     ),
-    LoggedOutPage: PageKind("logged-out", _fixed("successLogout")),
+    LoggedOutPage: PageKind("logged-out", fixed_title("successLogout")),
     FrontChannelLogoutPage: PageKind(
-        "frontchannel-logout", _fixed("frontchannel-logout.title"), runs_script=True
+        "frontchannel-logout", fixed_title("frontchannel-logout.title"), runs_script=True
     ),
     DeviceCodePage: PageKind(
-        "device-code", _fixed("oauth2DeviceVerificationTitle"), sends_form=True
+        "device-code", fixed_title("oauth2DeviceVerificationTitle"), sends_form=True
     ),
     DeviceDonePage: PageKind("device-done", _title_of_device),
-    AlreadySignedInPage: PageKind("already-signed-in", _fixed("alreadyLoggedIn")),
-    PageExpiredPage: PageKind("page-expired", _fixed("pageExpiredTitle")),
-    ErrorPage: PageKind("error", _fixed("errorTitle")),
+    AlreadySignedInPage: PageKind("already-signed-in", fixed_title("alreadyLoggedIn")),
+    PageExpiredPage: PageKind("page-expired", fixed_title("pageExpiredTitle")),
+    ErrorPage: PageKind("error", fixed_title("errorTitle")),
     InfoPage: PageKind("info", _title_of_info),
-    ConfirmLinkPage: PageKind("confirm-link", _fixed("confirmLinkTitle"), sends_form=True),
-    RequiredActionPage: PageKind("required-action", _fixed("requiredActionTitle")),
-    FormPostPage: PageKind("form-post", _fixed("formPostTitle"), sends_form=True, runs_script=True),
+    ConfirmLinkPage: PageKind("confirm-link", fixed_title("confirmLinkTitle"), sends_form=True),
+    RequiredActionPage: PageKind("required-action", fixed_title("requiredActionTitle")),
+    FormPostPage: PageKind(
+        "form-post", fixed_title("formPostTitle"), sends_form=True, runs_script=True
+    ),
     **ACCOUNT_PAGES,
     **SITE_PAGES,
 }

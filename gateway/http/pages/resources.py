@@ -17,13 +17,18 @@ from urllib.parse import urlsplit
 from starlette.routing import Route
 from starlette.types import Receive, Scope
 
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
 from gateway.http.errors import UNMATCHED, MethodNotAllowed
 from gateway.http.exchange import Exchange
-from gateway.http.guarded_endpoint import GuardedEndpoint
-from gateway.http.pages.colors import Color, accent_style_sheet, parse_color
-from gateway.http.pages.designs import MEDIA_TYPES, STYLE_SHEET, Designs
-from gateway.http.realm_endpoint import RealmContext
+from gateway.http.pages.designs import (
+    MEDIA_TYPES,
+    STYLE_SHEET,
+    Color,
+    Designs,
+    accent_style_sheet,
+    parse_color,
+)
+from gateway.http.realm_endpoint import GuardedEndpoint, RealmContext
 from gateway.http.replies import Headers, Reply, prose_error
 
 ROUTE: Final = "/resources/{version}/{path:path}"

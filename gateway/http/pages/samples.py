@@ -6,8 +6,8 @@ The tests and the pictures of docs/sign-in-pages.md use them too.
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.domain.authentication import AssertionRequest, KeyChoice, RegistrationRequest
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
+from gateway.domain.web_authn import AssertionRequest, KeyChoice, RegistrationRequest
 from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
@@ -24,14 +24,7 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
-from gateway.http.pages.registration_views import (
-    RegisteredPage,
-    RegisterPage,
-    ResetMailSentPage,
-    ResetOtpPage,
-    ResetPasswordPage,
-)
-from gateway.http.pages.sites.samples import SITE_SAMPLES
+from gateway.http.pages.site_samples import SITE_SAMPLES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     CertificatePage,
@@ -53,7 +46,12 @@ from gateway.http.pages.views import (
     PageExpiredPage,
     PasswordPage,
     RecoveryCodePage,
+    RegisteredPage,
+    RegisterPage,
     RequiredActionPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
     SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,

@@ -1,21 +1,23 @@
-"""What each page of a sign-in shows: plain values, rendered by `renderer.py`.
+"""What each page of a sign-in, of recovery and at a protected site shows: plain values.
 
-Texts are keys of the catalogs in `locales/`, which are Keycloak's message keys, so that the texts
-of a realm (`localization`) override them. Names that administrators gave (of clients, scopes and
-devices) may be a key in the form `${key}`, as in Keycloak. URLs are absolute or begin with `/`.
-No view contains markup: the templates escape every value. Keycloak: 12.12, 12.6
+`renderer.py` renders them. Texts are keys of the catalogs in `locales/`, which are Keycloak's
+message keys, so that the texts of a realm (`localization`) override them. Names that administrators
+gave (of clients, scopes and devices) may be a key in the form `${key}`, as in Keycloak. URLs are
+absolute or begin with `/`. No view contains markup: the templates escape every value.
+Keycloak: 12.12, 12.6
 """
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gateway.domain.authentication import AssertionRequest
-from gateway.domain.texts import Text
+from gateway.domain.localization import Text
+from gateway.domain.web_authn import AssertionRequest
 from gateway.http.pages.account_views import AccountView
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
+    ProfileInput,
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
@@ -25,14 +27,106 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message
-from gateway.http.pages.registration_views import (
-    RegisteredPage,
-    RegisterPage,
-    ResetMailSentPage,
-    ResetOtpPage,
-    ResetPasswordPage,
-)
-from gateway.http.pages.sites.views import SiteView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterPage:
+    """A new account. Form `kc-register-form`: a field for each attribute, and the password twice.
+
+    Fields `password`, `password-confirm` and `termsAccepted`.
+    """
+
+    action: str = field(repr=False)
+    login_url: str = field(repr=False)
+    """Where the link back to the page of the sign-in leads."""
+    fields: tuple[ProfileInput, ...]
+    asks_password: bool = True
+    asks_terms: bool = False
+    client: ClientDisplay | None = None
+    message: Message | None = None
+    wrong_field: str = field(default="")
+    """The name of the field that the message is about; empty: none, or several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredPage:
+    """What follows the form where the address is verified: the same for every address."""
+
+    login_url: str = field(repr=False)
+    email: str = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetPasswordPage:
+    """A user who has forgotten a password. Form `kc-reset-password-form`: username."""
+
+    action: str = field(repr=False)
+    login_url: str = field(repr=False)
+    username: str = field(default="", repr=False)
+    username_label: str = "usernameOrEmail"
+    """The key of a text: what the realm accepts as the name of a user."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetMailSentPage:
+    """What the page says once the name was sent: the same for every name."""
+
+    login_url: str = field(repr=False)
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetOtpPage:
+    """Which device is removed. Form `kc-otp-reset-form`: selectedCredentialId (radio)."""
+
+    action: str = field(repr=False)
+    devices: tuple[tuple[str, str], ...] = field(repr=False)
+    """The ids of their credentials, and the names that they were given."""
+    client: ClientDisplay | None = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEndedPage:
+    """A form was sent without a session: the service has received nothing of it.
+
+    After a sign-in in another tab the browser can send the form again, by a reload of this page.
+    """
+
+    sign_in_url: str = field(repr=False)
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoAccessPage:
+    """The caller may not have what was asked for. Form `switch-user`: hidden session_code."""
+
+    username: str = field(default="", repr=False)
+    """Who is signed in; empty where that is not known."""
+    switch_action: str = field(default="", repr=False)
+    """Where the form that signs out leads, and from there to the sign-in; empty: no form."""
+    session_code: str = field(default="", repr=False)
+    error_id: str = ""
+    client: ClientDisplay | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInFailedPage:
+    """The browser is not signed in."""
+
+    message: Text
+    retry_url: str = field(default="", repr=False)
+    """Where a new sign-in begins; empty: no link."""
+    error_id: str = ""
+    client: ClientDisplay | None = None
+
+
+SiteView = SessionEndedPage | NoAccessPage | SignInFailedPage
 
 
 class UsernameLabel(StrEnum):

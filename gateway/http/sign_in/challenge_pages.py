@@ -1,23 +1,23 @@
-"""The page for each form that a sign-in asks for: one line of `_VIEWS` each."""
+"""The page for each form that a sign-in asks for: one line of `_VIEWS` each.
+
+Keycloak: 16.1
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.domain.authentication import Challenge, FormName
-from gateway.domain.flows import (
-    CODE_FORM,
-    PASSKEY_FORM,
-    PASSWORD_FORM,
-    SECURITY_KEY_FORM,
-    FlowUse,
-)
+from gateway.domain.authentication import Challenge, FormName, ProfileField
+from gateway.domain.flows import CODE_FORM, PASSKEY_FORM, PASSWORD_FORM, SECURITY_KEY_FORM, FlowUse
+from gateway.domain.localization import Text
 from gateway.domain.realm import LoginSettings
-from gateway.domain.texts import Text
+from gateway.domain.user_profile import InputType, Violation
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
     DeleteCredentialPage,
+    ProfileInput,
+    ProfileInputKind,
     RecoveryCodesPage,
     RegisterKeyPage,
     TermsPage,
@@ -27,13 +27,6 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
-from gateway.http.pages.registration_views import (
-    RegisteredPage,
-    RegisterPage,
-    ResetMailSentPage,
-    ResetOtpPage,
-    ResetPasswordPage,
-)
 from gateway.http.pages.views import (
     CertificatePage,
     LoginPage,
@@ -41,6 +34,11 @@ from gateway.http.pages.views import (
     OneTimeCodePage,
     PasswordPage,
     RecoveryCodePage,
+    RegisteredPage,
+    RegisterPage,
+    ResetMailSentPage,
+    ResetOtpPage,
+    ResetPasswordPage,
     SecurityKeyPage,
     SelectAuthenticatorPage,
     SignInWay,
@@ -48,7 +46,52 @@ from gateway.http.pages.views import (
     UsernamePage,
     View,
 )
-from gateway.http.sign_in.profile_inputs import profile_input
+
+_INPUT_KINDS: Final[Mapping[InputType, ProfileInputKind]] = {
+    InputType.TEXTAREA: ProfileInputKind.TEXTAREA,
+    InputType.SELECT: ProfileInputKind.SELECT,
+    InputType.EMAIL: ProfileInputKind.EMAIL,
+    InputType.TELEPHONE: ProfileInputKind.TELEPHONE,
+    InputType.URL: ProfileInputKind.URL,
+}
+
+
+def profile_input(shown: ProfileField) -> ProfileInput:
+    """Return the field; names and texts of the profile may be `${key}`."""
+    display = shown.display
+    return ProfileInput(
+        name=shown.name,
+        label=display.label or shown.name,
+        kind=_input_kind(shown),
+        value="\n".join(shown.values),
+        has_lines=shown.multivalued,
+        options=tuple((option.value, option.label) for option in display.options),
+        hint=display.hint,
+        required=shown.required,
+        read_only=shown.read_only,
+        errors=tuple(map(_violation_text, shown.violations)),
+    )
+
+
+def _input_kind(shown: ProfileField) -> ProfileInputKind:
+    """Return the element: what is read only is not chosen, and several values need lines."""
+    if shown.multivalued:
+        return ProfileInputKind.TEXTAREA
+    kind = _INPUT_KINDS.get(shown.display.input_type, ProfileInputKind.TEXT)
+    is_choice = kind is ProfileInputKind.SELECT
+    return ProfileInputKind.TEXT if is_choice and shown.read_only else kind
+
+
+def _violation_text(violation: Violation) -> Text:
+    """Return the text without its first argument, the attribute, which the page names."""
+    return Text(violation.message, tuple(map(_argument, violation.parameters[1:])))
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return "" if value is None else str(value)
+
 
 _ON: Final = "on"
 

@@ -9,16 +9,14 @@ Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9
 from http import HTTPStatus
 from typing import Final
 
-from gateway.domain.sign_in.device_authorizations import displayed_user_code, parse_user_code
-from gateway.domain.texts import Text
+from gateway.domain.authorization_codes import displayed_user_code, parse_user_code
+from gateway.domain.localization import Text
+from gateway.http.browser import BrowserCookies, BrowserRequest, PageReplies
 from gateway.http.exchange import Exchange
 from gateway.http.pages.page_values import Message
 from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, View
 from gateway.http.replies import Reply
-from gateway.http.sign_in.browser_cookies import BrowserCookies
-from gateway.http.sign_in.browser_endpoint import BrowserRequest
-from gateway.http.sign_in.outcome_replies import OutcomeReplies
-from gateway.http.sign_in.page_replies import PageReplies
+from gateway.http.sign_in.replies import OutcomeReplies
 from gateway.protocol.browser_sign_in import AskConsent, AskUser, BrowserSignIn
 from gateway.protocol.device_authorization import (
     DeviceResult,

@@ -1,6 +1,7 @@
-"""A verified authorization request as a value, and the text form that a sign-in keeps of it.
+"""An authorization request: its parameters, its draft, the verified value and its stored text.
 
-Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3; Keycloak: 12.10
+Spec: RFC 6749 §4.1.1, OpenID Connect Core §3.1.2.1, RFC 7636 §4.3, RFC 9101 §5; Keycloak: 12.10;
+attacks: C24
 """
 
 import json
@@ -10,12 +11,65 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from gateway.client_policies import EnforcedFlow
+from gateway.client_policies import EnforcedFlow, SignInDemands, VerifiedRequestObject
+from gateway.domain.clients import LONGEST_REDIRECT_URI
 from gateway.domain.errors import RealmgateError
 from gateway.domain.events import Detail
-from gateway.domain.ports.directory import ClientEntry, RealmEntry
+from gateway.domain.ports.client_keys import ClientSignatures
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
+from gateway.domain.ports.outgoing import RemoteDocuments
+from gateway.domain.ports.sign_in import PushedRequestStore
+from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.response_modes import ResponseMode, ResponseTarget
 from gateway.protocol.scopes import GrantedScopes, still_granted
+
+_LONGEST_TEXT: Final = 4000
+"""Keycloak's limit of a parameter."""
+_LONGEST_HINT: Final = 1000
+_LONGEST_WORD: Final = 255
+_LONGEST_OBJECT: Final = 16 * 1024
+
+DPOP_KEY: Final = "dpop_jkt"
+"""Thumbprint of the key that the code has to be redeemed with. Spec: RFC 9449 §10"""
+
+LONGEST_PARAMETERS: Final[Mapping[str, int]] = {
+    "client_id": _LONGEST_WORD,
+    "redirect_uri": LONGEST_REDIRECT_URI,
+    "response_type": _LONGEST_WORD,
+    "response_mode": _LONGEST_WORD,
+    "scope": _LONGEST_TEXT,
+    "state": _LONGEST_TEXT,
+    "nonce": _LONGEST_TEXT,
+    "prompt": _LONGEST_WORD,
+    "max_age": _LONGEST_WORD,
+    "login_hint": _LONGEST_HINT,
+    "id_token_hint": _LONGEST_OBJECT,
+    "acr_values": _LONGEST_HINT,
+    "claims": _LONGEST_TEXT,
+    "claims_locales": _LONGEST_WORD,
+    "ui_locales": _LONGEST_WORD,
+    "display": _LONGEST_WORD,
+    "code_challenge": _LONGEST_WORD,
+    "code_challenge_method": _LONGEST_WORD,
+    DPOP_KEY: _LONGEST_WORD,
+    "kc_action": _LONGEST_WORD,
+    "kc_idp_hint": _LONGEST_WORD,
+    "request": _LONGEST_OBJECT,
+    "request_uri": _LONGEST_TEXT,
+}
+"""Parameter -> the most characters of its value; others are not read."""
+PARAMETERS: Final = tuple(LONGEST_PARAMETERS)
+
+
+def text_of(claim: Any) -> str | None:
+    """Return a claim of a request object as the text of a parameter; None for null.
+
+    Spec: OpenID Connect Core §6.1 (numbers and objects stand as JSON in it)
+    """
+    if claim is None or isinstance(claim, str):
+        return claim
+    return json.dumps(claim)
+
 
 LARGEST_STORED: Final = 24 * 1024
 """Characters of names and values of a stored request: more than all that the checks let pass."""
@@ -136,12 +190,12 @@ class AuthorizationRequest:
             "state": self.state,
             "nonce": self.nonce,
             "prompt": " ".join(sorted(self.prompt)) or None,
-            "max_age": None if self.max_age is None else str(self.max_age // _SECOND),
+            "max_age": None if self.max_age is None else str(self.max_age // _ONE_SECOND),
             "login_hint": self.login_hint,
             "hinted_user": self.hinted_user,
             "level": None if self.level is None else str(self.level.level),
             "level_essential": "true" if self.level and self.level.essential else None,
-            "claims": _json(self.claims) if self.claims else None,
+            "claims": _compact_json(self.claims) if self.claims else None,
             "ui_locales": " ".join(self.ui_locales) or None,
             "display": self.display,
             "kc_action": self.action,
@@ -161,10 +215,10 @@ class AuthorizationRequest:
         return {name: text for name, text in texts.items() if text is not None}
 
 
-_SECOND: Final = timedelta(seconds=1)
+_ONE_SECOND: Final = timedelta(seconds=1)
 
 
-def restore(
+def restore_request(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AuthorizationRequest:
     """Return the request that `stored` was written from, for the same client.
@@ -176,12 +230,12 @@ def restore(
     if stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the request of another client")
     try:
-        return _restored(stored, realm, client)
+        return _restored_request(stored, realm, client)
     except (KeyError, ValueError, OverflowError, RecursionError) as error:
         raise StoredRequestUnusable(f"malformed: {type(error).__name__}") from error
 
 
-def _restored(
+def _restored_request(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AuthorizationRequest:
     requires_consent = "requires_consent" in stored
@@ -219,7 +273,7 @@ def asking_for_consent(client: ClientEntry) -> ClientEntry:
     return replace(client, client=replace(client.client, consent_required=True))
 
 
-def _json(claims: Mapping[str, Any]) -> str:
+def _compact_json(claims: Mapping[str, Any]) -> str:
     return json.dumps(claims, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -247,3 +301,123 @@ def _claims(stored: Mapping[str, str]) -> Mapping[str, Any]:
     if not isinstance(claims, dict):
         raise StoredRequestUnusable("its claims are no object")
     return claims
+
+
+_NO_DEMANDS: Final = SignInDemands()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckServices:
+    """What checks look things up in."""
+
+    directory: Directory
+    pushed_requests: PushedRequestStore
+    signatures: ClientSignatures
+    documents: RemoteDocuments
+
+
+@dataclass(slots=True)
+class AuthorizationDraft:
+    """A request in the course of its checks: each check fills in what it has verified.
+
+    `parameters` are those that count: of the request, of its request object, or the pushed ones.
+    """
+
+    request: ProtocolRequest
+    services: CheckServices
+    parameters: Mapping[str, str] = field(repr=False)
+    is_push: bool = False
+    """The request is pushed: the client was authenticated, and no user signs in yet."""
+    pushed_reference: str | None = field(default=None, repr=False)
+    """That of the pushed request that the parameters come from."""
+    certificate: str | None = None
+    """Thumbprint of the certificate with which a request was pushed that is bound to it."""
+    entry: ClientEntry | None = None
+    redirect_uri: str | None = None
+    """None until it was verified: before that nothing may be sent there."""
+    redirect_uri_sent: bool = False
+    state: str | None = field(default=None, repr=False)
+    response_type: frozenset[ResponseType] = frozenset()
+    response_mode: ResponseMode = ResponseMode.QUERY
+    scopes: GrantedScopes | None = None
+    prompt: frozenset[Prompt] = frozenset()
+    max_age: timedelta | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    acr_values: frozenset[str] = frozenset()
+    """The classes of authentication that are asked for, or those of the client by default."""
+    level: RequestedLevel | None = None
+    demands: SignInDemands = _NO_DEMANDS
+    """What client policies demand of the sign-in."""
+    code_challenge: CodeChallenge | None = None
+    hinted_user: str | None = field(default=None, repr=False)
+    request_object: VerifiedRequestObject | None = field(default=None, repr=False)
+    """The request object, once it was verified; one without a signature is none."""
+    was_signed: bool = False
+    """The pushed request that the parameters come from was in a verified request object."""
+
+    @property
+    def client(self) -> ClientEntry:
+        """The client, once it was found; raises LookupError before."""
+        if self.entry is None:
+            raise LookupError("the client was not looked up")
+        return self.entry
+
+    @property
+    def base_url(self) -> str:
+        """The address of the gateway, which an issuer begins with."""
+        return self.request.issuer.rpartition("/realms/")[0]
+
+    @property
+    def implicit_or_hybrid(self) -> bool:
+        """Whether the response contains a token."""
+        return bool(self.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN})
+
+    def get(self, name: str) -> str | None:
+        """Return a parameter as sent, empty included; None where it is absent."""
+        return self.parameters.get(name)
+
+    def target(self) -> ResponseTarget | None:
+        """Return where an error goes; None until client and redirect URI were verified."""
+        if self.entry is None or self.redirect_uri is None:
+            return None
+        mode = self.response_mode if self.response_type else self._requested_mode()
+        return ResponseTarget(self.entry.client, self.redirect_uri, mode, self.state)
+
+    def _requested_mode(self) -> ResponseMode:
+        """Return the mode for the refusal of a response type, which no mode was checked with."""
+        named = self.get("response_mode")
+        return ResponseMode(named) if named in set(ResponseMode) else ResponseMode.QUERY
+
+    def finished(self) -> AuthorizationRequest:
+        """Return the verified request; raises LookupError before the checks have run."""
+        if self.redirect_uri is None or self.scopes is None:
+            raise LookupError("the checks have not run")
+        action, _, parameter = (self.get("kc_action") or "").partition(":")
+        requires_consent = self.demands.requires_consent
+        return AuthorizationRequest(
+            client=asking_for_consent(self.client) if requires_consent else self.client,
+            requires_consent=requires_consent,
+            redirect_uri=self.redirect_uri,
+            redirect_uri_sent=self.redirect_uri_sent,
+            pushed_reference=self.pushed_reference,
+            response_type=self.response_type,
+            response_mode=self.response_mode,
+            scopes=self.scopes,
+            state=self.state,
+            nonce=self.get("nonce"),
+            prompt=self.prompt,
+            max_age=self.max_age,
+            login_hint=self.get("login_hint") or None,
+            hinted_user=self.hinted_user,
+            level=self.level,
+            enforced_flow=self.demands.flow,
+            claims=self.claims,
+            ui_locales=tuple((self.get("ui_locales") or "").split()),
+            display=self.get("display") or None,
+            code_challenge=self.code_challenge,
+            action=action or None,
+            action_parameter=parameter or None,
+            identity_provider=self.get("kc_idp_hint") or None,
+            certificate=self.certificate,
+            proof_key=self.get(DPOP_KEY),
+        )

@@ -1,7 +1,5 @@
 """Signing in with a browser, from the authorization request to the response for the client."""
 
-from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.followed_links import followed_link, validate_target
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
     AskConsent,
@@ -12,6 +10,6 @@ from gateway.protocol.browser_sign_in.outcomes import (
     Respond,
     Stop,
 )
-from gateway.protocol.browser_sign_in.purposes import Purposes
+from gateway.protocol.browser_sign_in.purposes import Purposes, followed_link, validate_target
 from gateway.protocol.browser_sign_in.sign_in import BrowserSignIn
-from gateway.protocol.browser_sign_in.visit import offered_flows
+from gateway.protocol.browser_sign_in.visit import Browser, offered_flows

@@ -7,10 +7,10 @@ from gateway.domain.authentication import AuthenticationSession, Challenge
 from gateway.domain.clients import Client
 from gateway.domain.sessions import UserSession
 from gateway.protocol.account_console import AccountResult
+from gateway.protocol.consents import ConsentItem
 from gateway.protocol.device_authorization import DeviceResult
 from gateway.protocol.response_modes import AuthorizationResponse
-from gateway.protocol.sign_in_results.consents import ConsentItem
-from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+from gateway.protocol.sign_in_completion import SignInRequest
 
 SignInResponse = AuthorizationResponse | DeviceResult | AccountResult
 """The client's response, what became of a device, or a page of the account console."""

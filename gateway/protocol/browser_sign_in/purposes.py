@@ -1,15 +1,18 @@
-"""What a sign-in is for: it decides what follows when the user has signed in, or refuses.
+"""The purposes of a sign-in: each decides what follows when the user has signed in, or refuses.
 
-A client gets its response; a device is connected; a page of the account console is shown. The
-request that a sign-in keeps says which.
+Keycloak: 16.2, ExecuteActionsActionTokenHandler (links of mails)
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import timedelta
+from typing import Any, Final, Protocol
 
 from gateway.client_policies import EnforcedFlow
+from gateway.domain.authentication import MessageKey
+from gateway.domain.clients import Client
 from gateway.domain.events import EventError
+from gateway.domain.ports.lookups import ClientEntry, RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.account_console import (
@@ -23,13 +26,9 @@ from gateway.protocol.authorization import (
     AuthorizationRequest,
     PageError,
     PageMessage,
+    Prompt,
     RedirectError,
-)
-from gateway.protocol.browser_sign_in.followed_links import (
-    FollowedLink,
-    LinkPurpose,
-    names_link,
-    restore_link,
+    RequestedLevel,
 )
 from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, SignInResponse, Stop
 from gateway.protocol.device_authorization import (
@@ -40,9 +39,118 @@ from gateway.protocol.device_authorization import (
 )
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_results.completion import SignInCompletion
-from gateway.protocol.sign_in_results.session_joining import FinishedSignIn, SessionJoining
-from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+from gateway.protocol.scopes import GrantedScopes, still_granted
+from gateway.protocol.sign_in_completion import (
+    FinishedSignIn,
+    SessionJoining,
+    SignInCompletion,
+    SignInRequest,
+)
+
+_LINK_NOTE: Final = "followed_link"
+_REDIRECT_URI: Final = "link_redirect_uri"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedLink:
+    """The client that the link was made for, and where the page at the end leads to."""
+
+    client: ClientEntry = field(repr=False)
+    scopes: GrantedScopes = field(repr=False)
+    redirect_uri: str = field(default="", repr=False)
+    prompt: frozenset[Prompt] = frozenset()
+    max_age: timedelta | None = None
+    action: str | None = None
+    action_parameter: str | None = None
+    login_hint: str | None = None
+    hinted_user: str | None = None
+    level: RequestedLevel | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    event_details: Mapping[str, str] = field(default_factory=dict)
+
+    def stored(self) -> Mapping[str, str]:
+        """Return the link as text by names; `restore_link` reads it."""
+        return {
+            "client_id": self.client.client.client_id,
+            _LINK_NOTE: "true",
+            _REDIRECT_URI: self.redirect_uri,
+        }
+
+
+def names_link(stored: Mapping[str, str]) -> bool:
+    """Tell whether a stored request is that of a link."""
+    return _LINK_NOTE in stored
+
+
+def followed_link(realm: RealmEntry, client: ClientEntry, redirect_uri: str = "") -> FollowedLink:
+    """Return a link of a client; `redirect_uri` was verified."""
+    return FollowedLink(client, still_granted(realm, client.client, ()), redirect_uri)
+
+
+def restore_link(
+    stored: Mapping[str, str], request: ProtocolRequest, client: ClientEntry
+) -> FollowedLink:
+    """Return the link that `stored` was written from.
+
+    Raises PageError where its redirect URI is none of the client's any more.
+    """
+    target = validate_target(request, client.client, stored.get(_REDIRECT_URI) or None)
+    return followed_link(request.realm, client, target)
+
+
+def validate_target(request: ProtocolRequest, client: Client, uri: str | None) -> str:
+    """Return where the page at the end of a link leads to, "" for nowhere.
+
+    Raises PageError where the address is none of the client's any more.
+    """
+    if uri is None or client.redirects.match(uri, request.issuer.partition("/realms/")[0]):
+        return uri or ""
+    raise PageError(
+        PageMessage.invalidRedirectUriMessage,
+        event_error=EventError.INVALID_REDIRECT_URI,
+        reason="not an address of the client",
+        client=client,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkPurpose:
+    """The user performs the actions of a link."""
+
+    asked: FollowedLink
+    is_always_confirmed: bool = False
+    has_flow: bool = False
+    enforced_flow: EnforcedFlow | None = None
+
+    def final_page(self, user: User) -> Inform | None:
+        return Inform(
+            MessageKey.ACCOUNT_UPDATED,
+            self.asked.client.client,
+            continue_url=self.asked.redirect_uri,
+            locale=user.locale,
+        )
+
+    async def complete(
+        self,
+        request: ProtocolRequest,  # noqa: ARG002
+        finished: FinishedSignIn,  # noqa: ARG002
+    ) -> tuple[SignInResponse, UserSession]:
+        """Raise OAuthError: a link begins no session."""
+        raise self.refusal("access_denied", EventError.NOT_ALLOWED)
+
+    async def reject(
+        self,
+        request: ProtocolRequest,
+        description: str | None = None,  # noqa: ARG002 - no client reads it
+    ) -> Stop:
+        request.event.fail(EventError.REJECTED_BY_USER)
+        return Stop(MessageKey.ACCESS_DENIED, self.asked.client.client)
+
+    def refusal(
+        self, error: str, event_error: str | None, description: str | None = None
+    ) -> OAuthError:
+        event = None if event_error is None else EventFailure(event_error)
+        return OAuthError(error, description, event=event)
 
 
 class Purpose(Protocol):
@@ -123,7 +231,7 @@ class ClientPurpose:
     def refusal(
         self, error: str, event_error: str | None, description: str | None = None
     ) -> OAuthError:
-        failure = _failure(event_error)
+        failure = _failure_of_client(event_error)
         return RedirectError(error, description, self.asked.target, event=failure)
 
 
@@ -160,7 +268,7 @@ class DevicePurpose:
     def refusal(
         self, error: str, event_error: str | None, description: str | None = None
     ) -> OAuthError:
-        return OAuthError(error, description, event=_failure(event_error))
+        return OAuthError(error, description, event=_failure_of_client(event_error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +311,7 @@ class AccountPurpose:
             error=error,
             client=self.asked.client.client,
         )
-        refusal.event = _failure(event_error)
+        refusal.event = _failure_of_client(event_error)
         return refusal
 
 
@@ -263,5 +371,5 @@ class Purposes:
         return await self.resume(request, stored)
 
 
-def _failure(event_error: str | None) -> EventFailure | None:
+def _failure_of_client(event_error: str | None) -> EventFailure | None:
     return None if event_error is None else EventFailure(event_error)

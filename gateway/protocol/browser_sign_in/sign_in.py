@@ -7,63 +7,54 @@ of the browser everything is in the authentication session. Keycloak: 12.10 to 1
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gateway.authentication.authenticators.reset_links import proven_by_link
+from gateway.authentication.authenticators.reset_credentials import proven_by_link
 from gateway.authentication.engine import Challenged, Ended, Refused, SignedIn, Step
 from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
 from gateway.authentication.errors import ActionDeclined
-from gateway.authentication.resumable_sign_in import ResumableSignIn
+from gateway.authentication.sign_in_engine import ResumableSignIn
 from gateway.domain.authentication import AuthenticationSession, MessageKey, Stage
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
-from gateway.domain.ports.directory import Directory, UserEntry
+from gateway.domain.ports.lookups import Directory, UserEntry
 from gateway.domain.users import User
 from gateway.protocol.account_console import AccountVisit
 from gateway.protocol.authorization import AuthorizationRequest, Prompt
-from gateway.protocol.browser_sign_in.browser import Browser
-from gateway.protocol.browser_sign_in.finishing import (
-    completed,
-    consent_items,
-    finished_sign_in,
-    is_hinted,
-    note_account_changes,
-    with_new_session,
-    without_sign_in,
-)
-from gateway.protocol.browser_sign_in.followed_links import FollowedLink
 from gateway.protocol.browser_sign_in.outcomes import (
     AskConsent,
     Outcome,
     Respond,
     Stop,
 )
-from gateway.protocol.browser_sign_in.purposes import Purposes
+from gateway.protocol.browser_sign_in.purposes import FollowedLink, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
-    challenged,
-    closed,
+    challenged_user,
+    closed_sign_in,
+    completed_sign_in,
+    consent_items,
     different_user,
-    ended,
-    expired,
-    refused,
+    ended_sign_in,
+    expired_sign_in,
+    finished_sign_in,
+    is_hinted,
+    note_account_changes,
+    refused_sign_in,
     unusable,
     with_message,
+    with_new_session,
+    without_sign_in,
 )
 from gateway.protocol.browser_sign_in.visit import (
+    Browser,
     Visit,
     event_details,
     note_declined,
     with_locale,
 )
+from gateway.protocol.consents import ConsentDetail, Consents
 from gateway.protocol.device_authorization import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
-from gateway.protocol.sign_in_results.consents import (
-    ConsentDetail,
-    Consents,
-)
-from gateway.protocol.sign_in_results.session_joining import (
-    DifferentUser,
-    SessionEnded,
-)
+from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
 
 
 class BrowserSignIn:
@@ -167,7 +158,7 @@ class BrowserSignIn:
         return await self._after(visit, await self._sign_ins.begin(visit.context, session))
 
     async def _begin(self, visit: Visit) -> Outcome:
-        flow, stop = visit.flow, closed(visit)
+        flow, stop = visit.flow, closed_sign_in(visit)
         if flow is None or stop is not None:
             return stop or unusable(visit)
         may_ask = Prompt.NONE not in visit.asked.prompt
@@ -186,7 +177,7 @@ class BrowserSignIn:
         visit = await self._visit(request, session, browser)
         if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
-        if session.stage is Stage.FLOW and (stop := closed(visit)) is not None:
+        if session.stage is Stage.FLOW and (stop := closed_sign_in(visit)) is not None:
             return stop
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
@@ -250,7 +241,7 @@ class BrowserSignIn:
             return changed
         code = request.parameters.get("session_code")
         if session.stage is not Stage.AUTHENTICATED or not session.is_current(code):
-            return expired(visit, session)
+            return expired_sign_in(visit, session)
         step = await self._sign_ins.resume(visit.context, session)
         if not isinstance(step, SignedIn):
             return await self._after(visit, step)
@@ -306,7 +297,7 @@ class BrowserSignIn:
     ) -> Outcome:
         """Run the flow that the client has now from its beginning."""
         visit = replace(visit, use=use)
-        flow, stop = visit.flow, closed(visit)
+        flow, stop = visit.flow, closed_sign_in(visit)
         if flow is None or stop is not None:
             return stop or unusable(visit)
         moved = replace(session, flow=flow.id, flow_version=flow.version)
@@ -325,7 +316,7 @@ class BrowserSignIn:
         await note_account_changes(self._sessions, visit, step)
         match step:
             case Challenged():
-                return challenged(visit, step)
+                return challenged_user(visit, step)
             case SignedIn():
                 return await self._signed_in(visit, step)
             case Refused(error=ActionDeclined() as declined):
@@ -333,11 +324,11 @@ class BrowserSignIn:
                 note_declined(visit, step.session, declined)
                 return await visit.purpose.reject(visit.request, declined.text)
             case Refused():
-                return refused(visit, step.error)
+                return refused_sign_in(visit, step.error)
             case Ended():
                 await self._sign_ins.end(step.session)
-                return ended(visit, step)
-        return expired(visit, step.session)
+                return ended_sign_in(visit, step)
+        return expired_sign_in(visit, step.session)
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
@@ -380,7 +371,7 @@ class BrowserSignIn:
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:
-            response, session = await completed(visit, finished)
+            response, session = await completed_sign_in(visit, finished)
         except SessionEnded:
             # The session of the browser ended after it was found: its user has to sign in again.
             signed_out = replace(visit, browser=replace(visit.browser, identity=None), is_new=True)

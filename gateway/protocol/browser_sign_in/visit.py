@@ -1,6 +1,6 @@
-"""One request of a browser for a sign-in: what the engine decides by, and what events record."""
+"""One request of a browser for a sign-in: cookies, the engine's input, the details of events."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
@@ -11,7 +11,7 @@ from gateway.authentication.engine import (
     SignInContext,
     required_by,
 )
-from gateway.authentication.engine.proven_password import with_link
+from gateway.authentication.engine.proofs import with_link
 from gateway.authentication.errors import ActionDeclined, SignInRefused
 from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import (
@@ -24,14 +24,35 @@ from gateway.domain.authentication import (
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventType
 from gateway.domain.flows import DELETE_ACCOUNT, UPDATE_PASSWORD, FlowUse, SignInFlow
-from gateway.domain.ports.directory import RealmEntry
+from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.authorization import Prompt
-from gateway.protocol.browser_sign_in.browser import Browser
 from gateway.protocol.browser_sign_in.purposes import Purpose
 from gateway.protocol.events import note_refusal
+from gateway.protocol.identity_cookie import Identity
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sign_in_results.sign_in_request import SignInRequest
+from gateway.protocol.sign_in_completion import SignInRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """A browser in one realm.
+
+    `session_id` is the id of its authentication sessions, `identity` that of who is signed in.
+    `restart` is the request of its last sign-in, as `AuthorizationRequest.stored` wrote it.
+    """
+
+    session_id: str | None = None
+    identity: Identity | None = None
+    restart: dict[str, str] | None = field(default=None, repr=False)
+    remembered_username: str | None = field(default=None, repr=False)
+
+    @property
+    def user_session(self) -> UserSession | None:
+        """The session of the user who is signed in."""
+        return None if self.identity is None else self.identity.session
+
 
 _MAXIMUM_AGE: Final[timedelta | None] = timedelta(minutes=5)
 """For an action that sets none. Keycloak: 16.1."""

@@ -1,13 +1,72 @@
-"""The subject of a token: the facts that claim mappers may use."""
+"""The subject of a token: its facts for claim mappers, and the `sub` by which a client knows it.
 
+Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
+"""
+
+import hashlib
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
+from urllib.parse import urlsplit
 
 from gateway.domain.clients import Client
+from gateway.domain.errors import FieldError
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.protocol.claims.subject_identifiers import subject_identifier
+from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
+
+SALT: Final = "pairwiseSubAlgorithmSalt"
+SUBJECT_TYPES: Final = ("public", "pairwise")
+
+
+def subject_identifier(client: Client, user_id: str) -> str:
+    """Return the `sub` of a user for a client."""
+    for mapper in client.protocol_mappers:
+        if mapper.mapper_type == PAIRWISE_MAPPER:
+            salt = mapper.config.get(SALT) or mapper.id
+            sector = _host(mapper.config.get(SECTOR_URI) or "") or _sector(client)
+            return _pairwise(sector, user_id, salt)
+    return user_id
+
+
+def is_subject(claim: object, client: Client, user_id: str) -> bool:
+    """Tell whether the `sub` of a token names the user, as it does now or did before the mapper."""
+    return claim in (user_id, subject_identifier(client, user_id))
+
+
+def check_pairwise(config: Mapping[str, str]) -> FieldError | None:
+    """Return what is wrong with the configuration of the mapper."""
+    address = config.get(SECTOR_URI) or ""
+    if address and not (address.startswith("https://") and _host(address)):
+        return FieldError(f"config.{SECTOR_URI}", "another address", "one that begins with https")
+    return None
+
+
+def _pairwise(sector: str, user_id: str, salt: str) -> str:
+    """Return a UUID made of the hash, as Java makes one of bytes (version 3)."""
+    digest = hashlib.sha256(f"{sector}{user_id}{salt}".encode()).digest()
+    return str(uuid.UUID(bytes=hashlib.md5(digest, usedforsecurity=False).digest(), version=3))
+
+
+def _sector(client: Client) -> str:
+    """Return the host of the redirect URIs.
+
+    Clients of one host share identifiers. Where the hosts differ, the client is a sector of its
+    own, so that it shares none.
+    """
+    root, patterns = client.redirects.root_url, client.redirects.patterns
+    addresses = [f"{root}{each}" if each.startswith("/") else each for each in patterns]
+    hosts = {_host(address) for address in addresses or [root]} - {None}
+    return hosts.pop() or client.id if len(hosts) == 1 else client.id
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

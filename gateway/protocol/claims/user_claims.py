@@ -1,30 +1,40 @@
-"""Attributes, properties and groups of the user as claims, `name` and `address` among them.
+"""Mappers of claims about the user: attributes, properties, groups, and requested claims.
 
 An attribute that the user does not have is taken from the user's groups: of its groups the first
 that has it counts, of each its parents after it; `aggregate.attrs` takes the values of all of
-them, after the user's own.
-Keycloak: user attribute, user property, full name, address and group membership mappers
+them, after the user's own. The parameter `claims` of the authorization request adds essential
+standard claims, or copies the value of one claim; it never adds protocol claims.
+Keycloak: user attribute, user property, full name, address and group membership mappers,
+ClaimsParameterTokenMapper; Spec: OpenID Connect Core §5.5
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
 from gateway.domain.groups import parse_group_path
 from gateway.domain.users import User
-from gateway.protocol.claims.claim_paths import claim_path, values_writer
-from gateway.protocol.claims.mapped_claims import MappedClaims
-from gateway.protocol.claims.mapper import EVERYWHERE, AddClaims, ClaimMapper
+from gateway.protocol.claims.mapper import (
+    CLAIM_NAME,
+    EVERYWHERE,
+    AddClaims,
+    ClaimMapper,
+    ClaimsFor,
+    MappedClaims,
+    claim_path,
+    values_writer,
+)
 from gateway.protocol.claims.subject import TokenSubject
-from gateway.representations.protocol_mapper_types import (
+from gateway.representations.client_scopes import (
     CLAIM_PATH,
     SEVERAL_VALUES,
     TYPED_CLAIM,
     MapperType,
 )
-from gateway.representations.provider_properties import Kind, Property
+from gateway.representations.components import Kind, Property
 
-_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
+_ADDRESS_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
     "username": lambda user: user.username,
     "email": lambda user: user.email,
     "firstName": lambda user: user.first_name,
@@ -32,7 +42,7 @@ _FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
 }
 """Attributes that every user has a field for."""
 _PROPERTIES: Final[Mapping[str, Callable[[User], str | None]]] = {
-    **_FIELDS,
+    **_ADDRESS_FIELDS,
     "id": lambda user: user.id,
     "emailVerified": lambda user: _json_boolean(user.email_verified),
     "enabled": lambda user: _json_boolean(user.enabled),
@@ -56,7 +66,7 @@ def _attribute(mapper: ProtocolMapper) -> AddClaims | None:
     write = values_writer(mapper.config)
     if not name or write is None:
         return None
-    read = _FIELDS.get(name)
+    read = _ADDRESS_FIELDS.get(name)
     aggregate = mapper.config.get("aggregate.attrs") == "true"
 
     def add_field(claims: MappedClaims, subject: TokenSubject) -> None:
@@ -112,7 +122,7 @@ def _address(mapper: ProtocolMapper) -> AddClaims:
     }
 
     def add(claims: MappedClaims, subject: TokenSubject) -> None:
-        parts = {member: _first(subject.user, name) for member, name in attributes.items()}
+        parts = {member: _first_value(subject.user, name) for member, name in attributes.items()}
         known = {member: text for member, text in parts.items() if text}
         if known:
             claims.put(("address",), known)
@@ -120,8 +130,8 @@ def _address(mapper: ProtocolMapper) -> AddClaims:
     return add
 
 
-def _first(user: User, name: str) -> str | None:
-    read = _FIELDS.get(name)
+def _first_value(user: User, name: str) -> str | None:
+    read = _ADDRESS_FIELDS.get(name)
     if read is not None:
         return read(user)
     return next(iter(user.attributes.get(name, ())), None)
@@ -172,7 +182,7 @@ USER_ATTRIBUTE: Final = ClaimMapper(
             ),
         ),
     ),
-    needs_attributes=lambda mapper: mapper.config.get("user.attribute") not in _FIELDS,
+    needs_attributes=lambda mapper: mapper.config.get("user.attribute") not in _ADDRESS_FIELDS,
 )
 USER_PROPERTY: Final = ClaimMapper(
     "oidc-usermodel-property-mapper",
@@ -208,5 +218,80 @@ GROUP_MEMBERSHIP: Final = ClaimMapper(
             CLAIM_PATH,
             Property("full.path", "Full group path", "Whether with those above", Kind.FLAG),
         ),
+    ),
+)
+
+
+_OF_ID_TOKEN: Final = "id_token"  # noqa: S105 - a member of the parameter
+_CLAIMS_MEMBERS: Final[Mapping[str, str]] = {
+    ClaimsFor.ID_TOKEN: _OF_ID_TOKEN,
+    ClaimsFor.USERINFO: "userinfo",
+}
+"""Document -> the member of the parameter that asks for its claims."""
+
+
+def _name_of_user(user: User) -> str | None:
+    return " ".join(filter(None, (user.first_name, user.last_name))) or None
+
+
+_REQUESTABLE: Final[Mapping[str, Callable[[User], str | None]]] = {
+    "name": _name_of_user,
+    "given_name": lambda user: user.first_name,
+    "family_name": lambda user: user.last_name,
+    "preferred_username": lambda user: user.username,
+    "email": lambda user: user.email,
+}
+"""The claims that may be asked for."""
+
+
+def _essential_claims(claims: MappedClaims, subject: TokenSubject) -> None:
+    for name, wanted in _requested_members(
+        subject, _CLAIMS_MEMBERS.get(claims.purpose, "")
+    ).items():
+        read = _REQUESTABLE.get(name)
+        if read is None or not isinstance(wanted, dict) or wanted.get("essential") is not True:
+            continue
+        value = read(subject.user)
+        if value:
+            claims.put((name,), value)
+
+
+def _value_of_claim(mapper: ProtocolMapper) -> AddClaims | None:
+    path, name = claim_path(mapper.config), mapper.config.get(CLAIM_NAME, "")
+    if path is None:
+        return None
+
+    def add(claims: MappedClaims, subject: TokenSubject) -> None:
+        wanted = _requested_members(subject, _OF_ID_TOKEN).get(name)
+        value = wanted.get("value") if isinstance(wanted, dict) else None
+        if isinstance(value, str):
+            claims.put(path, value)
+
+    return add
+
+
+def _requested_members(subject: TokenSubject, member: str) -> Mapping[str, Any]:
+    """Return the claims that are asked for, with what is said about each."""
+    if not subject.requested_claims:
+        return {}
+    parameter = json.loads(subject.requested_claims)
+    found = parameter.get(member) if isinstance(parameter, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+ESSENTIAL_CLAIMS: Final = ClaimMapper(
+    "oidc-claims-param-token-mapper",
+    frozenset({ClaimsFor.ID_TOKEN, ClaimsFor.USERINFO}),
+    lambda _: _essential_claims,
+    MapperType("Claims parameter Token", "Claims that the request calls essential"),
+)
+VALUE_OF_CLAIM: Final = ClaimMapper(
+    "oidc-claims-param-value-idtoken-mapper",
+    frozenset({ClaimsFor.ID_TOKEN}),
+    _value_of_claim,
+    MapperType(
+        "Claims parameter with value ID Token",
+        "The value that the request gives for a claim",
+        (CLAIM_PATH,),
     ),
 )

@@ -14,22 +14,21 @@ from gateway.client_policies import VerifiedClientAssertion, VerifiedClientCerti
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.directory import ClientEntry, Directory
-from gateway.protocol.client_authentication.basic_credentials import (
-    BasicCredentials,
-    read_basic_credentials,
+from gateway.domain.ports.lookups import ClientEntry, Directory
+from gateway.protocol.client_authentication.certificates import CertificateOwners, TlsClientAuth
+from gateway.protocol.client_authentication.client_assertions import (
+    ClientSecretJwt,
+    PrivateKeyJwt,
+    asserted_client_id,
 )
-from gateway.protocol.client_authentication.certificate_owners import CertificateOwners
-from gateway.protocol.client_authentication.client_assertion import asserted_client_id
-from gateway.protocol.client_authentication.client_secret import ClientSecret
-from gateway.protocol.client_authentication.client_secret_jwt import ClientSecretJwt
 from gateway.protocol.client_authentication.method import (
+    BasicCredentials,
     ClientAuthenticationMethod,
     ClientProof,
+    ClientSecret,
     ProofServices,
+    read_basic_credentials,
 )
-from gateway.protocol.client_authentication.private_key_jwt import PrivateKeyJwt
-from gateway.protocol.client_authentication.tls_client_auth import TlsClientAuth
 from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
 

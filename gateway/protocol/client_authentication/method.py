@@ -1,19 +1,77 @@
-"""The interface of a client authentication method."""
+"""The interface of client authentication methods, and the methods that send a client secret.
 
+Spec: RFC 6749 §2.3.1, RFC 7617 §2, RFC 7591 §2 (token_endpoint_auth_method); Keycloak:
+`client-secret`
+"""
+
+import base64
+import binascii
+import re
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, Final
+from urllib.parse import unquote_plus
 
 from gateway.authentication.validity import Validity
 from gateway.certificates import CertificateTrust
 from gateway.client_policies import VerifiedClientAssertion, VerifiedClientCertificate
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.ports.client_keys import RegisteredCertificates
-from gateway.domain.ports.client_signatures import ClientSignatures
-from gateway.domain.ports.one_time_passwords import OneTimeMarks
-from gateway.protocol.client_authentication.basic_credentials import BasicCredentials
+from gateway.domain.events import EventError
+from gateway.domain.ports.client_keys import ClientSignatures, RegisteredCertificates
+from gateway.domain.ports.credentials import OneTimeMarks
+from gateway.protocol.errors import ClientAuthenticationFailed, EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
+
+_BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class BasicCredentials:
+    """The credentials of an Authorization header."""
+
+    client_id: str
+    secret: str = field(repr=False)
+
+
+def read_basic_credentials(header: str | None) -> BasicCredentials | None:
+    """Return the header's credentials; None without a usable header.
+
+    Raises OAuthError where the halves are Basic credentials with broken form-encoding.
+    """
+    text = _decode_basic(header) if header is not None else None
+    if text is None:
+        return None
+    client_id, colon, secret = text.partition(":")
+    if not colon:
+        return None
+    return BasicCredentials(_form_decoded(client_id), _form_decoded(secret))
+
+
+def _decode_basic(header: str) -> str | None:
+    scheme, encoded = (*header.split(None, 1), "", "")[:2]
+    if scheme.lower() != "basic":
+        return None
+    unpadded = encoded.rstrip("=")
+    try:
+        padded = unpadded + "=" * (-len(unpadded) % 4)
+        return base64.b64decode(padded, validate=True).decode("utf-8")
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _form_decoded(half: str) -> str:
+    if not _BAD_ESCAPE.search(half):
+        with suppress(UnicodeDecodeError):
+            return unquote_plus(half, errors="strict")
+    raise OAuthError(
+        "unauthorized_client",
+        "Unexpected error when authenticating client",
+        reason="the Basic credentials are not form-encoded",
+        event=EventFailure(EventError.INVALID_CLIENT_CREDENTIALS),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +121,48 @@ class ClientAuthenticationMethod(ABC):
         `credentials` are those of the Authorization header. Raises ClientAuthenticationFailed where
         the proof does not hold, or StoreUnavailable.
         """
+
+
+_BASIC: Final = "client_secret_basic"
+_POST: Final = "client_secret_post"
+
+
+class ClientSecret(ClientAuthenticationMethod):
+    """The client knows its secret."""
+
+    authenticator: ClassVar = "client-secret"
+    names: ClassVar = (_BASIC, _POST)
+
+    async def authenticate(
+        self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
+    ) -> ClientProof:
+        given, used = request.parameters.raw("client_secret"), _POST
+        if given is None and credentials is not None:
+            given, used = credentials.secret, _BASIC
+        if given is None:
+            raise ClientAuthenticationFailed(
+                "unauthorized_client", reason="no client secret was sent"
+            )
+        allowed = client.secret_settings.allowed_method
+        if allowed and allowed != used:
+            raise ClientAuthenticationFailed(
+                "unauthorized_client", reason=f"the client may use {allowed!r} only, not {used!r}"
+            )
+        refusal = _secret_refusal(client, given, request.now)
+        if refusal is not None:
+            raise ClientAuthenticationFailed("unauthorized_client", reason=refusal)
+        return ClientProof(request.certificate)
+
+
+def _secret_refusal(client: Client, given: str, now: datetime) -> str | None:
+    """Return why `given` is not accepted, for the log; None where it is.
+
+    Accepted are the current secret and, until its expiration, the rotated one, unless the current
+    secret has expired. Both are compared in constant time. Keycloak 26.7: `client-secret`;
+    Spec: RFC 7591 §3.2.1
+    """
+    current = client.secret is not None and client.secret.matches(given)
+    rotated = client.rotated_secret is not None and client.rotated_secret.matches(given)
+    if not current and not (rotated and client.secret_settings.accepts_rotated(now)):
+        return "the rotated client secret has expired" if rotated else "wrong client secret"
+    return "the client secret has expired" if client.secret_settings.has_expired(now) else None

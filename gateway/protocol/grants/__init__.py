@@ -6,16 +6,15 @@ from typing import Final, Protocol
 from gateway.client_policies import EventKind
 from gateway.domain.events import EventType
 from gateway.protocol.client_authentication import AuthenticatedClient
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.grants import (
-    authorization_code,
     client_credentials,
-    device_code,
+    codes,
     password,
     refresh_token,
     token_exchange,
 )
 from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.tokens import TokenResponse
 
 
@@ -40,9 +39,9 @@ class Grant(Protocol):
 
 
 GRANTS: Final[dict[str, Callable[[GrantServices], Grant]]] = {
-    authorization_code.GRANT_TYPE: authorization_code.AuthorizationCodeGrant,
+    codes.AUTHORIZATION_CODE: codes.AuthorizationCodeGrant,
     client_credentials.GRANT_TYPE: client_credentials.ClientCredentials,
-    device_code.GRANT_TYPE: device_code.DeviceCodeGrant,
+    codes.DEVICE_CODE: codes.DeviceCodeGrant,
     password.GRANT_TYPE: password.Password,
     refresh_token.GRANT_TYPE: refresh_token.RefreshToken,
     token_exchange.GRANT_TYPE: token_exchange.TokenExchange,

@@ -10,15 +10,14 @@ from typing import Any, Final
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.directory import UserEntry
+from gateway.domain.ports.lookups import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import refused
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims
 from gateway.protocol.sender_constraint import confirmation_claim
-from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.session_tokens import GrantServices, SessionTokens
 from gateway.protocol.tokens import Issue, TokenResponse, access_claims, issue_tokens
 
 GRANT_TYPE: Final = "client_credentials"

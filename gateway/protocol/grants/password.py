@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from gateway.authentication.certificate_users import certificate_details
 from gateway.authentication.engine import Refused, SignedIn, SignInContext
 from gateway.authentication.errors import (
     AccessDenied,
@@ -20,15 +21,14 @@ from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.flows import CERTIFICATE, SignInFlow, needs_username
-from gateway.domain.ports.directory import UserEntry
+from gateway.domain.ports.lookups import UserEntry
 from gateway.domain.users import User
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, refused
-from gateway.protocol.events import certificate_details, note_refusal
-from gateway.protocol.grant_services import GrantServices
+from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes
-from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.session_tokens import GrantServices, SessionTokens
 from gateway.protocol.tokens import TokenResponse
 
 GRANT_TYPE: Final = "password"

@@ -7,16 +7,16 @@ from typing import Final
 from gateway.client_policies import EventKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.ports.client_encryption import Encrypter
+from gateway.domain.ports.client_keys import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
 from gateway.protocol.claims.protocol_claims import roles_left_out
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.policy_checks import check_caller
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import GrantedScopes, grant_scopes, resolve_claims, still_granted
 from gateway.protocol.sender_constraint import SenderConstraint, binding_of
+from gateway.protocol.session_tokens import GrantServices
 from gateway.protocol.tokens import (
     Issue,
     PresentedToken,

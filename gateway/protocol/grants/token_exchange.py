@@ -21,10 +21,9 @@ from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.claims.protocol_claims import roles_left_out
-from gateway.protocol.claims.subject_identifiers import subject_identifier
+from gateway.protocol.claims.subject import subject_identifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
-from gateway.protocol.grant_services import GrantServices
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import (
     ClaimsContext,
@@ -34,7 +33,7 @@ from gateway.protocol.scopes import (
     withheld_roles,
 )
 from gateway.protocol.sender_constraint import KEY, binding_of
-from gateway.protocol.session_tokens import SessionTokens
+from gateway.protocol.session_tokens import GrantServices, SessionTokens
 from gateway.protocol.sessions import Participation
 from gateway.protocol.tokens import (
     EXCHANGED,

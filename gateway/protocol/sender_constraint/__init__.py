@@ -1,12 +1,15 @@
 """Tokens that only their sender can use: bound to a certificate, to a DPoP key, or to both."""
 
-from gateway.protocol.sender_constraint.certificate_binding import (
+from gateway.protocol.sender_constraint.certificates import (
+    RenewedCertificates,
     bound_certificate,
-    presents,
+    presents_certificate,
+    renewal_claim,
 )
 from gateway.protocol.sender_constraint.constraint import (
     KEY,
     SenderConstraint,
+    TokenCredential,
     binding_of,
     certificate_claims,
     confirmation_claim,
@@ -14,14 +17,9 @@ from gateway.protocol.sender_constraint.constraint import (
     proved_binding,
     refresh_confirmation,
     require_key_of_code,
+    token_credential,
 )
-from gateway.protocol.sender_constraint.credential import TokenCredential, token_credential
-from gateway.protocol.sender_constraint.nonces import current_nonce
-from gateway.protocol.sender_constraint.proof_checks import ProofChecks
-from gateway.protocol.sender_constraint.renewed_certificates import (
-    RenewedCertificates,
-    renewal_claim,
-)
+from gateway.protocol.sender_constraint.dpop_proofs import ProofChecks, current_nonce
 
 __all__ = (
     "KEY",

@@ -8,29 +8,45 @@ Spec: RFC 8705 §3, RFC 9449 §5 to §7, RFC 7800 §3.1; Keycloak: 2.5
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gateway.certificates import CertificateTrust, evaluate_for_client
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import Client
-from gateway.domain.dpop_proofs import InvalidProof, TokenScheme
 from gateway.domain.events import Detail, EventError
+from gateway.domain.ports.client_keys import InvalidProof, TokenScheme
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.sender_constraint.certificate_binding import (
+from gateway.protocol.sender_constraint.certificates import (
     THUMBPRINT,
+    RenewedCertificates,
     certificate_to_bind,
     issued_serial_claim,
+    renewal_claim,
     require_bound,
     require_certificate,
 )
-from gateway.protocol.sender_constraint.credential import TokenCredential
-from gateway.protocol.sender_constraint.proof_checks import MISSING, NonceRequired, ProofChecks
-from gateway.protocol.sender_constraint.renewed_certificates import (
-    RenewedCertificates,
-    renewal_claim,
-)
+from gateway.protocol.sender_constraint.dpop_proofs import MISSING_PROOF, NonceRequired, ProofChecks
+
+_SCHEMES: Final = {scheme.lower(): scheme for scheme in TokenScheme}
+_PARTS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCredential:
+    """An access token, and the scheme under which it was presented; nothing is verified."""
+
+    token: str = field(repr=False)
+    scheme: TokenScheme = TokenScheme.BEARER
+
+
+def token_credential(authorization: str | None) -> TokenCredential | None:
+    """Return the token of the header; None without the header and for another scheme."""
+    parts = (authorization or "").split()
+    scheme = _SCHEMES.get(parts[0].lower()) if len(parts) == _PARTS else None
+    return None if scheme is None else TokenCredential(parts[1], scheme)
+
 
 KEY: Final = "jkt"
 INVALID_TOKEN: Final = "invalid_token"  # noqa: S105 - an error code
@@ -144,7 +160,7 @@ class SenderConstraint:
         if key is None:
             return
         if request.proof_key is None:
-            raise ProofRefused(INVALID_PROOF, MISSING)
+            raise ProofRefused(INVALID_PROOF, MISSING_PROOF)
         _require_key(key, request.proof_key)
 
     async def _required_key(
@@ -216,7 +232,7 @@ def confirmation_claim(
     if proof_key is not None:
         found[KEY] = proof_key
     elif client.tokens.dpop_bound:
-        raise refused("invalid_request", MISSING, EventError.INVALID_DPOP_PROOF)
+        raise refused("invalid_request", MISSING_PROOF, EventError.INVALID_DPOP_PROOF)
     return found or None
 
 

@@ -7,23 +7,18 @@ from gateway.protocol.tokens.access_token_checks import (
     administering_caller,
     without_left_out,
 )
-from gateway.protocol.tokens.browser_tokens import BrowserTokens, issue_to_browser
-from gateway.protocol.tokens.context import EXCHANGED
-from gateway.protocol.tokens.encryption import (
-    encrypt_authorization_response,
-    encrypt_id_token,
-    encrypt_userinfo,
-    id_token_encrypter,
-)
 from gateway.protocol.tokens.issuing import (
+    EXCHANGED,
     OFFLINE,
     REFRESH,
+    BrowserTokens,
     Issue,
     SessionPart,
     TokenResponse,
     access_claims,
     access_token_lifespan,
     id_claims,
+    issue_to_browser,
     issue_tokens,
 )
 from gateway.protocol.tokens.refresh_token_checks import (
@@ -39,4 +34,10 @@ from gateway.protocol.tokens.response_signing import (
     sign_userinfo,
     with_access_token_claims_as_jwt,
 )
-from gateway.protocol.tokens.signing import sign_authorization_response
+from gateway.protocol.tokens.signing import (
+    encrypt_authorization_response,
+    encrypt_id_token,
+    encrypt_userinfo,
+    id_token_encrypter,
+    sign_authorization_response,
+)

@@ -25,7 +25,7 @@ from gateway.domain.clients import Client, RoleKey, WithheldRoles
 from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import EventError
-from gateway.domain.ports.directory import ClientEntry, Directory, RealmEntry, UserEntry
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER
 from gateway.domain.roles import EffectiveRoles
@@ -37,11 +37,11 @@ from gateway.protocol.claims.protocol_claims import (
     only_for,
     roles_left_out,
 )
-from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import scope_of, still_granted, withheld_roles, within_reach
-from gateway.protocol.sender_constraint.certificate_binding import bound_to
-from gateway.protocol.tokens.context import EXCHANGED, SessionKind, TokenContext, parse_token_id
+from gateway.protocol.sender_constraint.certificates import certificate_bound_to
+from gateway.protocol.tokens.issuing import EXCHANGED, SessionKind, TokenContext, parse_token_id
 
 
 class OtherKindOfToken(InvalidToken):
@@ -144,7 +144,7 @@ class AccessTokens:
         session = _session_name(claims, context)
         device = claims.get(DEVICE_CLAIM)
         # A resource server may ask that does not see the certificate itself.
-        bound = filter(None, (bound_to(claims), claims.get(ISSUED_SERIAL)))
+        bound = filter(None, (certificate_bound_to(claims), claims.get(ISSUED_SERIAL)))
         issued = IssuedCredential(
             issued_at=_instant(claims, "iat"),
             client=entry,

@@ -21,14 +21,14 @@ from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
 from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError
-from gateway.domain.ports.directory import ClientEntry, UserEntry
+from gateway.domain.ports.lookups import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
 from gateway.protocol.claims.protocol_claims import only_for, roles_left_out
-from gateway.protocol.claims.subject_identifiers import is_subject
+from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
-from gateway.protocol.sender_constraint.certificate_binding import bound_to
+from gateway.protocol.sender_constraint.certificates import certificate_bound_to
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.access_token_checks import without_left_out
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
@@ -254,7 +254,7 @@ def _issued(client: ClientEntry, token: PresentedToken) -> IssuedCredential:
         issued_at=_issued_at(token),
         client=client,
         session=SessionName(str(token.claims.get("sid")), offline=token.offline),
-        certificates=tuple(filter(None, (bound_to(token.claims),))),
+        certificates=tuple(filter(None, (certificate_bound_to(token.claims),))),
         device=device if isinstance(device, str) else None,
     )
 

@@ -17,7 +17,7 @@ from gateway.protocol.claims.protocol_claims import (
     LAST_IN_INTROSPECTION,
     OWN_CLAIMS,
 )
-from gateway.protocol.claims.subject_identifiers import subject_identifier
+from gateway.protocol.claims.subject import subject_identifier
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.tokens.access_token_checks import ActiveToken
 from gateway.protocol.tokens.signing import sign_access_token, sign_by_default, sign_for_client

@@ -1,23 +1,35 @@
-"""Signing for a client: by the algorithm that the client chose, or else the realm's default.
+"""Signing and encrypting for a client, which chooses the algorithms of each kind of response.
 
-A client chooses for access tokens, ID tokens, userinfo and authorization responses separately.
-HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the client's secret: only
-the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
+A client chooses for access tokens, ID tokens, userinfo and authorization responses separately. A
+signed JWT is encrypted after it was signed. The key is looked up before a code or refresh token is
+used up. Without a key the client gets an error, never a token in plain text; Keycloak 26.7.3
+answers with the same error where the client has no key, by another text. Spec: RFC 7518 §3.1, RFC
+7519 §11.2, OpenID Connect Core §3.1.3.6, §10.2, JARM §2.2
 """
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from gateway.domain import base64url
-from gateway.domain.clients import ChosenAlgorithm, Client
+from gateway.domain.clients import (
+    ChosenAlgorithm,
+    ChosenContentEncryption,
+    ChosenKeyManagement,
+    Client,
+)
 from gateway.domain.keys import (
     ALGORITHMS_OF_CLIENTS,
+    ContentEncryption,
     HeaderType,
+    KeyManagement,
     SecretAlgorithm,
     SignatureAlgorithm,
     SigningAlgorithm,
+    TokenEncryption,
 )
+from gateway.domain.ports.client_keys import ClientEncrypters, Encrypter, NoEncryptionKey
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.requests import ProtocolRequest
 
@@ -33,7 +45,7 @@ def signing_algorithm(request: ProtocolRequest, chosen: ChosenAlgorithm) -> Sign
     if chosen is None:
         return request.realm.realm.signature_algorithm
     if not isinstance(chosen, SignatureAlgorithm | SecretAlgorithm):
-        raise _no_key(chosen)
+        raise _no_key_of_realm(chosen)
     return chosen
 
 
@@ -98,8 +110,78 @@ def _sign(
     try:
         return request.realm.key_ring.sign(claims, algorithm, request.now, header_type)
     except (ValueError, LookupError) as error:
-        raise _no_key(algorithm) from error
+        raise _no_key_of_realm(algorithm) from error
 
 
-def _no_key(algorithm: str) -> OAuthError:
+def _no_key_of_realm(algorithm: str) -> OAuthError:
     return OAuthError("invalid_request", f"The realm has no active key for {algorithm}")
+
+
+_NESTED = "JWT"
+
+
+async def id_token_encrypter(keys: ClientEncrypters, client: Client) -> Encrypter | None:
+    """Return what encrypts ID tokens, None where the client wants none; raises OAuthError."""
+    wanted = client.encryption
+    return await _encrypter(keys, client, wanted.id_token, wanted.id_token_content)
+
+
+async def encrypt_userinfo(
+    keys: ClientEncrypters, client: Client, claims: Mapping[str, Any], signed: str | None
+) -> str | None:
+    """Return the encrypted userinfo: the signed JWT, or else the claims in JSON.
+
+    None where the client wants none; raises OAuthError.
+    """
+    wanted = client.encryption
+    encrypter = await _encrypter(keys, client, wanted.userinfo, wanted.userinfo_content)
+    if encrypter is None:
+        return None
+    if signed is None:
+        return encrypter.encrypt(json.dumps(claims, default=dict, ensure_ascii=False))
+    return encrypter.encrypt(signed, _NESTED)
+
+
+async def encrypt_authorization_response(
+    keys: ClientEncrypters, client: Client, signed: str
+) -> str:
+    """Return the signed response, encrypted where the client wants it; raises OAuthError."""
+    wanted = client.encryption
+    encrypter = await _encrypter(
+        keys, client, wanted.authorization_response, wanted.authorization_response_content
+    )
+    return signed if encrypter is None else encrypter.encrypt(signed, _NESTED)
+
+
+def encrypt_id_token(client: Client, encrypter: Encrypter | None, signed: str) -> str:
+    """Return the signed token, encrypted where the client wants it.
+
+    Raises OAuthError where the caller did not look the encrypter up.
+    """
+    if client.encryption.id_token is None:
+        return signed
+    if encrypter is None:
+        raise _no_key_of_client(client.encryption.id_token, "its key was not looked up")
+    return encrypter.encrypt(signed, _NESTED)
+
+
+async def _encrypter(
+    keys: ClientEncrypters,
+    client: Client,
+    algorithm: ChosenKeyManagement,
+    content: ChosenContentEncryption,
+) -> Encrypter | None:
+    if algorithm is None:
+        return None
+    chosen = ContentEncryption.A128CBC_HS256 if content is None else content
+    if not isinstance(algorithm, KeyManagement) or not isinstance(chosen, ContentEncryption):
+        raise _no_key_of_client(algorithm, f"{algorithm} with {chosen} is not supported")
+    try:
+        return await keys.encrypter(client, TokenEncryption(algorithm, chosen))
+    except NoEncryptionKey as error:
+        raise _no_key_of_client(algorithm, str(error)) from error
+
+
+def _no_key_of_client(algorithm: str, reason: str) -> OAuthError:
+    text = f"The client has no key that can be encrypted for by {algorithm}"
+    return OAuthError("invalid_request", text, reason=reason)

@@ -1,6 +1,14 @@
-"""Clients: Keycloak's JSON, or its snake_case, to a `Client` and back.
+"""Clients: Keycloak's JSON, or its snake_case, to a `Client` and back; requests; reach of a client.
 
-Keycloak: ClientRepresentation, order and creation defaults
+A new client without a name is named by its id, and may be called from where it redirects to. Of a
+changed client, omitted fields keep their values, attribute by attribute; an empty attribute is
+removed. Its lists of client scopes are changed elsewhere.
+
+The reach of a client is: who receives its tokens, what they may carry, who can be the client. Every
+member of the representation and every attribute belongs to it, unless it is listed here: a new
+setting counts until it was judged.
+Keycloak: ClientRepresentation, order and creation defaults; POST clients, PUT clients/{id} (26.7),
+registeredNodes, adminUrl
 """
 
 from collections.abc import Callable, Mapping
@@ -12,33 +20,47 @@ from gateway.client_policies import ClientSettings
 from gateway.domain.clients import (
     CLIENT_AUTHENTICATORS,
     NO_ADMINISTRATIVE_ROLES,
+    OPENID_CONNECT,
     AdministrativeReach,
     Client,
 )
 from gateway.domain.errors import FieldError
 from gateway.domain.secrets import Secret
-from gateway.representations.clients.attributes import (
-    ClientAttributes,
-    attribute_errors,
-)
-from gateway.representations.clients.settings import ROTATED_SECRET, client_settings
-from gateway.representations.clients.uris import allowed_origins, origins_of
-from gateway.representations.field_table import FieldTable, Given, Setting, StoredOnly
-from gateway.representations.json_input import is_plain_text
-from gateway.representations.masking import MASK
-from gateway.representations.names import Identity, PrintableName
-from gateway.representations.protocol_mappers import (
+from gateway.representations.client_scopes import (
     ProtocolMappers,
     restore_mappers,
     with_ids,
     with_userinfo_option,
 )
+from gateway.representations.clients.settings import (
+    HARMLESS_SETTINGS,
+    ROTATED_SECRET,
+    client_settings,
+)
+from gateway.representations.clients.validation import (
+    ClientAttributes,
+    allowed_origins,
+    attribute_errors,
+    origins_of,
+)
+from gateway.representations.field_table import (
+    FieldTable,
+    Given,
+    Setting,
+    StoredOnly,
+    camel_case,
+    snake_case,
+)
+from gateway.representations.json_input import is_plain_text
 from gateway.representations.refusals import attempt, join, mistyped, raise_all, refused_secret
 from gateway.representations.shapes import (
+    MASK,
     Count,
     Flag,
+    Identity,
     OneOf,
     OptionalText,
+    PrintableName,
     Text,
     TextList,
     TextMap,
@@ -336,3 +358,167 @@ def _secret_text(text: Any, at: str) -> str:
     if not isinstance(text, str) or len(text) > _LONGEST_SECRET or not is_plain_text(text):
         raise refused_secret(at, f"text of at most {_LONGEST_SECRET} characters")
     return text
+
+
+HARMLESS_FIELDS: Final[Mapping[str, str]] = {
+    "name": "a text for users",
+    "description": "a text for administrators",
+    "type": "a label for administrators",
+    "enabled": "a disabled client gets no tokens, an enabled one those that were decided on",
+    "alwaysDisplayInConsole": "whether the account console lists the client",
+    "notBefore": "refuses older tokens; a lower value is compared apart",
+    "surrogateAuthRequired": "has no effect",
+    "registeredNodes": "the gateway sends no requests to nodes",
+    "nodeReRegistrationTimeout": "the gateway sends no requests to nodes",
+}
+"""Members of the representation that are not part of the reach, and why."""
+HARMLESS_ATTRIBUTES: Final[Mapping[str, str]] = {
+    **HARMLESS_SETTINGS,
+    "display.on.consent.screen": "a text for users",
+    "consent.screen.text": "a text for users",
+    "realm_client": "a label for administrators",
+}
+"""Attributes that are not part of the reach, and why."""
+
+
+def changes_reach(before: Client, after: Client) -> bool:
+    """Return whether two states of a client differ in more than harmless settings.
+
+    A lower `notBefore` makes rejected tokens count again.
+    """
+    revives = after.not_before < before.not_before
+    return revives or _reach_document(before) != _reach_document(after)
+
+
+def _reach_document(client: Client) -> dict[str, Any]:
+    document = render_client(client, masked=False)
+    attributes = document.pop("attributes", {})
+    kept = {
+        **{name: value for name, value in document.items() if name not in HARMLESS_FIELDS},
+        **{
+            f"attributes.{name}": value
+            for name, value in attributes.items()
+            if name not in HARMLESS_ATTRIBUTES
+        },
+    }
+    return {name: _unordered(value) for name, value in kept.items()}
+
+
+def _unordered(value: Any) -> Any:
+    """Return names and addresses as a set: their order decides nothing."""
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return frozenset(value)
+    return value
+
+
+def with_reach(client: Client, reach: AdministrativeReach) -> Client:
+    """Return the client with another reach."""
+    return client if client.reach == reach else replace(client, reach=reach)
+
+
+_REPRESENTATION: Final = "ClientRepresentation"
+_SCOPES: Final = ("defaultClientScopes", "optionalClientScopes")
+_NODES: Final = "registeredNodes"
+_MERGED: Final = ("attributes", _NODES)
+_DEPENDENT: Final = (
+    *("protocol", "publicClient", "directAccessGrantsEnabled", "attributes"),
+    *("rootUrl", "adminUrl", "redirectUris"),
+)
+"""Fields of a new client on which its defaults depend."""
+_LOGOUT_URL: Final = "backchannel.logout.url"
+_LOGOUT: Final = {
+    "backchannel.logout.session.required": "true",
+    "backchannel.logout.revoke.offline.tokens": "false",
+}
+
+
+def given_field(document: Mapping[str, Any], name: str) -> Any:
+    """Return the value of a field, whichever way it is spelled; None where there is none."""
+    value = document.get(name)
+    return document.get(snake_case(name)) if value is None else value
+
+
+def with_fields(document: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with the fields, whichever way it spells them."""
+    spellings = {spelling for name in fields for spelling in (name, snake_case(name))}
+    others = {name: value for name, value in document.items() if name not in spellings}
+    return {**others, **fields}
+
+
+def new_client_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the whole document of a client to add; raises UnknownField."""
+    CLIENT_FIELDS.require_known(document, _REPRESENTATION)
+    added: dict[str, Any] = {}
+    if given_field(document, "id") is None:
+        added["id"] = str(uuid4())
+    if given_field(document, "clientId") is None:
+        added["clientId"] = added.get("id") or given_field(document, "id")
+    return {**document, **added}
+
+
+def with_protocol_defaults(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a new client with what OpenID Connect adds if it names that as its protocol.
+
+    Files of realms and partial imports add nothing. Keycloak: 8.4
+    """
+    sent = {name: given_field(document, name) for name in _DEPENDENT}
+    if sent["protocol"] != OPENID_CONNECT:
+        return dict(document)
+    switched = dict.fromkeys(("publicClient", "directAccessGrantsEnabled"), True)
+    added: dict[str, Any] = {name: flag for name, flag in switched.items() if sent[name] is None}
+    if isinstance(sent["rootUrl"], str):
+        added |= _defaults_of_root(sent["rootUrl"], sent)
+    attributes = sent["attributes"] or {}
+    if isinstance(attributes, Mapping) and attributes.get(_LOGOUT_URL) is None:
+        added["attributes"] = {**attributes, **_LOGOUT}
+    kept = {name: value for name, value in document.items() if camel_case(name) not in added}
+    return kept | added
+
+
+def _defaults_of_root(root: str, sent: Mapping[str, Any]) -> dict[str, Any]:
+    added: dict[str, Any] = {} if sent["adminUrl"] is not None else {"adminUrl": root}
+    if not sent["redirectUris"]:
+        added["redirectUris"] = [f"{root.removesuffix('/')}/*"]
+        added["webOrigins"] = origins_of([root])
+    return added
+
+
+def changed_client_document(document: Mapping[str, Any], before: Client) -> dict[str, Any]:
+    """Return what of a client is to be changed; raises UnknownField.
+
+    What it has already, though Keycloak's representation has no such field, may be sent back.
+    """
+    kept = before.document
+    known = {name: value for name, value in document.items() if name not in kept}
+    CLIENT_FIELDS.require_known(known, _REPRESENTATION)
+    ignored = {spelling for name in _SCOPES for spelling in (name, snake_case(name))}
+    for spelling in ignored & document.keys():
+        if document[spelling] is not None:
+            CLIENT_FIELDS.shapes[camel_case(spelling)].read(document[spelling], spelling)
+    wanted = {name: value for name, value in document.items() if name not in ignored}
+    had = {"attributes": before.attributes, _NODES: kept.get(_NODES, {})}
+    for name in _MERGED:
+        spelling = name if name in wanted else snake_case(name)
+        if isinstance(wanted.get(spelling), Mapping):
+            wanted[spelling] = {**had[name], **wanted[spelling]}
+    if given_field(wanted, "authorizationServicesEnabled") is None:
+        wanted["authorizationServicesEnabled"] = False
+    return wanted
+
+
+def nodes_of(client: Client) -> Mapping[str, Any]:
+    """Return when each node was registered, in seconds since 1970, by its name."""
+    nodes = client.document.get(_NODES)
+    return nodes if isinstance(nodes, Mapping) else {}
+
+
+def with_nodes(client: Client, nodes: Mapping[str, Any]) -> Client:
+    """Return the client with these nodes and no others."""
+    document = {name: value for name, value in client.document.items() if name != _NODES}
+    return replace(client, document=document | ({_NODES: dict(nodes)} if nodes else {}))
+
+
+def failed_notifications(client: Client) -> dict[str, Any]:
+    """Return Keycloak's answer where no node was notified: the address that it would notify."""
+    address = client.document.get("adminUrl")
+    return {"failedRequests": [address]} if address else {}

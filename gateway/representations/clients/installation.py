@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from gateway.domain.clients import Client
 from gateway.domain.realm import Realm
-from gateway.representations.masking import MASK
+from gateway.representations.shapes import MASK
 
 _MODULE: Final = "WAR MODULE NAME.war"
 _INDENT: Final = 4

@@ -1,44 +1,41 @@
 """JSON of flows, authenticators and required actions."""
 
-from gateway.representations.flows.authenticator_properties import SECRETS
 from gateway.representations.flows.authenticators import (
     AUTHENTICATORS,
     ROLES,
+    SECRETS,
     SUB_FLOW_CHOICES,
     UNAVAILABLE,
     Role,
     of_role,
 )
-from gateway.representations.flows.defaults import default_configs, default_flows, default_id
 from gateway.representations.flows.flow import (
+    ACTION_FIELDS,
+    ACTION_NAMES,
     CONFIG_FIELDS,
+    DEFAULT_ACTIONS,
     EXECUTION_CHANGE_FIELDS,
     EXECUTION_FIELDS,
     FLOW_FIELDS,
     PRIORITY,
     ExecutionChange,
     ExecutionDraft,
+    is_configurable,
+    known_config,
     known_settings,
+    parse_action,
     parse_change,
     parse_config,
     parse_execution,
     parse_flow,
     parse_names,
+    render_action,
     render_config,
     render_execution,
     render_executions,
     render_flow,
-    unmasked,
-)
-from gateway.representations.flows.required_action import (
-    ACTION_FIELDS,
-    ACTION_NAMES,
-    DEFAULT_ACTIONS,
-    is_configurable,
-    known_config,
-    parse_action,
-    render_action,
     settings_of,
+    unmasked,
 )
 from gateway.representations.flows.stored_flows import (
     GONE,
@@ -46,6 +43,9 @@ from gateway.representations.flows.stored_flows import (
     actions_in,
     config_document,
     configs_in,
+    default_configs,
+    default_flows,
+    default_id,
     flow_document,
     flows_in,
     rules_in,

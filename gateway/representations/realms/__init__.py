@@ -8,14 +8,6 @@ from gateway.representations.realms.client_policies import (
     with_profiles,
 )
 from gateway.representations.realms.fields import IMPORTED, NOT_IMPORTED
-from gateway.representations.realms.localization import (
-    MOST_LOCALES,
-    MOST_TEXTS,
-    is_locale,
-    parse_text,
-    parse_texts,
-)
-from gateway.representations.realms.password_policy import RULES
 from gateway.representations.realms.realm import (
     REALM_TABLE,
     brief_realm,
@@ -34,10 +26,15 @@ from gateway.representations.realms.realm import (
     update_realm,
 )
 from gateway.representations.realms.sign_in import (
+    MOST_LOCALES,
+    MOST_TEXTS,
     FlowInput,
     SignInInput,
     StepInput,
+    is_locale,
     parse_sign_in,
+    parse_text,
+    parse_texts,
     render_sign_in,
 )
-from gateway.representations.realms.smtp import SECRETS, SmtpMap, keep_secrets
+from gateway.representations.realms.special_fields import RULES, SECRETS, SmtpMap, keep_secrets

@@ -14,7 +14,7 @@ from gateway.client_policies import (
 )
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.realm import Realm
-from gateway.representations.field_table import FieldTable, StoredOnly
+from gateway.representations.field_table import FieldTable, Names, StoredOnly
 from gateway.representations.realms.realm import parse_realm, render_realm
 from gateway.representations.realms.refused_settings import GLOBAL_PROFILES
 from gateway.representations.refusals import (
@@ -25,7 +25,6 @@ from gateway.representations.refusals import (
     require_known,
 )
 from gateway.representations.shapes import Flag, Text, TextList, Verbatim, VerbatimObject
-from gateway.representations.spelling import Names
 
 _MOST: Final = 200
 _NAME: Final = Text(most=255)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar, Final
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS
 from gateway.domain.realm import BruteForceStrategy, OtpAlgorithm, OtpType, SslRequired
 from gateway.representations.field_table import Setting, StoredOnly
-from gateway.representations.names import Identity, UrlName
-from gateway.representations.realms.password_policy import PasswordPolicyText
-from gateway.representations.realms.security_headers import SecurityHeadersMap
-from gateway.representations.realms.smtp import SmtpMap
+from gateway.representations.realms.special_fields import (
+    PasswordPolicyText,
+    SecurityHeadersMap,
+    SmtpMap,
+)
 from gateway.representations.roles import DefaultRole
 from gateway.representations.shapes import (
     Choice,
@@ -23,6 +24,7 @@ from gateway.representations.shapes import (
     Duration,
     DurationOrNull,
     Flag,
+    Identity,
     OneOfOrNull,
     OptionalChoice,
     Shape,
@@ -30,6 +32,7 @@ from gateway.representations.shapes import (
     TextList,
     TextMap,
     TextOrNull,
+    UrlName,
     VerbatimList,
     VerbatimObject,
 )

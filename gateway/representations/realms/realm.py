@@ -14,8 +14,8 @@ from gateway.domain.errors import FieldError
 from gateway.domain.realm import MASTER, Realm, SecurityHeaders, TokenLifespans
 from gateway.domain.roles import Role
 from gateway.representations.clients import CLIENT_FIELDS, is_left_out
-from gateway.representations.component_files import carries_unread_components
 from gateway.representations.field_table import FieldTable, Given, parse_fields
+from gateway.representations.realm_files import carries_unread_components
 from gateway.representations.realms.fields import (
     COMPUTED,
     IMPORTED,
@@ -25,12 +25,16 @@ from gateway.representations.realms.fields import (
     UNREAD,
     WEB_AUTHN_POLICIES,
 )
-from gateway.representations.realms.password_policy import check_hash_cost
 from gateway.representations.realms.refused_settings import MEMBER_SPELLINGS, ineffective_of_realm
-from gateway.representations.realms.security_headers import with_lasting
 from gateway.representations.realms.sign_in import left_out
-from gateway.representations.realms.smtp import keep_secrets, render_unmasked
-from gateway.representations.realms.webhook import shown_attributes, with_webhook_secret
+from gateway.representations.realms.special_fields import (
+    check_hash_cost,
+    keep_secrets,
+    render_unmasked,
+    shown_attributes,
+    with_lasting,
+    with_webhook_secret,
+)
 from gateway.representations.refusals import describe_name, join, mistyped, raise_all
 from gateway.representations.refused_settings import IneffectiveSetting
 from gateway.representations.repeated_settings import with_listed, with_mirrored, with_written

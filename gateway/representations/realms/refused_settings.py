@@ -15,7 +15,7 @@ from gateway.client_policies import (
     list_global_profiles,
     policy_problem,
 )
-from gateway.domain.mail import (
+from gateway.domain.expiry import (
     EXPIRY_MAIL_DAYS,
     EXPIRY_MAIL_RECIPIENTS,
     MOST_RECIPIENTS,

@@ -19,13 +19,8 @@ from gateway.domain.authentication import AuthenticationSession, ExecutionStatus
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.limits.fair_share import caller_network
-from gateway.domain.ports.sign_in.authentication_sessions import (
-    MOST_BYTES,
-    MOST_TABS,
-    MOST_UNPROVEN_BYTES,
-)
-from gateway.storage.redis.connection import RedisClient
-from gateway.storage.redis.server_script import LoadScript, ServerScript
+from gateway.domain.ports.sign_in import MOST_BYTES, MOST_TABS, MOST_UNPROVEN_BYTES
+from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)

@@ -9,26 +9,222 @@ that wait for a connection.
 the client: `db`, `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`. The URL may hold a password, so no
 error quotes it. With an evicting policy a flood of keys would evict lockouts: such a server is
 refused. Source: https://redis.io/docs/latest/develop/reference/eviction/
+
+A bounded pool of connections to Redis: the longest waiting caller gets the next one.
+
+redis-py's `BlockingConnectionPool` lets a new caller take the connection for which a waiting one
+was woken, which then waits behind all others. It also loses the connection of a caller that is
+cancelled while it releases the connection.
+
+A circuit breaker: while a server does not answer, callers are refused at once.
+
+Closed, every call is tried. After `FAILURES` calls in a row without an answer the breaker opens and
+refuses calls without trying them. While it is open a background task, and never a request, probes
+the server every `PAUSE`; the first answer closes the breaker.
+
+Lua scripts that use the clock of the Redis server.
+
+A script reads the time from `microseconds()`, which its prologue defines. The prologue is part of
+the script's text: no argument and no key can change the time. Tests construct a script whose
+prologue returns a set time.
 """
 
 import asyncio
+import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Final
 
 from redis.asyncio import Redis
+from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoPermissionError, RedisError
+from redis.exceptions import NoPermissionError, NoScriptError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from gateway.domain.errors import FieldError, InvalidInput, StoreUnavailable
 from gateway.domain.secrets import Secret
-from gateway.storage.redis.circuit_breaker import CircuitBreaker, CircuitOpen
-from gateway.storage.redis.connection_pool import FairConnectionPool, NoFreeConnection, TimeLimit
+
+_LAST_LOOK: Final = 0.005
+_PARTS: Final = 5
+FREE_CONNECTION: Final = timedelta(seconds=1)
+"""The longest wait for a connection."""
+CONNECT: Final = timedelta(milliseconds=250)
+"""The longest time to open one: TLS and authentication included."""
+
+
+class NoFreeConnection(RedisTimeoutError):
+    """Every connection of the pool stayed in use."""
+
+
+class FairConnectionPool(ConnectionPool):
+    """At most `max_connections` connections, given to callers in the order in which they ask.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self, *, max_connections: int, **options: Any) -> None:
+        super().__init__(max_connections=max_connections, **options)
+        self._free = asyncio.Semaphore(max_connections)
+
+    async def get_connection(self, *_arguments: Any, **_options: Any) -> Any:
+        """Return an open connection.
+
+        Raises NoFreeConnection where all stay in use for FREE_CONNECTION, RedisTimeoutError where
+        opening one takes longer than CONNECT, and another RedisError where the server refuses it.
+        """
+        await self._wait_for_free()
+        connection = self.get_available_connection()  # type: ignore[no-untyped-call] # redis-py
+        is_open = False
+        try:
+            is_open = await _is_open(connection)
+            if not is_open:
+                await self._open(connection)
+                is_open = True
+        finally:
+            if not is_open:
+                await self.release(connection)
+        return connection
+
+    async def release(self, connection: AbstractConnection) -> None:
+        """Release a connection. Does not wait, so a cancelled caller does not lose it."""
+        self._in_use_connections.remove(connection)
+        self._available_connections.append(connection)
+        self._free.release()
+
+    async def _wait_for_free(self) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        try:
+            async with TimeLimit(FREE_CONNECTION):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise NoFreeConnection("every connection is in use") from error
+
+    async def _open(self, connection: AbstractConnection) -> None:
+        try:
+            async with TimeLimit(CONNECT):
+                await self.ensure_connection(connection)
+        except TimeoutError as error:
+            await connection.disconnect(nowait=True)
+            raise RedisTimeoutError("the server accepts no connection in time") from error
+
+
+async def _is_open(connection: AbstractConnection) -> bool:
+    """Return whether a command can be sent: unread bytes make a connection unusable."""
+    try:
+        return connection.is_connected and not await connection.can_read()
+    except RedisConnectionError:
+        return False
+
+
+class TimeLimit:
+    """Raises TimeoutError where the block takes longer than `limit`, unless the process is busy.
+
+    While the event loop is blocked, replies stay unread. So time passes in parts, each of which
+    begins when the event loop runs: of the time in which it is blocked, at most one part counts.
+    """
+
+    __slots__ = ("_deadline", "_left", "_loop", "_part", "_timer")
+    _timer: asyncio.TimerHandle
+
+    def __init__(self, limit: timedelta) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadline = asyncio.timeout(None)
+        self._part = limit.total_seconds() / _PARTS
+        self._left = _PARTS
+
+    async def __aenter__(self) -> None:
+        await self._deadline.__aenter__()
+        self._timer = self._loop.call_later(self._part, self._end_part)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        await self._deadline.__aexit__(kind, error, traceback)
+
+    def _end_part(self) -> None:
+        self._left -= 1
+        if self._left:
+            self._timer = self._loop.call_later(self._part, self._end_part)
+        else:
+            # Read the sockets once more: the reply may be there already.
+            self._deadline.reschedule(self._loop.time() + _LAST_LOOK)
+
+
+FAILURES: Final = 3
+"""Unanswered calls in a row that open the breaker."""
+PAUSE: Final = timedelta(milliseconds=250)
+"""Between two probes, which take no longer than the time limits of connecting and replies."""
+
+
+class CircuitOpen(RedisConnectionError):
+    """The call was refused without a request to the server; `str()` gives the last failure."""
+
+
+class CircuitBreaker:
+    """One server's breaker. `probe` raises RedisError or OSError while there is no answer.
+
+    Belongs to one event loop.
+    """
+
+    def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
+        self._probe = probe
+        self._failures = 0
+        self._reason = ""
+        self._probing: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._probing is not None
+
+    def require_closed(self) -> None:
+        """Raise CircuitOpen while the server does not answer."""
+        if self._probing is not None:
+            raise CircuitOpen(f"circuit breaker open: {self._reason}")
+
+    def succeeded(self) -> None:
+        """Record an answer; an error of the server is one, too."""
+        self._failures = 0
+
+    def failed(self, failure: Exception) -> None:
+        """Record a call without an answer."""
+        self._failures += 1
+        self._reason = str(failure) or "the server does not answer in time"
+        if self._failures >= FAILURES and self._probing is None:
+            self._probing = asyncio.create_task(self._probe_until_answered(), name="redis-probe")
+
+    async def close(self) -> None:
+        task, self._probing = self._probing, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _probe_until_answered(self) -> None:
+        try:
+            while True:
+                try:
+                    # Without a pause first: after a burst of this process the server answers.
+                    await self._probe()
+                except (RedisError, OSError) as failure:
+                    self._reason = str(failure) or self._reason
+                else:
+                    break
+                await asyncio.sleep(PAUSE.total_seconds())
+        finally:
+            self._failures = 0
+            self._probing = None
+
 
 OLDEST_VERSION = (6, 0)
 REPLY: Final = timedelta(milliseconds=500)
@@ -182,3 +378,41 @@ def _unsuitable(info: dict[str, Any]) -> Iterator[FieldError]:
     if policy != "noeviction":
         allowed = "noeviction: any other lets a flood of keys push out lockouts and codes"
         yield FieldError("redis maxmemory-policy", policy, allowed)
+
+
+SERVER_CLOCK: Final = """
+local function microseconds()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+"""
+
+
+class ServerScript:
+    """The script `<name>.lua` of this folder in the server that `client` is connected to."""
+
+    prologue: ClassVar = SERVER_CLOCK
+
+    def __init__(self, client: RedisClient, name: str) -> None:
+        self._client = client
+        self._text = script_text(name, self.prologue)
+        self._digest = hashlib.sha1(self._text.encode("ascii"), usedforsecurity=False).hexdigest()
+
+    async def __call__(self, *arguments: str | int) -> Any:
+        with named_failures():
+            try:
+                return await self._client.execute_command("EVALSHA", self._digest, 0, *arguments)
+            except NoScriptError:
+                return await self._client.execute_command("EVAL", self._text, 0, *arguments)
+
+
+def script_text(name: str, prologue: str = SERVER_CLOCK) -> str:
+    """Return the whole text of a script, whose digest Redis knows it by."""
+    return prologue + _source("bounded_bytes") + _source(name)
+
+
+def _source(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="ascii")
+
+
+LoadScript = Callable[[RedisClient, str], ServerScript]

@@ -11,8 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.domain.limits.rate_limits import RateLimit
-from gateway.storage.redis.connection import RedisClient
-from gateway.storage.redis.server_script import LoadScript, ServerScript
+from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 MOST_KNOWN: Final = 16

@@ -3,34 +3,21 @@
 `sqlalchemy.ext.asyncio` 2.1 was tried in its place (measured 2026-11-22, one worker with its
 supervisor after 400 tokens): 110.2 MB instead of 103.0, since it loads the ORM, which reaches the
 limit of 110 MB; and a second cancellation during a rollback made it close the connection that is
-kept here.
+kept here (three cases of tests/contract/test_sql_engine.py).
 """
 
 import asyncio
 import sqlite3
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    CursorResult,
-    Dialect,
-    Engine,
-    Executable,
-    Insert,
-    create_engine,
-)
+from sqlalchemy import Connection, CursorResult, Dialect, Engine, Executable, Insert, create_engine
 from sqlalchemy.util import greenlet_spawn
 
-from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement
+from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement, QueryExecutor
 from gateway.storage.sql.sqlite_connection import DeferredInsert, SqliteConnection
 
 Result = TypeVar("Result")
@@ -211,3 +198,52 @@ async def _completed(work: Coroutine[Any, Any, None]) -> None:
     if cancelled is not None:
         raise cancelled
     task.result()
+
+
+_GRACE = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how many."""
+
+    connect: timedelta = timedelta(seconds=3)
+    statement: timedelta = timedelta(seconds=5)
+    """One statement, or the wait for a lock."""
+    pool_wait: timedelta = timedelta(seconds=3)
+    """The wait for a free connection."""
+    connections: int = 5
+    """Connections of each process, without those of the look-ups."""
+    lookups: int = 2
+    """Connections for the look-ups of each process, on PostgreSQL."""
+
+    @property
+    def client_timeout(self) -> timedelta:
+        """The wait for a database that should have ended the statement itself."""
+        return self.statement + _GRACE
+
+    def pool(self, connections: int) -> dict[str, Any]:
+        """Return SQLAlchemy's settings for a pool of fixed size."""
+        return {
+            "pool_size": connections,
+            "max_overflow": 0,
+            "pool_timeout": self.pool_wait.total_seconds(),
+            # Errors quote statements without their values.
+            "hide_parameters": True,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Connections for transactions and for prepared queries, for reading or for writing."""
+
+    reader: AsyncEngine = field(repr=False)
+    writer: AsyncEngine = field(repr=False)
+    query_executor: QueryExecutor = field(repr=False)
+    command_executor: QueryExecutor = field(repr=False)
+
+    async def dispose(self) -> None:
+        await self.query_executor.dispose()
+        await self.command_executor.dispose()
+        await self.reader.dispose()
+        await self.writer.dispose()

@@ -9,33 +9,33 @@ from typing import Final, TypeVar, cast
 from sqlalchemy import text
 
 from gateway.domain.clock import Clock, SystemClock
-from gateway.domain.forward_auth import HostOwners, ReservedNames
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.forward_auth import ReservedNames
+from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
-from gateway.domain.secrets import Secret
+from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_database_url
-from gateway.storage.sql.authorities import SqlAuthorities
-from gateway.storage.sql.change_log import SqlChangeLog, SqlChangeLogReader
-from gateway.storage.sql.client_scopes import SqlClientScopes
-from gateway.storage.sql.clients import SqlClients
-from gateway.storage.sql.consents import SqlConsents
-from gateway.storage.sql.denied_certificates import SqlDeniedCertificates
-from gateway.storage.sql.documents import SqlDocuments
-from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
-from gateway.storage.sql.expiry import (
+from gateway.storage.sql.asynchronous import Engines, Limits
+from gateway.storage.sql.certificates import (
+    SqlAuthorities,
     SqlCertificateInventory,
+    SqlDeniedCertificates,
     SqlExpiryNotices,
     SqlSeenCertificates,
 )
-from gateway.storage.sql.forward_auth import SqlSites
+from gateway.storage.sql.clients import SqlClients, SqlClientScopes, SqlConsents
+from gateway.storage.sql.events import SqlAdminEvents, SqlUserEvents
 from gateway.storage.sql.groups import SqlGroupCatalogue, SqlGroups
-from gateway.storage.sql.keys import SqlKeys
-from gateway.storage.sql.limits import Engines, Limits
-from gateway.storage.sql.logout_notices import SqlLogoutNotices
-from gateway.storage.sql.lookups import LookupQueries, SqlLookups
-from gateway.storage.sql.mails import SqlMails
-from gateway.storage.sql.realms import SqlRealms
+from gateway.storage.sql.lookup_statements import LookupQueries
+from gateway.storage.sql.lookups import SqlLookups
+from gateway.storage.sql.outgoing_queues import SqlLogoutNotices, SqlMails, SqlWebhooks
+from gateway.storage.sql.realms import (
+    SqlChangeLog,
+    SqlChangeLogReader,
+    SqlDocuments,
+    SqlKeys,
+    SqlRealms,
+)
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
 from gateway.storage.sql.sessions import (
     SqlOfflineSessions,
@@ -43,9 +43,9 @@ from gateway.storage.sql.sessions import (
     SqlRevocations,
     SqlRotations,
 )
+from gateway.storage.sql.sites import SqlSites
 from gateway.storage.sql.transaction import Transaction, named_failures
 from gateway.storage.sql.users import SqlUserBatches, SqlUsers
-from gateway.storage.sql.webhooks import SqlWebhooks
 
 T = TypeVar("T")
 _NOW: Final = {

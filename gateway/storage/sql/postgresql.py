@@ -13,8 +13,7 @@ import asyncpg  # type: ignore[import-untyped] # asyncpg ships no types
 
 from gateway.domain.errors import StoreUnavailable
 from gateway.storage.sql.address import PostgresServer
-from gateway.storage.sql.asynchronous import create_async_engine
-from gateway.storage.sql.limits import Engines, Limits
+from gateway.storage.sql.asynchronous import Engines, Limits, create_async_engine
 from gateway.storage.sql.prepared_query import PreparedQuery, Values
 
 _SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}

@@ -6,6 +6,11 @@ setting needs no migration. Two realms may hold the same UUID (a file imported t
 Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
 Indexes with options of a database are in migrations/target_schema.py.
 Every change here needs a migration; migrations/README.md says what one may do.
+
+The tables of protected sites.
+
+The key of a host does not begin with the realm, unlike all others: a host belongs to one site of
+all realms.
 """
 
 from typing import Final
@@ -395,4 +400,87 @@ admin_events = Table(
     Index(None, "realm_id", "time", "id"),
     *_by_time("operation_type", "resource_type"),
     *_by_time("auth_realm_id", "auth_client", "auth_user_id", "ip_address"),
+)
+
+
+authorities = Table(
+    "authorities",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Name, primary_key=True, comment="client:sha256, or :sha256 for the realm"),
+    Column("client", Name, comment="internal id; null for an authority of the realm"),
+    Column("sha256", Name, nullable=False, comment="of the certificate, in hexadecimal"),
+    Column("kind", Name, nullable=False, comment="anchor or intermediate"),
+    Column("certificate", Text, nullable=False, comment="DER in base64"),
+    ForeignKeyConstraint(
+        ["realm_id", "client"], ["clients.realm_id", "clients.id"], ondelete="CASCADE"
+    ),
+    Index(None, "realm_id", "client"),
+)
+
+
+denied_certificates = Table(
+    "denied_certificates",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Name, primary_key=True, comment="thumbprint, or digest of issuer and serial"),
+    Column("issuer", Text, comment="null for a thumbprint"),
+    Column("serial", Name, comment="hexadecimal; null for a thumbprint"),
+    Column("reason", Name),
+    Column("created_at", Instant, nullable=False),
+    Column("expires_at", Instant),
+    Index(None, "expires_at"),
+)
+
+
+seen_certificates = Table(
+    "seen_certificates",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Name, primary_key=True, comment="x5t#S256"),
+    Column("names", Name, nullable=False, comment="digest of issuer and subject"),
+    Column("subject", Text, nullable=False),
+    Column("issuer", Text, nullable=False),
+    Column("begins_at", Instant, nullable=False),
+    Column("watched_from", Instant, nullable=False, comment="the last third of its lifetime"),
+    Column("expires_at", Instant, nullable=False),
+    Column("last_seen_at", Instant, nullable=False, comment="beginning of the day"),
+    Column("client", Text, comment="public name of the client that used it last"),
+    Column("user_id", Text, comment="of the user that used it last"),
+    Index(None, "realm_id", "names", "expires_at"),
+    Index(None, "realm_id", "last_seen_at"),
+    Index(None, "expires_at"),
+)
+
+expiry_notices = Table(
+    "expiry_notices",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Name, primary_key=True, comment="of what expires"),
+    Column("days", Integer, primary_key=True, comment="ahead of its end"),
+    Column("expires_at", Instant, nullable=False),
+    Column("noticed_at", Instant, nullable=False, comment="when the mail was queued"),
+    Index(None, "realm_id", "noticed_at"),
+    Index(None, "expires_at"),
+)
+
+
+sites = Table(
+    "sites",
+    metadata,
+    Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", Name, primary_key=True),
+    Column("document", Document, nullable=False),
+)
+
+site_hosts = Table(
+    "site_hosts",
+    metadata,
+    Column("host", Name, primary_key=True, comment="of one site of all realms"),
+    Column("realm_id", Name, nullable=False),
+    Column("site", Name, nullable=False, comment="its name"),
+    ForeignKeyConstraint(
+        ["realm_id", "site"], ["sites.realm_id", "sites.name"], ondelete="CASCADE"
+    ),
+    Index(None, "realm_id", "site"),
 )

@@ -40,7 +40,7 @@ from gateway.domain.errors import (
     RealmgateError,
     StoreUnavailable,
 )
-from gateway.domain.limits.event_loop import in_slices
+from gateway.domain.limits.input_sizes import in_slices
 from gateway.storage.sql.asynchronous import AsyncConnection
 from gateway.storage.sql.column_types import Name, is_name
 from gateway.storage.sql.prepared_query import FixedQuery, PreparedStatement

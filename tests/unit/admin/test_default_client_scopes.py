@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from gateway.admin.client_scopes.defaults import default_client_scopes
+from gateway.admin.client_scope_defaults import default_client_scopes
 from gateway.domain.client_scopes import RealmDefault
-from gateway.representations.client_scopes.client_scope import render_client_scope
+from gateway.representations.client_scopes import render_client_scope
 
 FACTS: dict[str, dict[str, Any]] = json.loads(
     Path(__file__).with_name("built_in_client_scopes.json").read_bytes()

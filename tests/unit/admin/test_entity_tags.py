@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.admin.access.entity_tags import entity_tag, require_match
 from gateway.admin.access.errors import PreconditionFailed
+from gateway.admin.access.lookups import entity_tag, require_match
 
 DOCUMENT = {"name": "a", "attributes": {"x": ["1"]}}
 TAG = entity_tag(DOCUMENT)

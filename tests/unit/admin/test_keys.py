@@ -15,8 +15,8 @@ from gateway.admin.access import (
     operator,
 )
 from gateway.admin.changes import Changes
-from gateway.admin.keys.rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.admin.key_rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.clients.client import Client
 from gateway.domain.errors import (
     AlreadyExists,
@@ -26,10 +26,10 @@ from gateway.domain.errors import (
     StoreUnavailable,
 )
 from gateway.domain.events import AdminEventQuery, EventPage, OperationType
-from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
-from gateway.domain.ports.secrets_at_rest import SecretsAtRest
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm, SessionLimits, TokenLifespans
+from gateway.domain.secrets import SecretsAtRest
 from gateway.representations.clients.settings import with_attributes
 from gateway.storage.sql.database import SqlDatabase
 from tests.support.storage import StoredDatabase

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.admin.users.lockouts import Lockout
-from gateway.domain.login_failures import LoginFailures
+from gateway.domain.ports.login_failures import LoginFailures
 
 _NOW = datetime(2026, 11, 20, tzinfo=UTC)
 _FOR_EVER = 2**63 - 1

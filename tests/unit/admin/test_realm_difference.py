@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.realm_files.difference import Hidden, differences, hidden
+from gateway.admin.realm_files.dry_run import Hidden, differences, hidden
 
 ROTATED = "client.secret.rotated"
 KEY = b"k" * 32

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.authentication.accounts import Account, Accounts
-from gateway.authentication.brute_force_guard import BruteForceGuard
+from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine import SignInContext
 from gateway.authentication.engine.flow_runner import FlowRunner, Progress
-from gateway.authentication.engine.guarded_checks import GuardedChecks, PermanentLockouts
+from gateway.authentication.engine.proofs import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.sign_in import (
     Authenticator,
     Condition,
@@ -32,10 +32,10 @@ from gateway.authentication.engine.sign_in import (
 from gateway.authentication.errors import AccessDenied, SignInRefused
 from gateway.domain.authentication import Challenge, FormName, new_authentication_session
 from gateway.domain.flows import CODE_FORM, FlowStep, Requirement, SignInFlow
-from gateway.domain.ports.directory import RealmEntry
 from gateway.domain.ports.invalidation import Invalidation
 from gateway.domain.ports.login_failures import LoginFailureStore
-from gateway.domain.ports.metrics import Metrics
+from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.observability import Metrics
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.ports.storage import Database
 from tests.support.stored_values import NOW, client, realm, user

@@ -13,8 +13,8 @@ import pytest
 from gateway.domain.keys import SignatureAlgorithm
 from gateway.protocol.authorization import PageError, Prompt, RequestedLevel, ResponseType, checks
 from gateway.protocol.authorization.checks import CHECKS, Check
-from gateway.protocol.authorization.endpoint import run_checks
-from gateway.protocol.authorization.parameters import LONGEST
+from gateway.protocol.authorization.endpoints import run_checks
+from gateway.protocol.authorization.request import LONGEST_PARAMETERS
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.response_modes import ResponseMode
 from tests.support.authorization_requests import (
@@ -238,10 +238,12 @@ async def test_a_repeated_parameter_is_refused_whatever_its_name() -> None:
     assert (refused.error, refused.description) == ("invalid_request", "duplicated parameter")
 
 
-@pytest.mark.parametrize("name", sorted(LONGEST.keys() - {"client_id", "request", "request_uri"}))
+@pytest.mark.parametrize(
+    "name", sorted(LONGEST_PARAMETERS.keys() - {"client_id", "request", "request_uri"})
+)
 async def test_no_parameter_is_longer_than_its_limit(name: str) -> None:
     """Attacks C24."""
-    await refusal({name: "x" * (LONGEST[name] + 1)})
+    await refusal({name: "x" * (LONGEST_PARAMETERS[name] + 1)})
 
 
 async def test_a_state_that_is_too_long_is_not_sent_back() -> None:

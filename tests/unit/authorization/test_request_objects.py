@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import get_default_algorithms
 
-from gateway.domain.ports.directory import ClientEntry
+from gateway.domain.ports.lookups import ClientEntry
 from gateway.protocol.authorization import AuthorizationRequest, PageError
 from gateway.protocol.errors import OAuthError
 from tests.support.authorization_requests import ISSUER, NOW, SECRET, checked, client_entry

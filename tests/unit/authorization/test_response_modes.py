@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.crypto.keys import RegisteredClientEncrypters
+from gateway.crypto.client_keys import RegisteredClientEncrypters
 from gateway.domain.clients import Client
-from gateway.domain.ports.outgoing.remote_documents import NoRemoteDocuments
+from gateway.domain.ports.outgoing import NoRemoteDocuments
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.response_modes import (
@@ -24,7 +24,7 @@ from gateway.protocol.response_modes import (
     Redirect,
     ResponseMode,
     ResponseTarget,
-    deliver,
+    deliver_response,
 )
 from tests.support.authorization_requests import ISSUER, NOW, client_entry, draft, realm_entry
 from tests.support.wire import claims_of, header_of
@@ -37,7 +37,7 @@ ENCRYPTION = RegisteredClientEncrypters(NoRemoteDocuments())
 
 def delivery(target: ResponseTarget, parameters: dict[str, str]) -> Delivery:
     response = AuthorizationResponse(target, parameters)
-    return asyncio.run(deliver(REQUEST, response, ENCRYPTION))
+    return asyncio.run(deliver_response(REQUEST, response, ENCRYPTION))
 
 
 def delivered(

@@ -14,10 +14,9 @@ from gateway.protocol.authorization import (
     RequestedLevel,
     ResponseType,
     StoredRequestUnusable,
-    restore,
+    restore_request,
 )
-from gateway.protocol.authorization.parameters import LONGEST
-from gateway.protocol.authorization.request import LARGEST_STORED
+from gateway.protocol.authorization.request import LARGEST_STORED, LONGEST_PARAMETERS
 from gateway.protocol.response_modes import ResponseMode
 from gateway.protocol.scopes import grant_scopes
 from tests.support.authorization_requests import checked, client_entry, realm_entry
@@ -61,28 +60,32 @@ def requests(draw: st.DrawFn) -> AuthorizationRequest:
 
 @given(requests())
 def test_a_stored_request_comes_back_as_it_was(request: AuthorizationRequest) -> None:
-    assert restore(request.stored(), realm_entry(), CLIENT) == request
+    assert restore_request(request.stored(), realm_entry(), CLIENT) == request
 
 
-@given(st.dictionaries(st.sampled_from([*LONGEST, "level", "hinted_user"]), SMALL))
+@given(st.dictionaries(st.sampled_from([*LONGEST_PARAMETERS, "level", "hinted_user"]), SMALL))
 def test_a_malformed_one_is_refused_as_such(stored: dict[str, str]) -> None:
     try:
-        restore({**stored, "client_id": "app"}, realm_entry(), CLIENT)
+        restore_request({**stored, "client_id": "app"}, realm_entry(), CLIENT)
     except StoredRequestUnusable as error:
         assert str(error).startswith(("malformed", "its claims"))
 
 
 @pytest.mark.anyio
 async def test_the_largest_request_that_the_checks_accept_can_be_restored() -> None:
-    sizes = {name: LONGEST[name] for name in ("state", "nonce", "login_hint", "acr_values")}
+    sizes = {
+        name: LONGEST_PARAMETERS[name] for name in ("state", "nonce", "login_hint", "acr_values")
+    }
     sent = {name: "é" * longest for name, longest in sizes.items()}
-    sent |= {name: "x" * LONGEST[name] for name in ("ui_locales", "display", "kc_idp_hint")}
-    sent |= {"claims": '{"userinfo":{"' + "é" * (LONGEST["claims"] - 25) + '":null}}'}
+    sent |= {
+        name: "x" * LONGEST_PARAMETERS[name] for name in ("ui_locales", "display", "kc_idp_hint")
+    }
+    sent |= {"claims": '{"userinfo":{"' + "é" * (LONGEST_PARAMETERS["claims"] - 25) + '":null}}'}
     sent |= {"kc_action": "a:" + "x" * 253, "code_challenge": "x" * 128}
     request = await checked(CLIENT, sent)
     stored = request.stored()
     assert sum(map(len, stored.values())) < LARGEST_STORED
-    assert restore(stored, realm_entry(), CLIENT) == request
+    assert restore_request(stored, realm_entry(), CLIENT) == request
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ async def test_the_largest_request_that_the_checks_accept_can_be_restored() -> N
 async def test_a_foreign_a_large_and_an_unknown_one_are_refused(changed: dict[str, str]) -> None:
     stored = {**(await checked(CLIENT)).stored(), **changed}
     with pytest.raises(StoredRequestUnusable):
-        restore(stored, realm_entry(), CLIENT)
+        restore_request(stored, realm_entry(), CLIENT)
 
 
 @pytest.mark.anyio

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.certificates import DenyList
 from gateway.domain import base64url
-from gateway.domain.denied_certificates import MOST_DENIED, DeniedIdentity
+from gateway.domain.certificates import MOST_DENIED, DeniedIdentity
 
 
 def _identity(number: int, serial: int | None) -> DeniedIdentity:

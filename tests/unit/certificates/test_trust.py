@@ -17,9 +17,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from gateway.certificates.trust import REFUSED_BYTES, REMEMBERED_BYTES
 from gateway.crypto.revocation.revocation_lists import RevocationLists
 from gateway.crypto.x509.authorities import AuthorityBundle, AuthorityFile
+from gateway.crypto.x509.development_pki import TRUST_BUNDLE, revoke
 from gateway.crypto.x509.parse import parse_certificate
-from gateway.crypto.x509.pki_directory import TRUST_BUNDLE
-from gateway.crypto.x509.pki_revocation import revoke
 from gateway.crypto.x509.reader import REMEMBERED_BYTES as PARSED_BYTES
 from gateway.crypto.x509.reader import (
     UNPROVEN_BYTES,
@@ -27,8 +26,13 @@ from gateway.crypto.x509.reader import (
     X509AuthorityFactory,
     X509CertificateParser,
 )
-from gateway.domain.authorities import Authority, AuthorityKind
-from gateway.domain.certificates import AnchorOrigin, PathResult, TrustLevel
+from gateway.domain.certificates import (
+    AnchorOrigin,
+    Authority,
+    AuthorityKind,
+    PathResult,
+    TrustLevel,
+)
 from gateway.domain.limits.caches import size_of
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.certificates import Zoo, make_zoo

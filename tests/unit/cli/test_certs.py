@@ -15,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.cli.certs import certs
+from gateway.crypto.x509.development_pki import read_authority
 from gateway.crypto.x509.issuing import (
     KeyAlgorithm,
     Purpose,
@@ -22,7 +23,6 @@ from gateway.crypto.x509.issuing import (
     generate_key,
     issue_end_entity,
 )
-from gateway.crypto.x509.pki_directory import read_authority
 
 FILES = {
     *(

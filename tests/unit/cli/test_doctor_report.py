@@ -1,7 +1,6 @@
 """The report of the doctor for people."""
 
-from gateway.cli.doctor.findings import Examination, Finding, Outcome
-from gateway.cli.doctor.report import text_lines
+from gateway.doctor.findings import Examination, Finding, Outcome, text_lines
 
 
 def test_findings_with_the_same_remedy_name_it_once() -> None:

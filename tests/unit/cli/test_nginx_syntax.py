@@ -7,10 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.cli.doctor.findings import Place
-from gateway.cli.doctor.nginx.files import read_configuration, read_dump
-from gateway.cli.doctor.nginx.scopes import Configuration
-from gateway.cli.doctor.nginx.syntax import MOST_NESTED, Directive, SyntaxProblem, parse
+from gateway.doctor.findings import Place
+from gateway.doctor.nginx_scopes import Configuration
+from gateway.doctor.nginx_syntax import (
+    MOST_NESTED,
+    Directive,
+    SyntaxProblem,
+    parse,
+    read_configuration,
+    read_dump,
+)
 
 Tree = list[Any]
 """Name and arguments of each directive, with its block or None."""

@@ -8,7 +8,7 @@ import pytest
 from gateway.admin.users.listing import UserSummary
 from gateway.admin.users.lockouts import Lockout
 from gateway.cli.output import show_rows, user_lines
-from gateway.domain.login_failures import LoginFailures
+from gateway.domain.ports.login_failures import LoginFailures
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 from gateway.representations.roles import RoleName

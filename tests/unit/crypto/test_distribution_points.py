@@ -8,10 +8,9 @@ from cryptography.x509.oid import AuthorityInformationAccessOID, ExtensionOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.revocation.distribution_points import MOST_URLS, distribution_points_of
-from gateway.crypto.revocation.list_scope import scope_of
-from gateway.crypto.revocation.ocsp_response import OcspQuestion, UnusableResponse
-from gateway.crypto.revocation.revocation_list import parse_revocation_list
+from gateway.crypto.revocation.list_set import MOST_URLS, distribution_points_of
+from gateway.crypto.revocation.ocsp import OcspQuestion, UnusableResponse
+from gateway.crypto.revocation.revocation_list import parse_revocation_list, scope_of
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 from gateway.domain.ports.certificates import MalformedCertificate
 from tests.support.chains import CA, KEYS, issue

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.crypto.keys import ProofSignatureVerifier
-from gateway.domain.dpop_proofs import InvalidProof
+from gateway.crypto.client_signatures import ProofSignatureVerifier
+from gateway.domain.ports.client_keys import InvalidProof
 from tests.support.dpop import ProofKey, assembled
 
 _KEY = ProofKey.new()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.crypto.keys.encryption_keys import load_or_create_keys, parse_keys
+from gateway.crypto.secrets_at_rest import load_or_create_keys, parse_keys
 from gateway.domain.errors import InvalidInput
 
 

@@ -18,7 +18,7 @@ from jwcrypto import jwe as other_jwe  # type: ignore[import-untyped] # it ships
 from jwcrypto import jwk as other_jwk
 
 from gateway.crypto.jwe import CANNOT_DECRYPT, MAX_JWE_LENGTH, encrypt, parse
-from gateway.crypto.keys.ring import PyJwtKeyRing
+from gateway.crypto.realm_keys import PyJwtKeyRing
 from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import (

@@ -21,12 +21,10 @@ from cryptography.hazmat.primitives.serialization import pkcs12 as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto import certificates, pkcs12, public_keys
-from gateway.crypto.der import DerReader
-from gateway.crypto.keys import private as private_keys
-from gateway.crypto.pem import pem_blocks, unwrap
+from gateway.crypto import pkcs12, private_keys, public_keys
+from gateway.crypto.der import DerReader, pem_blocks, unwrap
 from gateway.domain import base64url
-from gateway.domain.limits.key_documents import MAX_ARCHIVE_ITERATIONS, LimitExceeded
+from gateway.domain.limits.input_sizes import MAX_ARCHIVE_ITERATIONS, LimitExceeded
 from tests.support.key_documents import (
     PASSWORD,
     RC2_40,
@@ -151,7 +149,7 @@ def library_archive(style: str) -> bytes:
 def test_an_archive_of_the_library_is_read(style: str) -> None:
     (found,) = pkcs12.read_archive(library_archive(style), PASSWORD)
     assert found.alias == "mine"
-    assert certificates.load_certificate(found.der).public_key() == key().public_key()
+    assert public_keys.load_certificate(found.der).public_key() == key().public_key()
     with pytest.raises(ValueError, match="password is wrong"):
         pkcs12.read_archive(library_archive(style), "wrong")
 
@@ -256,9 +254,9 @@ def test_a_certificate_with_a_key_above_the_limits_is_refused_before_it_is_loade
     assert info in der
     hostile = sequence(sequence(before, rsa_public_key(ODD_8676_BITS)))
     with pytest.raises(LimitExceeded, match="8676"):
-        certificates.load_certificate(hostile)
+        public_keys.load_certificate(hostile)
     with pytest.raises(LimitExceeded, match="size"):
-        certificates.load_certificate(bytes(64 * 1024 + 1))
+        public_keys.load_certificate(bytes(64 * 1024 + 1))
 
 
 def test_keys_of_unknown_kinds_and_unnamed_curves_are_refused() -> None:
@@ -340,7 +338,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "private key": (private_keys.parse_rsa_private_key, rsa_private_key([HALF] * 8)),
     "public key": (public_keys.load_public_key, rsa_public_key((1 << 2047) + 1)),
     "certificate": (
-        certificates.load_certificate,
+        public_keys.load_certificate,
         self_signed(ec.generate_private_key(ec.SECP256R1())).public_bytes(Encoding.DER),
     ),
     "wrapped": (lambda data: unwrap(data, b"CERTIFICATE"), b"-----BEGIN CERTIFICATE-----\nAA==\n"),

@@ -21,11 +21,10 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.keys.private import write_private_key
-from gateway.crypto.keys.ring import PyJwtKeyRing
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.private_keys import write_private_key
+from gateway.crypto.realm_keys import PyJwtKeyFactory, PyJwtKeyRing
 from gateway.domain.errors import InvalidToken, SecretUnreadable
-from gateway.domain.keys.key import KeyStatus, RealmKey, SignatureAlgorithm
+from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.secrets import Secret
 from tests.support import tokens
 

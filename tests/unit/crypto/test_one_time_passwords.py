@@ -10,7 +10,7 @@ import pytest
 
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.domain.errors import SecretUnreadable
-from gateway.domain.one_time_passwords import CodeMatch
+from gateway.domain.ports.credentials import CodeMatch
 from gateway.domain.secrets import Secret
 
 KEY = "12345678901234567890"

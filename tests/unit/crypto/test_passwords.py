@@ -19,15 +19,15 @@ from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.passwords import schemes as password_schemes
-from gateway.crypto.passwords.hasher import (
+from gateway.crypto import passwords as password_schemes
+from gateway.crypto.passwords import (
     PooledPasswordHasher,
+    StoredPassword,
     check_password,
     hash_password,
     needs_rehash,
     verify_password,
 )
-from gateway.crypto.passwords.stored import StoredPassword
 from gateway.domain.errors import InvalidInput, Overloaded, SecretUnreadable
 from gateway.domain.limits.password_hashing import (
     HASH_SCHEME_OF,

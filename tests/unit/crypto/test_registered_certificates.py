@@ -10,12 +10,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from gateway.crypto.certificates import self_signed
-from gateway.crypto.keys import CertificatesOfKeySets
+from gateway.crypto.client_keys import CertificatesOfKeySets
+from gateway.crypto.public_keys import self_signed
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.clients import Client, VerificationKeys
-from gateway.domain.ports.client_signatures import NoUsableKey
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.client_keys import NoUsableKey
+from gateway.domain.ports.outgoing import DocumentUnavailable
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 URL = "https://client.example/jwks"

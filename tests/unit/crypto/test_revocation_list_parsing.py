@@ -13,10 +13,13 @@ from cryptography.x509.oid import CRLEntryExtensionOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.revocation.documents import parse_revocation_lists
+from gateway.crypto.revocation.downloads import parse_revocation_lists
 from gateway.crypto.revocation.list_set import RevocationListSet
-from gateway.crypto.revocation.revocation_list import RevocationList, parse_revocation_list
-from gateway.crypto.revocation.serial_numbers import SerialNumbers
+from gateway.crypto.revocation.revocation_list import (
+    RevocationList,
+    SerialNumbers,
+    parse_revocation_list,
+)
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

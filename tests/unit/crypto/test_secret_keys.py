@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import jwt
 import pytest
 
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
-from gateway.domain.keys.key import (
+from gateway.domain.keys import (
     INTERNAL_TYPES,
     HeaderType,
     KeyStatus,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.crypto.x509.watched_file import WatchedFile
+from gateway.crypto.x509.authorities import WatchedFile
 
 HOUR = 3_600 * 10**9
 opened: list[str] = []

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.distinguished_names import (
+    KEYWORDS,
     Attribute,
     DistinguishedName,
     parse_distinguished_name,
 )
-from gateway.domain.distinguished_names.attributes import KEYWORDS
 
 CN, OU, O = KEYWORDS["CN"], KEYWORDS["OU"], KEYWORDS["O"]  # noqa: E741 - the keyword's own name
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from gateway.domain.certificate_names import CertificateName
 from gateway.domain.certificates import PresentedCertificate
 from gateway.domain.distinguished_names import parse_distinguished_name
-from gateway.domain.forward_auth import CertificateName
 
 _INSTANT = datetime(2026, 1, 1, tzinfo=UTC)
 _THUMBPRINT = "A" * 43

@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.forward_auth import (
+from gateway.domain.forward_auth import OriginalRequest, PathPattern, Rule, Site
+from gateway.domain.hosts import (
     AmbiguousTarget,
     HostOwners,
-    OriginalRequest,
-    PathPattern,
-    Rule,
-    Site,
     canonical_host,
     canonical_site_host,
     is_host_of,

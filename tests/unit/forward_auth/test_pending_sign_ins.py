@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.crypto.secrets_at_rest import AesGcmSecrets
-from gateway.forward_auth.browser import PendingSignIn, PendingSignIns
-from gateway.forward_auth.browser.pending_sign_ins import LIFESPAN
+from gateway.forward_auth.browser import SIGN_IN_LIFESPAN, PendingSignIn, PendingSignIns
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HOST, URL = "app.example.test", "https://app.example.test/home/"
@@ -45,8 +44,8 @@ def test_a_changed_or_foreign_text_is_no_sign_in(pending: PendingSignIns) -> Non
 
 def test_a_sign_in_lasts_half_an_hour(pending: PendingSignIns) -> None:
     sealed = pending.seal(_begun(), HOST)
-    assert pending.open(sealed, HOST, NOW + LIFESPAN - timedelta(seconds=1)) is not None
-    assert pending.open(sealed, HOST, NOW + LIFESPAN) is None
+    assert pending.open(sealed, HOST, NOW + SIGN_IN_LIFESPAN - timedelta(seconds=1)) is not None
+    assert pending.open(sealed, HOST, NOW + SIGN_IN_LIFESPAN) is None
 
 
 def test_the_oldest_are_surplus(pending: PendingSignIns) -> None:

@@ -17,7 +17,7 @@ from gateway.domain.forward_auth import (
     Site,
     Unauthenticated,
 )
-from gateway.forward_auth.requirements import judge
+from gateway.forward_auth.decisions import judge
 from tests.support.site_identities import ADA
 
 SITE = Site("app", ("app.test",), ("staff",), ())

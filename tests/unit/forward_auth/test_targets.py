@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.forward_auth import AmbiguousTarget, OriginalRequest, canonical_host, target_of
+from gateway.domain.forward_auth import OriginalRequest, target_of
+from gateway.domain.hosts import AmbiguousTarget, canonical_host
 
 ROWS = [
     json.loads(line)

@@ -9,7 +9,7 @@ from starlette.routing import Match
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.http.admin.routing import AdminUrls
-from gateway.http.path_segments import escaped_path, split_path
+from gateway.http.exchange import escaped_path, split_path
 
 _TEMPLATES = (
     "/admin/realms",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.http.edge.certificate_lookup import LookupOptions, NginxLookup
-from gateway.http.edge.headers import EdgeHeaderReader
+from gateway.http.certificate_lookup import LookupOptions, NginxLookup
+from gateway.http.edge import EdgeHeaderReader
 
 READER = EdgeHeaderReader(NginxLookup().headers)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import Message, Receive
 
-from gateway.http.form import (
+from gateway.http.forms import (
     MAX_BODY,
     MAX_FIELDS,
     MAX_VALUE,

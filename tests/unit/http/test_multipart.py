@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.http.form import FormRefused
-from gateway.http.multipart import parse_multipart
+from gateway.http.forms import FormRefused, parse_multipart
 
 TYPE = b"multipart/form-data; boundary=XX"
 NAMED = b'Content-Disposition: form-data; name="a"'

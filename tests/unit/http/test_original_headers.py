@@ -3,7 +3,7 @@
 attacks: A4, B6
 """
 
-from gateway.http.forward_auth.original_headers import OriginalHeaders
+from gateway.http.forward_auth.dialects import OriginalHeaders
 
 _CONFIGURED = b"x-ssl-client-chain-7"
 """Of a family of the list, and not listed: an operator may name such a header for certificates."""

@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from gateway.domain.secrets import Secret
-from gateway.http.edge.peer import ProxyTrust
+from gateway.http.edge import ProxyTrust
 
 SECRET = Secret("a long shared secret")
 NETWORKS = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway.http.middleware import unread_body
-from gateway.http.middleware.unread_body import UnreadBody
+from gateway.http import middleware
+from gateway.http.middleware import UnreadBody
 
 PIECE = b"x" * 64 * 1024
 ANSWER: list[Message] = [
@@ -85,7 +85,7 @@ async def test_of_a_body_without_end_a_mebibyte_is_read_and_no_more() -> None:
 
 
 async def test_a_slow_body_does_not_hold_the_answer_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread_body, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(middleware, "_LONGEST_WAIT", 0.01)
     peer = Peer([])
 
     async def never() -> Message:

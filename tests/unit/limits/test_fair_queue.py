@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gateway.domain.errors import Overloaded
-from gateway.domain.limits.fair_queue import FairQueue, Room, Turn
+from gateway.domain.limits.fair_share import FairQueue, Room, Turn
 
 ROOM = Room(of_network=4, of_realm=9, in_all=20)
 THREADS = 2

@@ -8,11 +8,9 @@ import pytest
 import structlog
 from structlog.testing import CapturingLogger
 
-from gateway.domain.events.records import UserEvent
+from gateway.domain.events import UserEvent
 from gateway.domain.realm import EventsConfig, Realm
-from gateway.listeners import LISTENERS, Listener, ListenerOptions
-from gateway.listeners.dispatch import Dispatch
-from gateway.listeners.jboss_logging import JbossLogging
+from gateway.listeners import LISTENERS, Dispatch, JbossLogging, Listener, ListenerOptions
 from tests.support.stored_events import user_event
 
 _FAILED = user_event("1", error="invalid_user_credentials")

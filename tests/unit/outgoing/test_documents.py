@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.outgoing import CachedDocuments, GuardedHttpClient, Response
 
 pytestmark = pytest.mark.anyio

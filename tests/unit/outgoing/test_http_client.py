@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.domain.ports.outgoing.remote_documents import DocumentUnavailable
+from gateway.domain.ports.outgoing import DocumentUnavailable
 from gateway.outgoing import AddressPolicy, GuardedHttpClient, Response
-from gateway.outgoing.http_client import ClientLimits
-from gateway.outgoing.target import parse_target
+from gateway.outgoing.http_client import ClientLimits, parse_target
 
 pytestmark = pytest.mark.anyio
 LOOPBACK = AddressPolicy((ip_network("127.0.0.0/8"), ip_network("::1")))

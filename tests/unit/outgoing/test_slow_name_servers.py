@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway.outgoing.resolver import LONGEST_LOOK_UP, SystemResolver
+from gateway.outgoing.http_client import LONGEST_LOOK_UP, SystemResolver
 
 pytestmark = pytest.mark.anyio
 GOOD = "192.0.2.7"

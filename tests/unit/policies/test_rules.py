@@ -10,10 +10,15 @@ import pytest
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordPolicy, PasswordRule
 from gateway.domain.secrets import Secret
-from gateway.policies import POLICIES, check_new_password
-from gateway.policies.candidate import Candidate, EarlierPassword, PasswordRefused
-from gateway.representations.realms.password_policy import RULES
-from gateway.storage.password_blacklists import FilePasswordBlacklists
+from gateway.policies import (
+    POLICIES,
+    Candidate,
+    EarlierPassword,
+    PasswordRefused,
+    check_new_password,
+)
+from gateway.representations.realms.special_fields import RULES
+from gateway.storage.realm_texts import FilePasswordBlacklists
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NO_VALIDATORS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.protocol.sign_in_results.authentication_levels import acr_of
+from gateway.protocol.authorization.levels import acr_of
 
 NAMES = {"copper": 1, "silver": 2, "gold": 3}
 

@@ -14,9 +14,8 @@ from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients.client import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
-from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims import CLAIM_MAPPERS, map_claims, mapped_roles, prepare_plan
 from gateway.protocol.claims.mapper import ClaimMapper, ClaimsFor
-from gateway.protocol.claims.plans import map_claims, mapped_roles, prepare
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audiences_of
 from gateway.protocol.claims.subject import TokenSubject
 from tests.support.mapped_documents import mapped_document
@@ -344,7 +343,7 @@ def _claims(
     purpose: ClaimsFor = ClaimsFor.ACCESS_TOKEN,
 ) -> Claims:
     mapper = ProtocolMapper("id", "name", mapper_type, {purpose: "true", **config})
-    return mapped_document([prepare([mapper])], subject, purpose)
+    return mapped_document([prepare_plan([mapper])], subject, purpose)
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "full", "bare"), CASES)
@@ -377,7 +376,7 @@ CHANGED = [
 
 
 def _told(*mappers: ProtocolMapper) -> EffectiveRoles:
-    return mapped_roles([prepare([mapper]) for mapper in mappers], ROLES)
+    return mapped_roles([prepare_plan([mapper]) for mapper in mappers], ROLES)
 
 
 @pytest.mark.parametrize(("mapper_type", "config", "client", "names"), CHANGED)
@@ -500,7 +499,7 @@ def test_an_older_option_counts_where_a_newer_one_is_absent(
     config: dict[str, str], purpose: ClaimsFor, *, added: bool
 ) -> None:
     mapper = ProtocolMapper("1", "m", HARDCODED, {"claim.name": "c", "claim.value": "x", **config})
-    claims = mapped_document([prepare([mapper])], FULL, purpose)
+    claims = mapped_document([prepare_plan([mapper])], FULL, purpose)
     assert claims == ({"c": "x"} if added else {})
 
 
@@ -510,7 +509,7 @@ def _hard(claim: str, text: str, **config: str) -> ProtocolMapper:
 
 
 def _run(*mappers: ProtocolMapper) -> Claims:
-    plans = [prepare([mapper]) for mapper in mappers]
+    plans = [prepare_plan([mapper]) for mapper in mappers]
     return mapped_document(plans, FULL, ClaimsFor.ACCESS_TOKEN)
 
 
@@ -582,7 +581,7 @@ def test_an_attribute_of_a_group_is_told_of_a_user_without_any(purpose: ClaimsFo
     """Mappers of attributes are left out only where neither the user nor a group has one."""
     config = {"user.attribute": "team", "claim.name": "team", purpose: "true"}
     mapper = ProtocolMapper(*("m", "team", "oidc-usermodel-attribute-mapper"), config=config)
-    plans = (prepare([mapper]),)
+    plans = (prepare_plan([mapper]),)
     bare = replace(FULL, user=replace(ANN, attributes={}))
     of_group = replace(bare, group_attributes=({"team": ("theirs",)},))
     alone = replace(bare, group_attributes=())

@@ -6,16 +6,21 @@ import pytest
 
 from gateway.domain.client_scopes import ClientScope, RoleBoundScope
 from gateway.domain.clients.client import Client, ProtocolMapper
-from gateway.domain.limits.scopes import PREPARED_BYTES
-from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.limits.input_sizes import PREPARED_BYTES
+from gateway.domain.ports.lookups import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
+from gateway.protocol import scopes as client_scopes
 from gateway.protocol.claims.mapper import ClaimsFor
 from gateway.protocol.errors import OAuthError
-from gateway.protocol.scopes import granted as client_scopes
-from gateway.protocol.scopes.claims_context import resolve_claims
-from gateway.protocol.scopes.granted import GrantedScopes, grant_scopes, scopes_of, still_granted
+from gateway.protocol.scopes import (
+    GrantedScopes,
+    grant_scopes,
+    resolve_claims,
+    scopes_of,
+    still_granted,
+)
 from tests.support.mapped_documents import rendered
 from tests.support.stored_values import user
 

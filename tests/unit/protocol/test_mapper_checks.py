@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import pytest
 
 from gateway.admin.access.errors import NotFound
-from gateway.admin.client_scopes.defaults import default_client_scopes
+from gateway.admin.client_scope_defaults import default_client_scopes
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
-from gateway.protocol.claims import CLAIM_MAPPERS
+from gateway.protocol.claims import CLAIM_MAPPERS, STORED_ONLY, check_mapper
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
-from gateway.protocol.scopes.mapper_checks import STORED_ONLY, check_mapper
 
 ROLES = {"oidc-hardcoded-role-mapper", "oidc-role-name-mapper"}
 NAMED = {"role": "a", "new.role.name": "b"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.protocol.sender_constraint.target_urls import names_one_of, normalized
+from gateway.protocol.sender_constraint.dpop_proofs import names_one_of, normalized_url
 
 URL = "https://id.example.test/realms/demo/token"
 _SEGMENT = st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1, max_size=8)
@@ -74,17 +74,17 @@ def test_another_url_is_another_one(other: str) -> None:
 )
 def test_what_is_no_url_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        normalized(text)
+        normalized_url(text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_normalized_or_refused_with_a_value_error(text: str) -> None:
     for url in (text, f"https://host.test/{text}", f"https://{text}/"):
         try:
-            found = normalized(url)
+            found = normalized_url(url)
         except ValueError:
             continue
-        assert normalized(found) == found
+        assert normalized_url(found) == found
 
 
 @given(st.lists(_SEGMENT, max_size=4), st.lists(_SEGMENT, max_size=4))

@@ -16,28 +16,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.crypto.keys.signing import PyJwtKeyFactory
+from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.clients.client import Client, ProtocolMapper
-from gateway.domain.keys.key import SecretAlgorithm, SignatureAlgorithm
-from gateway.domain.ports.directory import ClientEntry, RealmEntry, UserEntry
+from gateway.domain.keys import SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.ports.lookups import ClientEntry, RealmEntry, UserEntry
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.sessions.session import ClientSession, UserSession
+from gateway.domain.sessions import ClientSession, UserSession
 from gateway.domain.users import User
 from gateway.protocol.claims import CLAIM_MAPPERS
-from gateway.protocol.claims.claim_paths import split_claim_path
-from gateway.protocol.claims.mapped_claims import MappedClaims
-from gateway.protocol.claims.mapper import ClaimsFor
+from gateway.protocol.claims.mapper import ClaimsFor, MappedClaims, split_claim_path
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS, audience_claim
 from gateway.protocol.introspection import introspection_document
-from gateway.protocol.parameters import Parameters
-from gateway.protocol.requests import ProtocolRequest
-from gateway.protocol.scopes.claims_context import ClaimsContext, resolve_claims
-from gateway.protocol.scopes.granted import GrantedScopes, RealmScopes
+from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.scopes import ClaimsContext, GrantedScopes, RealmScopes, resolve_claims
 from gateway.protocol.tokens.issuing import Issue, SessionPart, TokenResponse, issue_tokens
 from gateway.protocol.userinfo import userinfo_document
-from gateway.representations.provider_properties import Kind
+from gateway.representations.components import Kind
 from tests.support.tokens import claims_of
 
 NOW: Final = datetime(2026, 11, 22, tzinfo=UTC)

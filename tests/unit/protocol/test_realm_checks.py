@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.domain.realm import SslRequired
-from gateway.protocol.realm_checks import transport_is_sufficient
+from gateway.protocol.requests import transport_is_sufficient
 
 LOCAL = [
     *("127.0.0.1", "127.8.9.1", "::1", "10.0.0.1", "172.16.0.1", "172.31.255.254"),

@@ -9,8 +9,8 @@ import pytest
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
+from gateway.protocol.claims import prepare_plan
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.plans import prepare
 from gateway.protocol.claims.subject import TokenSubject
 from tests.support.mapped_documents import mapped_document
 
@@ -37,7 +37,7 @@ def _document(mapper_type: str, claims: object, purpose: ClaimsFor, name: str = 
         requested_claims=json.dumps(claims) if claims is not None else "",
     )
     config = {**EVERYWHERE, "claim.name": name}
-    plan = prepare((ProtocolMapper("m", "m", mapper_type, config),))
+    plan = prepare_plan((ProtocolMapper("m", "m", mapper_type, config),))
     return mapped_document((plan,), subject, purpose)
 
 

@@ -7,12 +7,13 @@ import pytest
 
 from gateway.domain.clients import ClientSessionLimits
 from gateway.domain.realm import SessionLimits
-from gateway.domain.sessions.lifespans import (
+from gateway.domain.sessions import (
+    ClientSession,
+    UserSession,
     access_tokens_end_at,
     client_session_ends_at,
     session_ends_at,
 )
-from gateway.domain.sessions.session import ClientSession, UserSession
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NEVER = timedelta(days=10_000)

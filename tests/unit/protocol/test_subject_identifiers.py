@@ -6,11 +6,7 @@ import pytest
 
 from gateway.domain.clients import Client, ProtocolMapper
 from gateway.domain.clients.redirect_uris import RedirectUris
-from gateway.protocol.claims.subject_identifiers import (
-    check_pairwise,
-    is_subject,
-    subject_identifier,
-)
+from gateway.protocol.claims.subject import check_pairwise, is_subject, subject_identifier
 
 USER = "d8c8af9d-498d-4e6a-b158-dbdc898aff58"
 SALTED = {"sectorIdentifierUri": "", "pairwiseSubAlgorithmSalt": "a salt"}

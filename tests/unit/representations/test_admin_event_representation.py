@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.events.records import ResourceType
+from gateway.domain.events import ResourceType
 from gateway.representations.clients.client import parse_client, render_client
-from gateway.representations.events.recorded_fields import FIELDS, LARGEST, Fields, Named, recorded
-from gateway.representations.masking import MASK
+from gateway.representations.events import FIELDS, LARGEST, Fields, Named, recorded
 from gateway.representations.realms.fields import REALM_FIELDS
+from gateway.representations.shapes import MASK
 
 _SECRET: Final = "open-sesame-1a2b3c"
 _SECRET_NAMES: Final = (

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from gateway.domain.errors import InvalidInput
 from gateway.domain.users import Credential
 from gateway.representations.clients.client import parse_client, render_client
-from gateway.representations.json_input.plain import check_json
+from gateway.representations.json_input import check_json
 from gateway.representations.realms.realm import create_realm, parse_realm, render_realm
 from gateway.representations.roles import parse_roles
-from gateway.representations.users.credentials import parse_credentials
-from gateway.representations.users.user import parse_user, render_user
+from gateway.representations.users import parse_credentials, parse_user, render_user
 from tests.support.realms import thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from gateway.representations.clients.client import (
     restore_client,
 )
 from gateway.representations.clients.settings import client_settings
-from gateway.representations.clients.uris import allowed_origins
+from gateway.representations.clients.validation import allowed_origins
 from tests.support.realms import counts, json_values, names, texts, thorough
 
 SUBJECT = "x509.subjectdn"

@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from gateway.domain.clients.client import Client
-from gateway.representations.clients.client import parse_client
-from gateway.representations.clients.requests import changed_client_document, new_client_document
+from gateway.representations.clients.client import (
+    changed_client_document,
+    new_client_document,
+    parse_client,
+)
 from gateway.representations.refusals import UnknownField
 
 BEFORE = Client(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
-from gateway.representations.client_scopes.client_scope import (
+from gateway.representations.client_scopes import (
     parse_client_scope,
     render_client_scope,
     render_reference,

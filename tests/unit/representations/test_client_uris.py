@@ -6,11 +6,7 @@ import pytest
 
 from gateway.domain.clients.client import Client
 from gateway.representations.clients.client import parse_client, render_client, restore_client
-from gateway.representations.clients.uris import (
-    explained,
-    origins_of,
-    wrong_addresses,
-)
+from gateway.representations.clients.validation import explained, origins_of, wrong_addresses
 
 FRAGMENT = "must not contain an URL fragment"
 ILLEGAL = "uses an illegal scheme"

@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
 from gateway.domain.realm import PasswordRule
-from gateway.representations.realms.password_policy import RULES, PasswordPolicyText
 from gateway.representations.realms.realm import (
     create_realm,
     merge_realm,
     parse_realm,
     update_realm,
 )
+from gateway.representations.realms.special_fields import RULES, PasswordPolicyText
 from tests.support.realms import thorough
 
 SHAPE = PasswordPolicyText()

@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.json_input.plain import MAX_DEPTH, parse_json
+from gateway.representations.json_input import MAX_DEPTH, parse_json
 
 
 @pytest.mark.parametrize(

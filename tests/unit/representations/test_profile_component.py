@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.component_files import carries_unread_components, render_components
-from gateway.representations.user_profiles.component import (
+from gateway.representations.realm_files import carries_unread_components, render_components
+from gateway.representations.stored_user_profile import (
     PROFILE_TYPE,
     StoredProfile,
     parse_profile_component,
     profile_component,
     restored_profile,
 )
-from gateway.representations.user_profiles.profile import parse_user_profile, standard_user_profile
+from gateway.representations.user_profile import parse_user_profile, standard_user_profile
 
 IN = f'demo.components["{PROFILE_TYPE}"][0].config.kc.user.profile.config'
 AT = f'demo.components["{PROFILE_TYPE}"]'

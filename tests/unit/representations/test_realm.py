@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from gateway.domain.errors import InvalidInput
-from gateway.domain.keys.key import SignatureAlgorithm
+from gateway.domain.keys import SignatureAlgorithm
 from gateway.domain.realm import Realm, SslRequired
 from gateway.domain.secrets import Secret
 from gateway.representations.realms.realm import (

@@ -9,8 +9,8 @@ import pytest
 
 from gateway.admin.realm_files.files import REFERENCE_REALMS
 from gateway.representations.clients.client import parse_client
+from gateway.representations.field_table import camel_case
 from gateway.representations.realms.realm import parse_realm, render_realm
-from gateway.representations.spelling import camel_case
 
 PART_8 = {
     "access_token_lifespan": 60,

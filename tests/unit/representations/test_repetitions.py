@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.representations.json_input.plain import unrepeated
+from gateway.representations.json_input import unrepeated
 from gateway.representations.refusals import repeated
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.realms.security_headers import SecurityHeadersMap
+from gateway.representations.realms.special_fields import SecurityHeadersMap
 from tests.support.realms import thorough
 
 SHAPE = SecurityHeadersMap()

@@ -20,7 +20,8 @@ from gateway.domain.forward_auth import (
     Target,
 )
 from gateway.forward_auth.site_table import SiteTable
-from gateway.representations.forward_auth import (
+from gateway.representations.site_rules import unreachable_rules
+from gateway.representations.sites import (
     MOST_SITES,
     parse_realm_sites,
     parse_rules_file,
@@ -29,7 +30,6 @@ from gateway.representations.forward_auth import (
     render_stored_site,
     with_bearer_audience,
 )
-from gateway.representations.forward_auth.unreachable_rules import unreachable_rules
 
 SITE: dict[str, Any] = {
     "name": "wiki",

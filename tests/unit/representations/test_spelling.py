@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.representations.field_table import camel_case, snake_case
 from gateway.representations.realms.fields import REALM_FIELDS
-from gateway.representations.spelling import camel_case, snake_case
 from tests.support.realms import SPECIFICATION_SETTINGS
 
 

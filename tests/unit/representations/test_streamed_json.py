@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.json_input import streamed as streamed_json
-from gateway.representations.json_input.streamed import stream_objects
+from gateway.representations import json_input as streamed_json
+from gateway.representations.json_input import stream_objects
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(max_size=9),

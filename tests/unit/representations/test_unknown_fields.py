@@ -5,12 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from gateway.domain.errors import InvalidInput
-from gateway.representations.authorities import parse_authority
+from gateway.representations.certificates import parse_authority
 from gateway.representations.field_table import FieldTable, StoredOnly
-from gateway.representations.forward_auth.rules_file import parse_rules_file
-from gateway.representations.forward_auth.sites import parse_site
 from gateway.representations.refusals import UnknownField
 from gateway.representations.shapes import Text
+from gateway.representations.sites import parse_rules_file, parse_site
 
 TABLE = FieldTable((StoredOnly("displayName", None, Text()),), beside=("users",))
 

@@ -12,12 +12,13 @@ from gateway.domain.errors import InvalidInput
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 from gateway.representations.roles import RoleName, parse_role_names, parse_roles
-from gateway.representations.users.credentials import (
+from gateway.representations.users import (
     NewPassword,
     parse_credentials,
+    parse_user,
     render_credential,
+    render_user,
 )
-from gateway.representations.users.user import parse_user, render_user
 from tests.support.realms import names, texts, thorough
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.domain.errors import FieldError, InvalidInput
-from gateway.representations.json_input.plain import parse_json
-from gateway.representations.json_input.streamed import stream_objects
+from gateway.representations.json_input import parse_json, stream_objects
 
 WRONG = {
     "": "a value",

@@ -13,8 +13,7 @@ from hypercorn.asyncio.worker_context import EventWrapper
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h11 import H11Protocol
 
-from gateway.supervisor.server import connections, http11
-from gateway.supervisor.server.overrides import CHECKED_VERSIONS, OVERRIDES
+from gateway.supervisor.server import CHECKED_VERSIONS, OVERRIDES, connections, http11
 
 LIBRARIES = tuple(CHECKED_VERSIONS)
 ATTRIBUTES: dict[str, type] = {
@@ -44,7 +43,7 @@ def overridden(module: ModuleType) -> set[str]:
 @pytest.mark.parametrize("library", CHECKED_VERSIONS)
 def test_the_overrides_were_checked_against_the_installed_version(library: str) -> None:
     assert version(library) == CHECKED_VERSIONS[library], (
-        "check gateway/supervisor/server/overrides.py against the installed version"
+        "check gateway/supervisor/server/__init__.py against the installed version"
     )
 
 

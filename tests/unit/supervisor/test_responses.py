@@ -8,9 +8,13 @@ from typing import Any
 import h11
 import pytest
 
-from gateway.supervisor.server.ending import Ending
-from gateway.supervisor.server.responses import InvalidResponse, ResponseWriter, date_line
-from gateway.supervisor.server.whole_requests import WholeRequest
+from gateway.supervisor.server.whole_requests import (
+    Ending,
+    InvalidResponse,
+    ResponseWriter,
+    WholeRequest,
+    date_line,
+)
 
 LENGTH = [(b"content-length", b"4")]
 

@@ -6,18 +6,21 @@ from typing import Any
 
 import pytest
 
-from gateway.domain.user_profile.findings import Violation
-from gateway.domain.user_profile.merging import (
+from gateway.domain.user_profile import (
     LONGEST_UNMANAGED,
     Sent,
+    UnmanagedPolicy,
+    UserProfile,
+    Values,
+    Viewer,
+    Violation,
     demands,
     merged,
     values_of,
     with_values,
 )
-from gateway.domain.user_profile.profile import UnmanagedPolicy, UserProfile, Values, Viewer
 from gateway.domain.users import User
-from gateway.representations.user_profiles.profile import rules_of, standard_user_profile
+from gateway.representations.user_profile import rules_of, standard_user_profile
 
 EVERYBODY = {"view": ["admin", "user"], "edit": ["admin", "user"]}
 BEFORE = {"username": ("bob",), "email": ("b@x.test",), "firstName": ("Bob",), "old": ("1",)}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.domain.user_profile.name_keys import is_plainly_written, name_key
+from gateway.domain.unique_names import is_plainly_written, name_key
 from gateway.domain.users import canonical_name
 from gateway.storage.sql.column_types import is_name
 

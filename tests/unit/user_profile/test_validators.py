@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from gateway.domain.limits.patterns import matches_at_once
-from gateway.domain.user_profile.configuration import Configuration, ConfigurationError
-from gateway.domain.user_profile.findings import Finding
-from gateway.domain.user_profile.validators import VALIDATORS
+from gateway.domain.profile_validators import VALIDATORS, Configuration, ConfigurationError
+from gateway.domain.user_profile import Finding
 
 MISSING = "error-validator-config-missing-value"
 WRONG = "error-validator-config-invalid-value"

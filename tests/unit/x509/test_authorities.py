@@ -15,8 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gateway.crypto.x509.authorities import AuthorityBundle, parse_authorities
 from gateway.crypto.x509.parse import ParsedCertificate, parse_certificate
-from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch
-from gateway.crypto.x509.requirements import require_client
+from gateway.crypto.x509.path_search import LONGEST_PATH, PathSearch, require_client
 from gateway.domain.certificates import CertificateRefused
 
 NOW = datetime.now(UTC).replace(microsecond=0)

@@ -14,14 +14,22 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from structlog.testing import capture_logs
 
 from gateway.crypto.revocation import revocation_lists
-from gateway.crypto.revocation.documents import parse_revocation_lists
+from gateway.crypto.revocation.downloads import parse_revocation_lists
 from gateway.crypto.revocation.revocation_lists import RevocationLists, RevocationStatus
 from gateway.crypto.x509.authorities import (
     AuthorityBundle,
     AuthorityFile,
     parse_authorities,
 )
-from gateway.crypto.x509.development_pki import create_pki
+from gateway.crypto.x509.development_pki import (
+    ISSUING,
+    ROOT,
+    create_pki,
+    pem,
+    read_authority,
+    renew_revocation_lists,
+    revoke,
+)
 from gateway.crypto.x509.issuing import (
     Authority,
     KeyAlgorithm,
@@ -32,8 +40,6 @@ from gateway.crypto.x509.issuing import (
 )
 from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.path_search import PathSearch
-from gateway.crypto.x509.pki_directory import ISSUING, ROOT, pem, read_authority
-from gateway.crypto.x509.pki_revocation import renew_revocation_lists, revoke
 from gateway.domain.certificates import CertificationPath
 from gateway.domain.realm import REVOCATION_POLICY
 from tests.support.evaluated_certificates import REALM

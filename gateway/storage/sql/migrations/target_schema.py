@@ -8,12 +8,6 @@ from typing import Any
 
 from sqlalchemy import Column, Index
 
-from gateway.storage.sql import (  # noqa: F401 - their tables belong to the metadata
-    authorities,
-    denied_certificates,
-    expiry,
-    forward_auth,
-)
 from gateway.storage.sql import users as users_package  # noqa: F401 - likewise
 from gateway.storage.sql.schema import (
     admin_events,

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.ports.certificates import MalformedCertificate
-from gateway.http.edge.certificate_lookup import (
+from gateway.http.certificate_lookup import (
     EVERY_DEFAULT_HEADER,
     LOOKUPS,
     CertificateLookup,
     LookupOptions,
 )
-from gateway.http.edge.headers import EdgeHeaderReader
+from gateway.http.edge import EdgeHeaderReader
 from tests.support.spellings import spellings
 
 

@@ -10,9 +10,8 @@ from gateway.crypto.x509.parse import parse_certificate
 from gateway.crypto.x509.reader import X509CertificateParser
 from gateway.domain.certificates import CertificateEvidence, ProxyVerdict
 from gateway.domain.secrets import Secret
-from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions, NginxLookup
-from gateway.http.edge.facts import Edge, EdgeRefusal
-from gateway.http.edge.peer import ProxyTrust
+from gateway.http.certificate_lookup import LOOKUPS, LookupOptions, NginxLookup
+from gateway.http.edge import Edge, EdgeRefusal, ProxyTrust
 from tests.support.certificates import Zoo
 
 UNIX_PEER = None

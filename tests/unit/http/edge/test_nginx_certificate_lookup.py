@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.domain.certificates import ProxyVerdict
 from gateway.domain.ports.certificates import MalformedCertificate
-from gateway.http.edge.certificate_lookup import LOOKUPS, LookupOptions
+from gateway.http.certificate_lookup import LOOKUPS, LookupOptions
 
 # Every base64 digit, the ones that URL-encoding touches among them.
 DER = bytes(range(256)) * 3 + b"\xfb\xef\xbe\xff\xff"

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 
 from gateway.crypto.x509.reader import X509CertificateParser
-from gateway.domain.dpop_proofs import NO_PROOF, SentProof
-from gateway.http.edge.certificate_lookup import NginxLookup
-from gateway.http.edge.facts import Edge
-from gateway.http.edge.peer import ProxyTrust
-from gateway.http.edge.proofs import sent_proof
+from gateway.domain.ports.client_keys import NO_PROOF, SentProof
+from gateway.http.certificate_lookup import NginxLookup
+from gateway.http.edge import Edge, ProxyTrust, sent_proof
 
 _EDGE = Edge(trust=ProxyTrust((), None), lookup=NginxLookup(), certificates=X509CertificateParser())
 _STRANGER = ("203.0.113.7", 4711)

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.http.pages.colors import Color, accent_style_sheet, contrast, parse_color
-from gateway.http.pages.designs import HERE
+from gateway.http.pages.designs import HERE, Color, accent_style_sheet, contrast, parse_color
 
 STYLE = Path(HERE, "static/realmgate.css").read_text()
 PROPERTY = re.compile(r"--([a-z-]+):\s*(#[0-9a-f]{3,6})\b")

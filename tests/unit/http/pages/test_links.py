@@ -2,8 +2,7 @@
 
 import pytest
 
-from gateway.http.pages.content_security_policy import origin_of
-from gateway.http.pages.links import safe_image, safe_link, safe_target
+from gateway.http.pages.content_security_policy import origin_of, safe_image, safe_link, safe_target
 
 DANGEROUS = (
     "javascript:alert(1)",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from gateway.domain.localization import Text, parse_messages
 from gateway.domain.realm import Localization, Realm, SecurityHeaders
-from gateway.domain.texts import Text, parse_messages
 from gateway.http.pages import PageFrame, PageRenderer, ResourceUrls, load_designs
 from gateway.http.pages.page_values import ClientDisplay, Message
 from gateway.http.pages.renderer import PAGES

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from gateway.storage.sql.column_types import Document
-from gateway.storage.sql.users import index_terms
+from gateway.storage.sql.user_search import index_terms
 
 revision = "0002"
 down_revision = "0001"

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from gateway.domain.user_profile.name_keys import name_key
+from gateway.domain.unique_names import name_key
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY, key_digest
 
 revision = "0019"

@@ -1,0 +1,244 @@
+"""The client scopes of one client, and the roles in the scope of a client or of a client scope.
+
+Tokens of a client without full scope carry no other roles; a client scope with roles is only for
+users who have one of them. Adding a realm role to a scope requires the right to manage the realm.
+Keycloak: 7.3 (default-client-scopes, optional-client-scopes, scope-mappings)
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from gateway.admin.access import Acting, AdminRole, NotFound, is_above, require_may_put_in_scope
+from gateway.admin.changes import Change, Changes
+from gateway.admin.client_reach import lower_reach, lower_reach_of_scope, store_changed_part
+from gateway.admin.client_scope_evaluation import OF_THE_REALM, in_scope
+from gateway.admin.client_scopes import get_client_scope, with_scope_renamed
+from gateway.admin.clients.listing import get_client, get_client_for_update, require_may_widen_scope
+from gateway.admin.roles import RoleListing, read_references
+from gateway.domain.client_scopes import ClientScope, RealmDefault
+from gateway.domain.clients import Client
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.ports.invalidation import client_topic, realm_topic
+from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
+from gateway.domain.realm import Realm
+from gateway.domain.roles import ListedRole
+from gateway.representations.client_scopes import render_reference
+from gateway.representations.roles import role_answer
+
+_LISTS: Final = {
+    RealmDefault.DEFAULT: "default-client-scopes",
+    RealmDefault.OPTIONAL: "optional-client-scopes",
+}
+_NO_SUCH_SCOPE: Final = "Client scope not found"
+
+
+class ClientScopeAssignment:
+    """The use cases. All raise NotFound and StoreUnavailable."""
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def all(self, realm: Realm, client: str, listed: RealmDefault) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            found = await get_client(stores, realm.id, client)
+            names = _assigned_names(found, listed)
+            scopes = await stores.client_scopes.list(realm.id)
+        return [
+            render_reference(scope, protocol=False)
+            for scope in scopes
+            if scope.name in names and scope.protocol == found.protocol
+        ]
+
+    async def give(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+        """Add a scope to a list of a client that has it in neither; otherwise nothing changes.
+
+        Raises Forbidden where the roles of the scope are beyond the caller's own scope.
+        """
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            held = {*found.default_client_scopes, *found.optional_client_scopes}
+            if scope.name not in held and scope.protocol == found.protocol:
+                after = _with_scope(found, listed, scope)
+                await require_may_widen_scope(acting, change.stores, found, after)
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.CREATE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
+
+    async def take(self, acting: Acting, client: str, listed: RealmDefault, scope_id: str) -> None:
+        """Remove a scope from either list of the client, as Keycloak does."""
+        async with self._changes.begin(acting, alone=True) as change:
+            found = await get_client_for_update(change.stores, change.realm.id, client)
+            scope = await get_client_scope(change.stores, change.realm, scope_id, _NO_SUCH_SCOPE)
+            after = with_scope_renamed(found, scope.name, None)
+            if after != found:
+                await store_changed_part(change.stores, acting, found, after)
+            _record_assignment(
+                change, OperationType.DELETE, f"{_assignment_path(found, listed)}/{scope.id}", found
+            )
+
+
+def _assigned_names(client: Client, listed: RealmDefault) -> tuple[str, ...]:
+    of_default = listed is RealmDefault.DEFAULT
+    return client.default_client_scopes if of_default else client.optional_client_scopes
+
+
+def _with_scope(client: Client, listed: RealmDefault, scope: ClientScope) -> Client:
+    names = (*_assigned_names(client, listed), scope.name)
+    if listed is RealmDefault.DEFAULT:
+        return replace(client, default_client_scopes=names)
+    return replace(client, optional_client_scopes=names)
+
+
+def _assignment_path(client: Client, listed: RealmDefault) -> str:
+    return f"clients/{client.id}/{_LISTS[listed]}"
+
+
+def _record_assignment(change: Change, operation: OperationType, path: str, client: Client) -> None:
+    change.record(operation, ResourceType.CLIENT_SCOPE_CLIENT_MAPPING, path)
+    change.invalidate(client_topic(change.realm.id, client.id))
+
+
+_NO_ROLE: Final = "Role not found"
+
+
+class ScopeMappingAdministration:
+    """The use cases. All raise NotFound and StoreUnavailable.
+
+    `container` is the internal id of the client whose roles are meant, or `OF_THE_REALM`.
+    """
+
+    def __init__(self, database: Database, changes: Changes) -> None:
+        self._database = database
+        self._changes = changes
+
+    async def all(self, realm: Realm, owner: RoleHolder) -> dict[str, Any]:
+        async with self._database.read() as stores:
+            await _require_container(stores, realm, owner)
+            return await RoleListing(stores, realm).mappings(owner)
+
+    async def direct(self, realm: Realm, owner: RoleHolder, container: str) -> list[dict[str, Any]]:
+        async with self._database.read() as stores:
+            await _require_container(stores, realm, owner, container)
+            query = RoleQuery(owner, Share.DIRECT, container)
+            return await RoleListing(stores, realm).documents(query)
+
+    async def available(
+        self, acting: Acting, owner: RoleHolder, container: str
+    ) -> list[dict[str, Any]]:
+        """Return the roles that the caller could add to the scope."""
+        async with self._database.read() as stores:
+            await _require_container(stores, acting.realm, owner, container)
+            if container == owner.id or not _may_map(acting, container):
+                return []
+            query = RoleQuery(owner, Share.MISSING, container)
+            return await RoleListing(stores, acting.realm).documents(query)
+
+    async def effective(
+        self, realm: Realm, owner: RoleHolder, container: str, *, brief: bool
+    ) -> list[dict[str, Any]]:
+        """Return the roles that tokens may carry: all of them where the scope is full."""
+        async with self._database.read() as stores:
+            client = await _require_container(stores, realm, owner, container)
+            scopes = () if client is not None else (owner.id,)
+            found = await in_scope(stores, realm, client, scopes, container)
+        return [role_answer(role, brief=brief) for role in found]
+
+    async def put(
+        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any]
+    ) -> None:
+        async with self._changes.begin(acting) as change:
+            roles = await _get_roles(change, owner, container, document)
+            ids = [role.role.id for role in roles]
+            await require_may_put_in_scope(acting, change.stores, ids)
+            await _lower_reach(change, owner, ids)
+            await change.stores.role_catalogue.give(change.realm.id, owner, ids)
+            _record_mapping(change, OperationType.CREATE, owner, container, document)
+
+    async def take(
+        self, acting: Acting, owner: RoleHolder, container: str, document: Sequence[Any] | None
+    ) -> None:
+        """Remove roles from the scope; None removes all of the container."""
+        async with self._changes.begin(acting) as change:
+            stores, realm = change.stores, change.realm
+            if document is None:
+                await _require_container(stores, realm, owner, container)
+                query = RoleQuery(owner, Share.DIRECT, container)
+                listed = await stores.role_catalogue.list(realm.id, query)
+                roles = listed if _may_map(acting, container) else ()
+            else:
+                roles = await _get_roles(change, owner, container, document)
+            await stores.role_catalogue.take(realm.id, owner, [role.role.id for role in roles])
+            taken = document if document is not None else [role_answer(role) for role in roles]
+            _record_mapping(change, OperationType.DELETE, owner, container, taken)
+
+
+async def _require_container(
+    stores: Stores, realm: Realm, owner: RoleHolder, container: str = OF_THE_REALM
+) -> Client | None:
+    """Return the client whose scope it is, None of a client scope; raises NotFound."""
+    client = None
+    if owner.kind is HolderKind.CLIENT:
+        client = await get_client(stores, realm.id, owner.id)
+    else:
+        await get_client_scope(stores, realm, owner.id)
+    if container != OF_THE_REALM:
+        await get_client(stores, realm.id, container)
+    return client
+
+
+async def _get_roles(
+    change: Change, owner: RoleHolder, container: str, document: Sequence[Any]
+) -> tuple[ListedRole, ...]:
+    """Return the roles with the ids in `document`; raises NotFound, and Forbidden."""
+    await _require_container(change.stores, change.realm, owner, container)
+    references = await read_references(document)
+    listing = RoleListing(change.stores, change.realm)
+    roles = await listing.identified(references, _NO_ROLE)
+    owners = {role.role.client for role in roles}
+    if container != OF_THE_REALM and not owners <= {container}:
+        raise NotFound(_NO_ROLE)
+    if None in owners:
+        change.acting.rights.require(AdminRole.MANAGE_REALM)
+    return roles
+
+
+async def _lower_reach(change: Change, owner: RoleHolder, role_ids: Sequence[str]) -> None:
+    """Lower the reach of the clients whose tokens would carry roles that the caller lacks.
+
+    Raises MissingRights where a built-in client is among them.
+    """
+    roles = await change.stores.roles.expanded(change.realm.id, role_ids)
+    if not is_above(change.acting, roles):
+        return
+    if owner.kind is HolderKind.CLIENT:
+        await lower_reach(change, owner.id)
+    else:
+        scope = await get_client_scope(change.stores, change.realm, owner.id)
+        await lower_reach_of_scope(change, scope.name)
+
+
+def _may_map(acting: Acting, container: str) -> bool:
+    sufficient = AdminRole.MANAGE_REALM if container == OF_THE_REALM else AdminRole.MANAGE_CLIENTS
+    return acting.rights.has(sufficient)
+
+
+def _record_mapping(
+    change: Change,
+    operation: OperationType,
+    owner: RoleHolder,
+    container: str,
+    representation: object,
+) -> None:
+    of_client = owner.kind is HolderKind.CLIENT
+    owners = "clients" if of_client else "client-scopes"
+    of_realm = container == OF_THE_REALM
+    part = "realm" if of_realm else f"clients/{container}"
+    resource = ResourceType.REALM_SCOPE_MAPPING if of_realm else ResourceType.CLIENT_SCOPE_MAPPING
+    change.record(operation, resource, f"{owners}/{owner.id}/scope-mappings/{part}", representation)
+    realm_id = change.realm.id
+    change.invalidate(client_topic(realm_id, owner.id) if of_client else realm_topic(realm_id))

@@ -1,0 +1,186 @@
+"""Authenticators that ask for nothing: session cookie, session limits, allow, deny.
+
+Keycloak: CookieAuthenticator
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from gateway.authentication.accounts import Account, Accounts
+from gateway.authentication.engine.levels import (
+    FLOW_LEVELS_NOTE,
+    LEVELS_NOTE,
+    LOWEST_LEVEL,
+    REAUTHENTICATING,
+    earlier_flow_level,
+    highest_level,
+    parse_levels,
+    requested_level,
+)
+from gateway.authentication.engine.sign_in import (
+    BROWSER_SESSION,
+    BrowserSession,
+    Config,
+    Outcome,
+    Result,
+    SignIn,
+    SignInContext,
+    WithoutForm,
+)
+from gateway.authentication.errors import AccessDenied, SessionLimitExceeded
+from gateway.domain.authentication import MessageKey
+from gateway.domain.events import EventError
+from gateway.domain.flows import (
+    ALLOW,
+    COOKIE,
+    DENY,
+    NEVER_SET_UP,
+    SESSION_LIMITS,
+    UNAVAILABLE_CREDENTIALS,
+)
+from gateway.domain.ports.sessions import SessionStore
+from gateway.domain.sessions import UserSession
+
+
+class Cookie(WithoutForm):
+    """Signs in the user of the browser's session."""
+
+    id: ClassVar = COOKIE
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return ATTEMPTED where the session is not enough."""
+        del config
+        browser = sign_in.context.browser_session
+        if browser is None or not browser.user.enabled:
+            return Outcome.ATTEMPTED
+        user = browser.user
+        sign_in.identify(Account(user, None, user.id), user.username)
+        sign_in.note(BROWSER_SESSION, browser.session.id)
+        return await self._by_session(sign_in, browser)
+
+    async def _by_session(self, sign_in: SignIn, browser: BrowserSession) -> Outcome:
+        notes = browser.session.notes
+        for name in (LEVELS_NOTE, FLOW_LEVELS_NOTE):
+            sign_in.note(name, notes.get(name))
+        if _must_reauthenticate(sign_in.context, browser):
+            sign_in.note(REAUTHENTICATING, "true")
+            sign_in.information = MessageKey.REAUTHENTICATE
+            return Outcome.ATTEMPTED
+        level = highest_level(sign_in.flow, parse_levels(notes.get(LEVELS_NOTE)), sign_in.now)
+        level = max(level, earlier_flow_level(sign_in, notes))
+        sign_in.level = level if level >= LOWEST_LEVEL else None
+        if await requested_level(sign_in, self._accounts) > level:
+            sign_in.information = MessageKey.AUTHENTICATE_STRONG
+            return Outcome.ATTEMPTED
+        sign_in.join()
+        return Outcome.SUCCEEDED
+
+
+def _must_reauthenticate(context: SignInContext, browser: BrowserSession) -> bool:
+    requested = context.requested
+    if requested.reauthenticate:
+        return True
+    age = context.now - browser.authenticated_at
+    return requested.max_age is not None and (not requested.max_age or age > requested.max_age)
+
+
+_REALM_LIMIT: Final = "userRealmLimit"
+_CLIENT_LIMIT: Final = "userClientLimit"
+_TERMINATE: Final = "Terminate oldest session"
+
+
+class SessionLimits(WithoutForm):
+    """Refuses another session, or ends those not refreshed for longest, by `behavior`.
+
+    `userRealmLimit` and `userClientLimit` are limits; 0 or nothing is none. A session of this
+    browser that goes on is not another one.
+    """
+
+    id: ClassVar = SESSION_LIMITS
+
+    def __init__(self, sessions: SessionStore) -> None:
+        self._sessions = sessions
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Raise SessionLimitExceeded where there are as many as allowed and none is to end."""
+        found = await self._sessions.of_user(sign_in.realm.id, sign_in.user.id)
+        browser = sign_in.context.browser_session
+        going_on = None if browser is None else browser.session.id
+        others = (session for session in found if session.id != going_on)
+        sessions = sorted(others, key=lambda session: session.refreshed_at)
+        of_client = [one for one in sessions if sign_in.client.id in one.clients]
+        for own, name in ((sessions, _REALM_LIMIT), (of_client, _CLIENT_LIMIT)):
+            excess = _excess(len(own), config.get(name))
+            if excess:
+                await self._make_room(sign_in, config, own[:excess])
+                break
+        return Outcome.SUCCEEDED
+
+    async def _make_room(
+        self, sign_in: SignIn, config: Config, oldest: Sequence[UserSession]
+    ) -> None:
+        if config.get("behavior") != _TERMINATE:
+            text = config.get("errorMessage")
+            raise SessionLimitExceeded(sign_in.user.id, text)
+        for session in oldest:
+            await self._sessions.end(sign_in.realm.id, session.id)
+
+
+def _excess(count: int, limit: str | None) -> int:
+    """Return how many sessions must end before another one begins."""
+    allowed = int(limit or "0")
+    return max(0, count - allowed + 1) if allowed > 0 else 0
+
+
+class AllowAccess(WithoutForm):
+    """Allows every user."""
+
+    id: ClassVar = ALLOW
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return SUCCEEDED."""
+        del sign_in, config
+        return Outcome.SUCCEEDED
+
+
+class DenyAccess(WithoutForm):
+    """Refuses the user; `denyErrorMessage` replaces the text."""
+
+    id: ClassVar = DENY
+
+    def is_configured(self, account: Account) -> bool:
+        """Return False: it cannot be set up."""
+        del account
+        return False
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Raise AccessDenied."""
+        text = config.get("denyErrorMessage")
+        user = sign_in.found_user
+        raise AccessDenied(EventError.ACCESS_DENIED, None if user is None else user.id, text)
+
+
+class Unavailable(WithoutForm):
+    """An authenticator by its id."""
+
+    def __init__(self, authenticator: str) -> None:
+        self.id = authenticator
+
+    def is_configured(self, account: Account) -> bool:
+        """Return whether the user has the credential that it would check.
+
+        True where that is unknown: a flow that asks for what users have set up then fails, rather
+        than asking for less.
+        """
+        kind = UNAVAILABLE_CREDENTIALS.get(self.id)
+        if kind is None:
+            return self.id not in NEVER_SET_UP
+        return bool(account.credentials_of(kind))
+
+    async def authenticate(self, sign_in: SignIn, config: Config) -> Result:
+        """Return ATTEMPTED."""
+        del sign_in, config
+        return Outcome.ATTEMPTED

@@ -1,1 +1,0 @@
-"""Builds forward authentication: its sites and its decisions."""

@@ -1,0 +1,96 @@
+"""The commands of mails and webhooks that wait or failed.
+
+`realmgate mail`: list mails that wait or were given up, and test the mail server of a realm.
+
+Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
+
+`realmgate webhook`: list the events that wait for webhooks, and send them again.
+
+Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a store is unreachable.
+"""
+
+import click
+
+from gateway.cli.administration import (
+    RealmOperator,
+    echo_document,
+    on_realm,
+    output_option,
+    page_options,
+)
+from gateway.cli.output import delivery_document, show_rows
+
+
+@click.group()
+def mail() -> None:
+    """List mails that wait or were given up, and test a mail server."""
+
+
+@mail.command("list")
+@on_realm
+@page_options("mails", 10_000)
+@output_option
+async def list_mails(operator: RealmOperator, *, first: int, maximum: int, output: str) -> None:
+    """List the mails of a realm that wait or were given up, oldest first."""
+    waiting = await operator.mails.list(operator.acting, first, maximum)
+    found = [delivery_document(each, kind=each.kind, userId=each.user_id or "") for each in waiting]
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (
+            item["id"],
+            item["state"],
+            item["kind"],
+            f"created {item['created']}",
+            f"attempts {item['attempts']}",
+            item["reason"] or "",
+        )
+        for item in found
+    )
+
+
+@mail.command()
+@click.argument("name", metavar="USER")
+@on_realm
+async def test(operator: RealmOperator, name: str) -> None:
+    """Send a test mail to USER, by a running gateway."""
+    sent = await operator.mails.test(operator.acting, await operator.user(name))
+    click.echo(f"mail {sent}: queued")
+
+
+@click.group()
+def webhook() -> None:
+    """List events that wait for the webhook of a realm or were given up, and send them again."""
+
+
+@webhook.command("list")
+@on_realm
+@page_options("events", 10_000)
+@output_option
+async def list_deliveries(
+    operator: RealmOperator, *, first: int, maximum: int, output: str
+) -> None:
+    """List the events of a realm that wait or were given up, oldest first."""
+    waiting = await operator.webhooks.list(operator.acting, first, maximum)
+    found = [delivery_document(each) for each in waiting]
+    if output == "json":
+        echo_document(found)
+        return
+    show_rows(
+        (
+            item["id"],
+            item["state"],
+            f"created {item['created']}",
+            f"attempts {item['attempts']}",
+            item["reason"] or "",
+        )
+        for item in found
+    )
+
+
+@webhook.command()
+@on_realm
+async def retry(operator: RealmOperator) -> None:
+    """Send the events that were given up again, by a running gateway."""
+    click.echo(f"{await operator.webhooks.retry(operator.acting)} events queued")

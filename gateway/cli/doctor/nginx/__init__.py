@@ -1,1 +1,0 @@
-"""Reads nginx's configuration and finds mistakes that others made before."""

@@ -1,0 +1,422 @@
+"""Password hashing: the schemes, stored hashes, and the hasher over them.
+
+A password credential in Keycloak's two JSON strings, written with the same bytes.
+
+Imported credentials are read here too: the cost is checked before every computation.
+Keycloak: PasswordCredentialModel, `credentialData` and `secretData`
+
+How each scheme of password hashes is computed; names and costs stand in `HASH_SCHEMES`.
+
+PBKDF2 runs in cryptography, which takes half the time of hashlib for the same hash; Argon2 runs
+in passlib. Both release the interpreter while they work. Spec: RFC 8018 §5.2, RFC 9106
+
+Hashing and checking passwords, off the event loop.
+
+A new hash is computed from the normal form C of the text. Keycloak hashes the text as typed, so a
+check tries the text as given first and its form C second: imported hashes verify unchanged, and a
+password set on one system verifies when another composes its accents differently.
+Spec: RFC 8265 §4 (normalisation), NIST SP 800-63B §3.1.1. Keycloak: password hashing providers
+"""
+
+import base64
+import hmac
+import json
+import os
+import re
+import secrets
+import sys
+import threading
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, Protocol
+
+import structlog
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+
+from gateway.domain.errors import FieldError, InvalidInput, SecretUnreadable
+from gateway.domain.limits.fair_share import REFUSAL_PAUSE, FairThreads
+from gateway.domain.limits.password_hashing import (
+    HASH_SCHEME_OF,
+    HASH_SCHEMES,
+    MAX_PASSWORD_LENGTH,
+    MAX_WAITING_HASHES,
+    HashCost,
+    HashKind,
+    HashParameters,
+    HashScheme,
+    hash_kind,
+    hash_refusal,
+)
+from gateway.domain.secrets import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassword:
+    """A hash with all it takes to compute it again."""
+
+    algorithm: str
+    iterations: int
+    salt: bytes
+    value: bytes = field(repr=False)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def credential_data(self) -> str:
+        parameters = {name: [value] for name, value in self.parameters.items()}
+        return _json(
+            {
+                "hashIterations": self.iterations,
+                "algorithm": self.algorithm,
+                "additionalParameters": parameters,
+            }
+        )
+
+    def secret_data(self) -> str:
+        value, salt = (base64.b64encode(raw).decode("ascii") for raw in (self.value, self.salt))
+        return _json({"value": value, "salt": salt, "additionalParameters": {}})
+
+
+def read_stored_password(credential_data: str, secret_data: str) -> StoredPassword:
+    """Read the two strings; raises SecretUnreadable, which tells nothing of their content."""
+    try:
+        made, secret = json.loads(credential_data), json.loads(secret_data)
+        stored = StoredPassword(
+            algorithm=str(made["algorithm"]),
+            iterations=int(made["hashIterations"]),
+            salt=base64.b64decode(secret["salt"], validate=True),
+            value=base64.b64decode(secret["value"], validate=True),
+            parameters=_parameters(made.get("additionalParameters") or {}),
+        )
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        raise SecretUnreadable("a stored password is not in Keycloak's format") from error
+    _require_affordable(stored)
+    return stored
+
+
+def _require_affordable(stored: StoredPassword) -> None:
+    """Raise SecretUnreadable for a hash that must not be computed, however it was stored."""
+    parameters = HashParameters(
+        algorithm=stored.algorithm,
+        iterations=stored.iterations,
+        hash_bytes=len(stored.value),
+        salt_bytes=len(stored.salt),
+        parameters=stored.parameters,
+    )
+    try:
+        allowed = hash_refusal(parameters)
+    except (ValueError, KeyError) as error:
+        raise SecretUnreadable("a stored password has parameters that are no numbers") from error
+    if allowed is not None:
+        raise SecretUnreadable(f"a stored password is too expensive: {allowed}")
+
+
+def _parameters(given: Mapping[str, list[Any]]) -> dict[str, str]:
+    return {name: str(values[0]) for name, values in given.items() if values}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+_SALT_BYTES = 16
+_ARGON2_VERSIONS = {"1.0": 16, "1.3": 19}
+
+
+class PasswordAlgorithm(Protocol):
+    """Computes the hashes of one scheme."""
+
+    @property
+    def scheme(self) -> HashScheme:
+        """The scheme."""
+        ...
+
+    def make(self, password: str, iterations: int) -> StoredPassword:
+        """Hash with a fresh salt."""
+        ...
+
+    def matches(self, password: str, stored: StoredPassword) -> bool:
+        """Tell in constant time whether `stored` was made from `password`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pbkdf2:
+    """PBKDF2 with HMAC of one hash."""
+
+    scheme: HashScheme
+
+    def make(self, password: str, iterations: int) -> StoredPassword:
+        salt = secrets.token_bytes(_SALT_BYTES)
+        value = self._derive(password, salt, iterations, self.scheme.key_bytes)
+        return StoredPassword(self.scheme.name, iterations, salt, value)
+
+    def matches(self, password: str, stored: StoredPassword) -> bool:
+        """Compare the first block, of 160 bits or more: each further one would cost the same again.
+
+        Keycloak writes 64 bytes for SHA-1, and wrote as many for SHA-256 in old versions.
+        """
+        expected = stored.value[: self._digest.digest_size]
+        value = self._derive(password, stored.salt, stored.iterations, len(expected))
+        return hmac.compare_digest(value, expected)
+
+    def _derive(self, password: str, salt: bytes, iterations: int, length: int) -> bytes:
+        return PBKDF2HMAC(self._digest, length, salt, iterations).derive(password.encode())
+
+    @property
+    def _digest(self) -> hashes.HashAlgorithm:
+        """The hash of the name that the scheme gives: each name is a class of `hashes`."""
+        made: hashes.HashAlgorithm = getattr(hashes, str(self.scheme.digest).upper())()
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Argon2:
+    """Argon2id, one lane."""
+
+    scheme: HashScheme
+
+    def make(self, password: str, iterations: int) -> StoredPassword:
+        argon2, scheme = _passlib_argon2(), self.scheme
+        hasher = argon2.using(
+            type="ID",
+            rounds=iterations,
+            memory_cost=int(scheme.parameters["memory"]),
+            parallelism=1,
+            digest_size=scheme.key_bytes,
+            salt_size=_SALT_BYTES,
+        )
+        made = argon2.from_string(hasher.hash(password))
+        return StoredPassword(scheme.name, iterations, made.salt, made.checksum, scheme.parameters)
+
+    def matches(self, password: str, stored: StoredPassword) -> bool:
+        """Compare, by the parameters that are stored."""
+        try:
+            return bool(_passlib_argon2().verify(password, _standard_text(stored)))
+        except (KeyError, ValueError) as error:
+            raise SecretUnreadable("a stored password has parameters Argon2 refuses") from error
+
+
+def _standard_text(stored: StoredPassword) -> str:
+    """Write the hash in Argon2's own notation, `$argon2id$v=19$m=...,t=...,p=...$salt$hash`."""
+    given = stored.parameters
+    memory, lanes = int(given["memory"]), int(given["parallelism"])
+    salt, value = (
+        base64.b64encode(raw).rstrip(b"=").decode("ascii") for raw in (stored.salt, stored.value)
+    )
+    version = _ARGON2_VERSIONS[given["version"]]
+    cost = f"m={memory},t={stored.iterations},p={lanes}"
+    return f"$argon2{given['type']}$v={version}${cost}${salt}${value}"
+
+
+def _passlib_argon2() -> Any:
+    # 60 ms and 3 MB that a process without passwords does not spend. Not from passlib.hash, which
+    # finds its names when they are asked for: two threads that import it at once can miss them.
+    from passlib.handlers.argon2 import (  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+        argon2,
+    )
+
+    return argon2
+
+
+ALGORITHMS: Final[Mapping[str, PasswordAlgorithm]] = {
+    scheme.name: Argon2(scheme) if scheme.digest is None else Pbkdf2(scheme)
+    for scheme in HASH_SCHEMES
+}
+"""Name of a scheme -> what computes it."""
+
+
+_NICENESS = 10
+"""A tenth of the share of a thread that answers requests; beyond 19 the kernel takes 19."""
+_NO_SALT = bytes(16)
+_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
+
+
+def hash_password(
+    password: Secret, algorithm: str | None = None, iterations: int | None = None
+) -> tuple[str, str]:
+    """Return `(credential_data, secret_data)`; blocks for the time that hashing takes.
+
+    Raises ValueError for an unknown algorithm, InvalidInput for what is no password, and for
+    more iterations than may be computed.
+    """
+    scheme = _scheme(algorithm)
+    cost, most = iterations or scheme.iterations, scheme.most_iterations
+    if not 0 < cost <= most:
+        allowed = f"1 to {most} for {scheme.name}"
+        raise InvalidInput((FieldError("hashIterations", str(cost), allowed),))
+    given = password.reveal()
+    if not _hashable(given):
+        allowed = f"at most {MAX_PASSWORD_LENGTH} characters of Unicode text without NUL"
+        raise InvalidInput((FieldError("password", f"{len(given)} characters", allowed),))
+    text = unicodedata.normalize("NFC", given)
+    made = ALGORITHMS[scheme.name].make(text, cost)
+    return made.credential_data(), made.secret_data()
+
+
+def verify_password(password: Secret, credential_data: str, secret_data: str) -> bool:
+    """Tell whether the stored hash was made from `password`; blocks for the time it takes.
+
+    Raises SecretUnreadable when the stored hash cannot be computed again.
+    """
+    stored = read_stored_password(credential_data, secret_data)
+    scheme = HASH_SCHEME_OF.get(stored.algorithm)
+    if scheme is None:
+        raise SecretUnreadable("a stored password is hashed with an algorithm that is not known")
+    given = password.reveal()
+    if not _hashable(given):
+        return False
+    forms = dict.fromkeys((given, unicodedata.normalize("NFC", given)))
+    return any(ALGORITHMS[scheme.name].matches(text, stored) for text in forms)
+
+
+def needs_rehash(
+    credential_data: str,
+    secret_data: str,
+    algorithm: str | None = None,
+    iterations: int | None = None,
+) -> bool:
+    """Tell whether the stored hash was made otherwise than a new one would be.
+
+    A realm whose rule asks for more than may be computed gets no new hashes.
+    """
+    scheme = _scheme(algorithm)
+    if (iterations or 0) > scheme.most_iterations:
+        return False
+    stored = read_stored_password(credential_data, secret_data)
+    return (stored.algorithm, stored.iterations, dict(stored.parameters)) != (
+        scheme.name,
+        iterations or scheme.iterations,
+        dict(scheme.parameters),
+    )
+
+
+def check_password(
+    password: Secret,
+    stored: tuple[str, str] | None,
+    algorithm: str | None = None,
+    iterations: int | None = None,
+    costs: Sequence[HashCost] = (),
+) -> bool:
+    """Verify, and where that fails do the rest of the work of a failure; blocks for it.
+
+    That work is the same whatever is stored: of each kind of hash among `costs`, which are those in
+    use in the realm, and of new hashes the largest number of iterations. Nothing stored is a
+    failure, and so is a stored hash that must not be or cannot be computed: it is logged. A hash
+    beyond all `costs` takes longer.
+    """
+    rest = _work_of_failure(algorithm, iterations, costs)
+    if stored is not None:
+        try:
+            if verify_password(password, *stored):
+                return True
+            spent = read_stored_password(*stored)
+        except SecretUnreadable as error:
+            structlog.get_logger().warning("stored password is unusable", reason=str(error))
+        else:
+            kind = hash_kind(spent.algorithm, spent.parameters)
+            rest[kind] = rest.get(kind, 0) - spent.iterations
+    for (name, parameters), rounds in rest.items():
+        if rounds > 0:
+            value = bytes(HASH_SCHEME_OF[name].key_bytes)
+            left = StoredPassword(name, rounds, _NO_SALT, value, dict(parameters))
+            verify_password(password, left.credential_data(), left.secret_data())
+    return False
+
+
+def _work_of_failure(
+    algorithm: str | None, iterations: int | None, costs: Sequence[HashCost]
+) -> dict[HashKind, int]:
+    """Return the iterations of each kind of hash."""
+    scheme = _scheme(algorithm)
+    rounds = min(iterations or scheme.iterations, scheme.most_iterations)
+    work = {cost.kind: cost.iterations for cost in costs}
+    kind = hash_kind(scheme.name, scheme.parameters)
+    work[kind] = max(rounds, work.get(kind, 0))
+    return work
+
+
+class PooledPasswordHasher:
+    """PasswordHasher in `threads` threads of its own: more at once only slows all of them.
+
+    `waiting` hashes of each caller's network may wait for a thread in each realm; later ones are
+    refused (Overloaded). Realms take turns, and so do the networks of a realm.
+    """
+
+    def __init__(
+        self,
+        threads: int,
+        waiting: int = MAX_WAITING_HASHES,
+        refusal_pause: timedelta = REFUSAL_PAUSE,
+    ) -> None:
+        self._threads = FairThreads(
+            "password", threads, waiting, initializer=_step_back, refusal_pause=refusal_pause
+        )
+
+    async def hash(
+        self,
+        password: Secret,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> tuple[str, str]:
+        work = partial(hash_password, password, algorithm, iterations)
+        return await self._threads.run(realm_id, work)
+
+    async def check(
+        self,
+        password: Secret,
+        stored: tuple[str, str] | None,
+        *,
+        realm_id: str,
+        algorithm: str | None,
+        iterations: int | None = None,
+        costs: Sequence[HashCost] = (),
+    ) -> bool:
+        work = partial(check_password, password, stored, algorithm, iterations, costs)
+        return await self._threads.run_for_caller(realm_id, work)
+
+    def needs_rehash(
+        self,
+        credential_data: str,
+        secret_data: str,
+        *,
+        algorithm: str | None,
+        iterations: int | None = None,
+    ) -> bool:
+        return needs_rehash(credential_data, secret_data, algorithm, iterations)
+
+    def close(self) -> None:
+        """Finish running hashes and drop the waiting ones."""
+        self._threads.close()
+
+
+def _step_back() -> None:
+    """Let this thread wait where the others need its core: who has a token goes first."""
+    if sys.platform == "linux":  # elsewhere niceness is the whole process's
+        thread = threading.get_native_id()
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
+        os.setpriority(os.PRIO_PROCESS, thread, niceness)
+
+
+def _scheme(algorithm: str | None) -> HashScheme:
+    scheme = HASH_SCHEMES[0] if algorithm is None else HASH_SCHEME_OF.get(algorithm)
+    if scheme is None:
+        raise ValueError(f"{algorithm!r} is not one of {', '.join(HASH_SCHEME_OF)}")
+    return scheme
+
+
+def _hashable(text: str) -> bool:
+    # A lone surrogate is half a character: it has no UTF-8, so no hash was ever made of it.
+    # HMAC pads its key with zeros (RFC 2104 §2): "a" and "a" with a NUL would be one password.
+    return len(text) <= MAX_PASSWORD_LENGTH and not _NO_CHARACTER.search(text)

@@ -1,0 +1,1 @@
+"""The doctor: examines an installation from outside, and says what to change."""

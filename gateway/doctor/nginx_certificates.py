@@ -1,0 +1,317 @@
+"""Mistakes of nginx about client certificates and TLS."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from gateway.doctor.findings import Finding
+from gateway.doctor.nginx_scopes import Location, NginxCheck, Proxy, Scope, Server, where_lost
+from gateway.http.certificate_lookup import NginxLookup
+
+_CERTIFICATE_HEADER_REMEDY: Final = (
+    "include realmgate/proxy-headers.conf in the location, as its only proxy_set_header lines"
+)
+
+
+def _find_certificate_header(proxy: Proxy) -> Iterator[Finding]:
+    """The certificate header: nginx must set it wherever it passes requests to the gateway.
+
+    A header that nginx does not set is passed on as the caller sent it. attacks: A2
+    """
+    name = proxy.gateway.certificate_header
+    lookup = proxy.gateway.certificate_lookup
+    for location in proxy.to_gateway:
+        header = location.scope.headers().get(name)
+        if lookup != NginxLookup.name:
+            problem = (
+                f"{location} leads to a gateway that reads certificates as {lookup} sends them"
+            )
+            yield Finding(problem, "set REALMGATE_CERTIFICATE_LOOKUP=nginx", location.place)
+            continue
+        other = _other_header(location.scope)
+        if other is not None and (header is None or not header.arguments[1]):
+            problem = (
+                f"{location} sends the certificate in {other}, the gateway reads it from {name}"
+            )
+            remedy = f"send {NginxLookup.variable} in {name}, or set REALMGATE_CERTIFICATE_HEADER"
+            yield Finding(problem, remedy, location.place)
+        elif header is None:
+            lost = where_lost(location.scope, name)
+            problem = f"{location} passes a caller's own {name} to the gateway{lost}"
+            yield Finding(problem, _CERTIFICATE_HEADER_REMEDY, location.place)
+        elif "$http_" in header.arguments[1]:
+            problem = f"{location} takes {name} from the caller's request: {header.arguments[1]}"
+            yield Finding(problem, _CERTIFICATE_HEADER_REMEDY, header.place)
+
+
+def _other_header(scope: Scope) -> str | None:
+    names = (
+        name for name, line in scope.headers().items() if line.arguments[1] == NginxLookup.variable
+    )
+    return next(names, None)
+
+
+CERTIFICATE_HEADER = NginxCheck(
+    "certificate-header",
+    (
+        "https://github.com/keycloak/keycloak/issues/17059",
+        "https://github.com/LemmyNet/lemmy-ansible/issues/155",
+        "https://github.com/kubernetes/ingress-nginx/issues/954",
+    ),
+    _find_certificate_header,
+)
+
+
+def _find_certificate_variable(proxy: Proxy) -> Iterator[Finding]:
+    """The certificate must be sent as `$ssl_client_escaped_cert`.
+
+    `$ssl_client_cert` and `$ssl_client_raw_cert` have line ends, which the gateway refuses or
+    which end the header early; names such as `$ssl_client_s_dn` are no certificate.
+    """
+    name = proxy.gateway.certificate_header
+    for location in proxy.to_gateway:
+        header = location.scope.headers().get(name)
+        if header is None or "$http_" in header.arguments[1]:
+            continue
+        value = header.arguments[1]
+        if value not in {NginxLookup.variable, ""}:
+            problem = f"{location} sends {value} as the certificate, which the gateway cannot read"
+            remedy = f"proxy_set_header {name} {NginxLookup.variable};"
+            yield Finding(problem, remedy, header.place)
+
+
+CERTIFICATE_VARIABLE = NginxCheck(
+    "certificate-variable",
+    ("https://github.com/18F/identity-pki/pull/11",),
+    _find_certificate_variable,
+)
+
+
+_PUBLIC: Final = re.compile(
+    r"/etc/ssl/(certs/ca-certificates\.crt|cert\.pem|ca-bundle\.pem)"
+    r"|/etc/pki/(tls/certs|ca-trust/extracted/pem)/.*\.(crt|pem)"
+    r"|/usr/local/share/certs/ca-root-nss\.crt"
+)
+
+
+def _find_client_authorities(proxy: Proxy) -> Iterator[Finding]:
+    """The authorities of client certificates must be your own, never those of public web sites."""
+    for server in proxy.configuration.servers:
+        if not server.asks_for_certificates:
+            continue
+        for directive in ("ssl_client_certificate", "ssl_trusted_certificate"):
+            for line in server.scope.in_force(directive):
+                if line.arguments and _PUBLIC.fullmatch(line.arguments[0]):
+                    yield Finding(
+                        f"{directive} names the authorities of public web sites: everybody can get"
+                        " a certificate that passes",
+                        f"{directive} FILE; with the authority of your devices and services alone",
+                        line.place,
+                    )
+
+
+CLIENT_AUTHORITIES = NginxCheck(
+    "client-authorities",
+    ("https://github.com/scitran/scitran/issues/10",),
+    _find_client_authorities,
+)
+
+
+def _find_early_data(proxy: Proxy) -> Iterator[Finding]:
+    """An attacker who recorded a request in TLS early data can send it again. Source: RFC 8470 §3."""
+    for server in proxy.sensitive:
+        if server.scope.value("ssl_early_data", "off") == "on":
+            line = server.scope.in_force("ssl_early_data")[-1]
+            yield Finding(
+                "requests in TLS early data can be replayed, also those that change something",
+                "ssl_early_data off; (include realmgate/tls.conf)",
+                line.place,
+            )
+
+
+EARLY_DATA = NginxCheck(
+    "early-data",
+    ("https://github.com/reef-technologies/cookiecutter-rt-django/pull/106",),
+    _find_early_data,
+)
+
+
+def _find_gateway_certificate(proxy: Proxy) -> Iterator[Finding]:
+    """TLS to the gateway must verify its certificate; nginx does not by default.
+
+    Source: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ssl_verify
+    """
+    for location in proxy.to_gateway:
+        address, handler = proxy.configuration.address(location), location.handler
+        if address is None or handler is None or address.scheme != "https":
+            continue
+        if location.scope.value("proxy_ssl_verify", "off") == "off":
+            found = location.scope.in_force("proxy_ssl_verify")
+            yield Finding(
+                f"{location} sends the proxy secret to every server that answers for the gateway",
+                "proxy_ssl_verify on; proxy_ssl_trusted_certificate FILE; proxy_ssl_name NAME;",
+                found[-1].place if found else handler.place,
+            )
+
+
+GATEWAY_CERTIFICATE = NginxCheck(
+    "gateway-certificate",
+    (
+        "https://github.com/kubernetes/ingress-nginx/issues/7083",
+        "https://github.com/vouch/vouch-proxy/pull/428",
+    ),
+    _find_gateway_certificate,
+)
+
+
+def _find_revocation_list(proxy: Proxy) -> Iterator[Finding]:
+    """Nginx accepts revoked certificates where it has no revocation list. attacks: A9."""
+    for server in proxy.configuration.servers:
+        if server.scope.value("ssl_verify_client", "off") not in {"on", "optional"}:
+            continue
+        if not server.scope.in_force("ssl_crl"):
+            line = server.scope.in_force("ssl_verify_client")[-1]
+            yield Finding(
+                "client certificates are verified without a revocation list",
+                "ssl_crl FILE; with the list of every authority"
+                " (include realmgate/client-certificate-required.conf)",
+                line.place,
+            )
+
+
+REVOCATION_LIST = NginxCheck(
+    "revocation-list",
+    ("https://github.com/kubernetes/ingress-nginx/issues/7225",),
+    _find_revocation_list,
+)
+
+
+_OFF = {"off", "none"}
+
+
+def _find_session_resumption(proxy: Proxy) -> Iterator[Finding]:
+    """A resumed TLS session keeps the verdict of its first handshake, and so outlives a
+    revocation.
+
+    attacks: A9
+    """
+    for server in proxy.configuration.servers:
+        if not server.asks_for_certificates:
+            continue
+        for directive, default in (("ssl_session_cache", "none"), ("ssl_session_tickets", "on")):
+            if server.scope.value(directive, default) in _OFF:
+                continue
+            found = server.scope.in_force(directive)
+            yield Finding(
+                f"{directive} is {server.scope.value(directive, default)}"
+                f"{'' if found else ' by default'}: a revoked certificate works as long as its"
+                " TLS session",
+                f"{directive} off; (include realmgate/tls.conf)",
+                found[-1].place if found else server.place,
+            )
+
+
+SESSION_RESUMPTION = NginxCheck(
+    "session-resumption",
+    (
+        "https://github.com/envoyproxy/envoy/pull/28758",
+        "https://github.com/mozilla/server-side-tls/issues/282",
+    ),
+    _find_session_resumption,
+)
+
+
+_LENIENT = {"optional", "optional_no_ca"}
+_VERDICT = "$ssl_client_verify"
+_VERIFY_MODE_REMEDY = (
+    "ssl_verify_client on; or protect the location (include realmgate/guard.conf) with a rule that"
+    " names certificates"
+)
+
+
+def _find_verify_mode(proxy: Proxy) -> Iterator[Finding]:
+    """`optional` and `optional_no_ca` let requests without a trusted certificate pass. attacks:
+    A6.
+    """
+    for server in proxy.configuration.servers:
+        mode = server.scope.value("ssl_verify_client", "off")
+        if mode not in _LENIENT:
+            continue
+        line = server.scope.in_force("ssl_verify_client")[-1]
+        if mode == "optional_no_ca" and server.scope.in_force("ssl_client_certificate"):
+            problem = (
+                "optional_no_ca lets certificates of every authority pass, although"
+                " ssl_client_certificate names the trusted ones"
+            )
+            yield Finding(problem, "ssl_verify_client on; or optional;", line.place)
+        if _checks_verdict(server.scope):
+            continue
+        for location in server.locations:
+            if _trusts_certificates(proxy, location):
+                problem = (
+                    f"{location} passes names of the certificate on, and ssl_verify_client {mode}"
+                    " lets requests without a verified one pass"
+                )
+                yield Finding(problem, _VERIFY_MODE_REMEDY, line.place)
+                break
+
+
+def _trusts_certificates(proxy: Proxy, location: Location) -> bool:
+    if location in proxy.to_gateway or location in proxy.protected or location in proxy.decisions:
+        return False
+    scope = location.scope
+    sent = [
+        line.arguments[-1]
+        for directive in ("proxy_set_header", "fastcgi_param", "uwsgi_param", "grpc_set_header")
+        for line in scope.in_force(directive)
+    ]
+    names = any("$ssl_client_" in value for value in sent)
+    return location.handler is not None and names and not _checks_verdict(scope)
+
+
+def _checks_verdict(scope: Scope | Server) -> bool:
+    """Tell whether an `if` compares the verdict here or further out."""
+    scopes = scope.outwards() if isinstance(scope, Scope) else scope.scope.outwards()
+    return any(
+        _VERDICT in " ".join(inner.directive.arguments)
+        for outer in scopes
+        for inner in outer.scopes
+        if inner.directive.name == "if"
+    )
+
+
+VERIFY_MODE = NginxCheck(
+    "verify-mode",
+    (
+        "https://github.com/enablebanking/open_banking_eidas_broker/issues/67",
+        "https://github.com/kubernetes/ingress-nginx/pull/3391",
+    ),
+    _find_verify_mode,
+)
+
+
+_HEADER = "ssl-client-verify"
+_VARIABLE = "$ssl_client_verify"
+
+
+def _find_verify_result(proxy: Proxy) -> Iterator[Finding]:
+    """The proxy's verdict about the certificate must be the proxy's own. attacks: A4, A6."""
+    certificate = proxy.gateway.certificate_header
+    for location in proxy.to_gateway:
+        headers = location.scope.headers()
+        if certificate not in headers:
+            continue  # reported by certificate-header, with the same remedy
+        header = headers.get(_HEADER)
+        if header is None or header.arguments[1] != _VARIABLE:
+            lost = where_lost(location.scope, _HEADER)
+            yield Finding(
+                f"{location} does not send {_VARIABLE} in {_HEADER}: a caller can claim SUCCESS for"
+                f" any certificate{lost}",
+                f"proxy_set_header {_HEADER} {_VARIABLE};",
+                header.place if header is not None else location.place,
+            )
+
+
+VERIFY_RESULT = NginxCheck(
+    "verify-result", ("https://github.com/puppetlabs/puppetserver/pull/349",), _find_verify_result
+)

@@ -1,0 +1,37 @@
+"""Counters and traces. Labels are bounded: never a client id, a user or a path of the caller.
+
+Spec: W3C Trace Context §3
+"""
+
+from typing import Protocol
+
+
+class Metrics(Protocol):
+    """Counters and timings of one process; an implementation must be cheap on the hot path."""
+
+    def request(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count one answered request; `route` is the pattern of the routing table."""
+
+    def token_grant(self, realm: str, grant_type: str, outcome: str) -> None:
+        """Count one token request; outcome is `issued` or the OAuth error code."""
+
+    def security_event(self, kind: str) -> None:
+        """Count one security event, such as `untrusted_certificate_header`."""
+
+
+class RequestTrace(Protocol):
+    """One request's part of a trace."""
+
+    @property
+    def trace_id(self) -> str | None:
+        """Return the trace's id in hex, None without a trace."""
+
+    def end(self, status: int) -> None:
+        """End it with the response's status."""
+
+
+class Tracer(Protocol):
+    """Begins the gateway's part of a trace that a caller may have begun."""
+
+    def begin(self, name: str, traceparent: str | None) -> RequestTrace:
+        """Continue the caller's trace; a malformed `traceparent` is ignored."""

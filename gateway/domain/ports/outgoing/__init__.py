@@ -1,1 +1,0 @@
-"""Requests to servers that others name: documents of clients, mail servers, webhooks."""

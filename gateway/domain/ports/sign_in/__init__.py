@@ -1,1 +1,0 @@
-"""What a sign-in with a browser keeps between two requests."""

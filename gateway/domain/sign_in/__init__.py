@@ -1,1 +1,0 @@
-"""What a sign-in leaves for the token endpoint: codes and device authorizations."""

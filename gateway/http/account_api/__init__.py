@@ -1,1 +1,0 @@
-"""The JSON API of a user's own account, at /realms/{realm}/account. Keycloak: 17."""

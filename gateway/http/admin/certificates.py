@@ -1,0 +1,197 @@
+"""The rows of client certificates: authorities, deny list, expiry, and the explanation of one."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from gateway.admin.access import InvalidRequest
+from gateway.admin.authorities import AuthorityAdministration
+from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
+from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.admin.expiry import STANDARD_WINDOW, ExpiryListing
+from gateway.admin.realms import VIEW_REALM
+from gateway.domain.expiry import LONGEST_WINDOW
+from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.http.admin.operations import (
+    MANAGE_REALM,
+    PAGING,
+    REALM,
+    Body,
+    Operation,
+    Query,
+    Resource,
+)
+from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.protocol.certificate_explanation import LONGEST_INPUT, CertificateExplainer
+from gateway.representations.certificates import DENIED_CERTIFICATE, EXPIRATION, render_expiration
+
+_TAG: Final = "Certificate Authorities"
+_SCHEMA: Final = "CertificateAuthorityRepresentation"
+_AUTHORITIES_PATH: Final = "certificates/authorities"
+_Owner = Callable[[AdminRequest], str | None]
+
+
+def authority_operations(authorities: AuthorityAdministration) -> tuple[Operation, ...]:
+    """Return every row about certificate authorities."""
+    of_realm = Resource(f"{REALM}/{_AUTHORITIES_PATH}", _TAG, VIEW_REALM, MANAGE_REALM)
+    of_client = Resource(
+        f"{REALM}/clients/{{client_id}}/{_AUTHORITIES_PATH}", _TAG, VIEW_CLIENTS, MANAGE_CLIENTS
+    )
+    return (
+        *_authority_rows(of_realm, authorities, "the realm", lambda _: None),
+        *_authority_rows(of_client, authorities, "a client", lambda r: r.path["client_id"]),
+    )
+
+
+def _authority_rows(
+    rows: Resource, authorities: AuthorityAdministration, what: str, owner: _Owner
+) -> tuple[Operation, ...]:
+    one = "/{sha256}"
+    return (
+        rows.get(
+            "",
+            f"List the certificate authorities of {what}",
+            lambda r: document(authorities.list(r.realm, owner(r))),
+            returns=f"[{_SCHEMA}]",
+        ),
+        rows.post(
+            "",
+            f"Register a certificate authority for {what}",
+            lambda r: created(r, authorities.add(r.acting, owner(r), r.body)),
+            body=Body(_SCHEMA),
+        ),
+        rows.get(
+            one,
+            f"Get a certificate authority of {what}",
+            lambda r: entity(authorities.one(r.realm, owner(r), r.path["sha256"])),
+            returns=_SCHEMA,
+        ),
+        rows.delete(
+            one,
+            f"Remove a certificate authority of {what}; its certificates are not trusted then",
+            lambda r: done(authorities.remove(r.acting, owner(r), r.path["sha256"])),
+        ),
+    )
+
+
+_PAGE: Final = 100
+"""Entries of a page without `max`."""
+
+
+def denied_certificate_operations(entries: DenyListAdministration) -> tuple[Operation, ...]:
+    """Return every row about deny lists."""
+    rows = Resource(f"{REALM}/certificates/denied", "Denied Certificates", VIEW_REALM, MANAGE_REALM)
+    one = "/{id}"
+    return (
+        rows.get(
+            "",
+            "List the denied certificates of the realm, oldest first",
+            lambda r: document(entries.list(r.realm, *r.page(_PAGE))),
+            returns=f"[{DENIED_CERTIFICATE}]",
+            query=PAGING,
+        ),
+        rows.post(
+            "",
+            "Deny a certificate by its thumbprint, or by issuer and serial number",
+            lambda r: created(r, entries.add(r.acting, r.body)),
+            body=Body(DENIED_CERTIFICATE),
+        ),
+        rows.get(
+            one,
+            "Get a denied certificate",
+            lambda r: entity(entries.one(r.realm, r.path["id"])),
+            returns=DENIED_CERTIFICATE,
+        ),
+        rows.delete(
+            one,
+            "Remove a certificate from the deny list",
+            lambda r: done(entries.remove(r.acting, r.path["id"])),
+        ),
+    )
+
+
+_DAY: Final = timedelta(days=1)
+_DAYS: Final = "days"
+_ALL: Final = "all"
+
+
+def expiry_operations(listing: ExpiryListing) -> tuple[Operation, ...]:
+    """Return the row."""
+
+    async def rendered(request: AdminRequest) -> list[dict[str, Any]]:
+        first, maximum = request.page(_PAGE)
+        found = await listing.list(request.realm.name, _window(request), first, maximum)
+        return [render_expiration(each) for each in found]
+
+    rows = Resource(f"{REALM}/certificates/expiring", "Expiry", VIEW_REALM, MANAGE_REALM)
+    return (
+        rows.get(
+            "",
+            "List what expires within `days`: certificates, revocation lists and keys",
+            lambda r: document(rendered(r)),
+            returns=f"[{EXPIRATION}]",
+            query=(Query(_DAYS, "integer"), Query(_ALL, "boolean"), *PAGING),
+        ),
+    )
+
+
+def _window(request: AdminRequest) -> timedelta | None:
+    """Return the time ahead, None for all that is known; raises InvalidRequest, UnknownPage."""
+    if request.flag(_ALL):
+        return None
+    days = request.number(_DAYS)
+    if days is None:
+        return STANDARD_WINDOW
+    if not 0 <= days <= LONGEST_WINDOW // _DAY:
+        raise InvalidRequest(f"{_DAYS} is a number from 0 to {LONGEST_WINDOW // _DAY}")
+    return days * _DAY
+
+
+_EXPLANATION_MEMBERS: Final = frozenset({"certificate", "client"})
+_LONGEST_JSON: Final = 4096
+"""Bytes of the request besides the certificate."""
+_LONGEST_CLIENT_ID: Final = 255
+
+
+def explanation_operations(explainer: CertificateExplainer) -> tuple[Operation, ...]:
+    """Return the row; it changes nothing, so those who may view may call it."""
+    rows = Resource(
+        f"{REALM}/certificates/explain", "Certificate Authorities", VIEW_REALM, VIEW_REALM
+    )
+
+    async def explain(request: AdminRequest) -> dict[str, Any]:
+        certificates, client = _parse_certificate(request.body)
+        try:
+            found = await explainer.explain(request.realm.name, certificates, client)
+        except MalformedCertificate as error:
+            raise InvalidRequest(f"certificate: {error}") from error
+        return found.document()
+
+    return (
+        rows.post(
+            "",
+            "Explain why a certificate is accepted or refused, and show the claims of its token",
+            lambda r: document(explain(r)),
+            also=VIEW_CLIENTS,
+            body=Body("CertificateExplanationRequest", largest=2 * LONGEST_INPUT + _LONGEST_JSON),
+            returns="CertificateExplanationRepresentation",
+            status=200,
+        ),
+    )
+
+
+def _parse_certificate(body: Mapping[str, Any]) -> tuple[bytes, str | None]:
+    """Return PEM and the client ID; raises InvalidRequest."""
+    unknown = sorted(body.keys() - _EXPLANATION_MEMBERS)
+    if unknown:
+        raise InvalidRequest(
+            f"unknown members {', '.join(unknown)[:200]}; allowed: certificate, client"
+        )
+    certificate, client = body.get("certificate"), body.get("client")
+    if not isinstance(certificate, str) or not 0 < len(certificate.encode()) <= LONGEST_INPUT:
+        raise InvalidRequest(f"certificate is PEM of at most {LONGEST_INPUT} bytes")
+    if client is not None and not (
+        isinstance(client, str) and 0 < len(client) <= _LONGEST_CLIENT_ID
+    ):
+        raise InvalidRequest("client is the client ID of a client, or missing")
+    return certificate.encode(), client

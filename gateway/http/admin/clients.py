@@ -1,0 +1,411 @@
+"""The rows of clients: the clients, their secrets, keys, sessions, nodes, devices, and policies.
+
+Keycloak: 7.1, 7.3
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from gateway.admin.access import Acting, Page
+from gateway.admin.clients import (
+    MANAGE_CLIENTS,
+    POLICIES,
+    PROFILES,
+    QUERY_CLIENTS,
+    VIEW_CLIENTS,
+    ClientCertificates,
+    ClientDevices,
+    ClientInstallation,
+    ClientNodes,
+    ClientPolicies,
+    ClientQuery,
+    ClientReach,
+    ClientUseCases,
+    DecidedReach,
+)
+from gateway.admin.realms import VIEW_REALM
+from gateway.admin.sessions import ClientSessions
+from gateway.admin.users import read_attribute_query
+from gateway.http.admin.operations import (
+    MANAGE_REALM,
+    PAGING,
+    REALM,
+    Body,
+    Media,
+    Operation,
+    Query,
+    Resource,
+    State,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    counted,
+    created_reply,
+    document,
+    done,
+    entity,
+    entity_reply,
+)
+from gateway.http.replies import Reply
+
+_Pack = Callable[[Acting, str, str, Mapping[str, Any]], Awaitable[bytes]]
+_KEY: Final = "CertificateRepresentation"
+_ARCHIVE: Final = ((b"content-type", b"application/octet-stream"),)
+
+
+def certificate_operations(certificates: ClientCertificates, client: str) -> tuple[Operation, ...]:
+    """Return every row about the keys of clients; `client` is the URL of one."""
+    path, tag = f"{client}/certificates/{{attr}}", "Keys of clients"
+    rows = Resource(path, tag, VIEW_CLIENTS, MANAGE_CLIENTS)
+
+    def upload(last: str, summary: str) -> Operation:
+        return rows.post(
+            f"/{last}",
+            summary,
+            lambda r: document(certificates.upload(r.acting, *_of(r), r.body, path=last)),
+            body=Body(media=Media.FORM),
+            returns=_KEY,
+            status=200,
+            refuses=(501,),
+        )
+
+    def archive(last: str, summary: str, pack: _Pack) -> Operation:
+        return rows.post(
+            f"/{last}",
+            summary,
+            lambda r: _archive(pack(r.acting, *_of(r), r.body)),
+            body=Body("KeyStoreConfig"),
+            status=200,
+            refuses=(406, 501),
+        )
+
+    return (
+        rows.get(
+            "",
+            "Get the public key of a client",
+            lambda r: document(certificates.read(r.realm, *_of(r))),
+            returns=_KEY,
+        ),
+        rows.post(
+            "/generate",
+            "Generate a key for a client; the private key is returned once",
+            lambda r: document(certificates.generate(r.acting, *_of(r))),
+            returns=_KEY,
+            status=200,
+            refuses=(501,),
+        ),
+        archive(
+            "generate-and-download",
+            "Generate a key for a client and return it in a PKCS#12 key store",
+            certificates.generate_archive,
+        ),
+        archive(
+            "download",
+            "Get the certificate of a client in a PKCS#12 key store",
+            certificates.archive,
+        ),
+        upload("upload", "Upload the key of a client from a file; only its public part is stored"),
+        upload(
+            "upload-certificate", "Upload the certificate or public key of a client from a file"
+        ),
+    )
+
+
+def _of(request: AdminRequest) -> tuple[str, str]:
+    """Return the client and the attribute with the key."""
+    return request.path["client_id"], request.path["attr"]
+
+
+async def _archive(archive: Awaitable[bytes]) -> Reply:
+    return Reply(HTTPStatus.OK, _ARCHIVE, await archive)
+
+
+_LOCK = "DeviceLockRepresentation"
+
+
+def device_operations(devices: ClientDevices, client: str) -> tuple[Operation, ...]:
+    """Return every row about devices; `client` is the URL of one."""
+    rows = Resource(f"{client}/device-locks", "Devices of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    return (
+        rows.get(
+            "",
+            "List the locked devices of a client",
+            lambda r: document(devices.list(r.acting, r.path["client_id"])),
+            returns=f"[{_LOCK}]",
+        ),
+        rows.post(
+            "",
+            "Lock a device of a client for some time",
+            lambda r: document(devices.lock(r.acting, r.path["client_id"], r.body)),
+            body=Body(_LOCK),
+            returns=_LOCK,
+            status=200,
+        ),
+        rows.delete(
+            "",
+            "Unlock a device of a client",
+            lambda r: done(
+                devices.unlock(r.acting, r.path["client_id"], r.query.get("device") or "")
+            ),
+            query=(Query("device", summary="The whole name of the device in its certificate"),),
+        ),
+    )
+
+
+_CLIENT: Final = f"{REALM}/clients/{{client_id}}"
+"""`client_id` is the internal id, as in all of Keycloak's admin API."""
+_TEXT: Final = ((b"content-type", b"text/plain"),)
+_SESSIONS: Final = 100
+"""The size of a page of sessions where the request names none."""
+
+
+def client_operations(clients: ClientUseCases, sessions: ClientSessions) -> tuple[Operation, ...]:
+    """Return every row about clients."""
+    return (
+        *_clients(clients),
+        *_one_client(clients),
+        *_reach(clients.reach),
+        *_sessions(sessions),
+        *_nodes(clients.nodes),
+        *certificate_operations(clients.certificates, _CLIENT),
+        *device_operations(clients.devices, _CLIENT),
+        *_policies(clients.policies, "profiles"),
+        *_policies(clients.policies, "policies"),
+    )
+
+
+def _clients(clients: ClientUseCases) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/clients", "Clients", QUERY_CLIENTS, MANAGE_CLIENTS)
+    listing, administration = clients.listing, clients.administration
+    one, schema = "/{client_id}", "ClientRepresentation"
+    filters = (Query("clientId"), Query("search", "boolean"), Query("q"))
+    return (
+        rows.get(
+            "",
+            "List the clients that match",
+            lambda r: document(listing.page(r.acting, _query(r))),
+            returns=f"[{schema}]",
+            query=(*PAGING, *filters, Query("viewableOnly", "boolean")),
+        ),
+        rows.post(
+            "",
+            "Create a client",
+            lambda r: _create_client(clients, r),
+            body=Body(schema),
+        ),
+        rows.get(
+            one,
+            "Get a client",
+            lambda r: entity(listing.one(r.acting, r.path["client_id"])),
+            returns=schema,
+            versioned=True,
+        ),
+        rows.put(
+            one,
+            "Update a client; fields that are not sent keep their values",
+            lambda r: done(administration.change(r.acting, r.path["client_id"], r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+        rows.delete(
+            one,
+            "Delete a client",
+            lambda r: done(administration.remove(r.acting, r.path["client_id"])),
+            versioned=True,
+        ),
+    )
+
+
+async def _create_client(clients: ClientUseCases, request: AdminRequest) -> Reply:
+    client = await clients.administration.add(request.acting, request.body)
+    return created_reply(request, client.id)
+
+
+def _query(request: AdminRequest) -> ClientQuery:
+    first, maximum = request.page()
+    name, by_part = request.query.get("clientId"), request.flag("search")
+    return ClientQuery(
+        client_id=None if by_part else name,
+        part=(name or "") if by_part else "",
+        attributes=read_attribute_query(request.query.get("q") or ""),
+        first=first,
+        maximum=maximum,
+    )
+
+
+def _one_client(clients: ClientUseCases) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    secrets, credential = clients.secrets, "CredentialRepresentation"
+    return (
+        rows.get(
+            "/client-secret",
+            "Get the secret of a client",
+            lambda r: document(secrets.read(r.acting, r.path["client_id"])),
+            returns=credential,
+            reveals=True,
+        ),
+        rows.post(
+            "/client-secret",
+            "Generate a new secret for a client",
+            lambda r: document(secrets.renew(r.acting, r.path["client_id"])),
+            returns=credential,
+            status=200,
+        ),
+        rows.get(
+            "/client-secret/rotated",
+            "Get the rotated secret of a client",
+            lambda r: document(secrets.get_rotated(r.acting, r.path["client_id"])),
+            returns=credential,
+            reveals=True,
+        ),
+        rows.delete(
+            "/client-secret/rotated",
+            "Delete the rotated secret of a client",
+            lambda r: done(secrets.remove_rotated(r.acting, r.path["client_id"])),
+        ),
+        rows.get(
+            "/service-account-user",
+            "Get the service account of a client",
+            lambda r: document(clients.accounts.read(r.realm, r.path["client_id"])),
+            returns="UserRepresentation",
+        ),
+        rows.get(
+            "/installation/providers/{provider_id}",
+            "Get a configuration file for an adapter of a client",
+            lambda r: _installation(clients.installation, r),
+        ),
+    )
+
+
+async def _installation(installation: ClientInstallation, request: AdminRequest) -> Reply:
+    client_id, provider_id = request.path["client_id"], request.path["provider_id"]
+    text = await installation.write(request.acting, client_id, provider_id, request.public_url)
+    return Reply(HTTPStatus.OK, _TEXT, text.encode("utf-8"))
+
+
+def _reach(reach: ClientReach) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    return (
+        rows.get(
+            "/administrative-roles",
+            "Get the administrative roles that tokens of a client may carry",
+            lambda r: _decided(reach.get(r.acting, r.path["client_id"])),
+            returns="object",
+            versioned=True,
+        ),
+        rows.put(
+            "/administrative-roles",
+            "Let tokens of a client carry the administrative roles that you have",
+            lambda r: _decided(reach.decide(r.acting, r.path["client_id"])),
+            returns="object",
+            status=200,
+            versioned=True,
+        ),
+    )
+
+
+async def _decided(reach: Awaitable[DecidedReach]) -> Reply:
+    found = await reach
+    return entity_reply(found.version, found.roles)
+
+
+def _sessions(sessions: ClientSessions) -> tuple[Operation, ...]:
+    rows = Resource(_CLIENT, "Sessions and nodes of clients", VIEW_CLIENTS, MANAGE_CLIENTS)
+    return (
+        rows.get(
+            "/session-count",
+            "Count the online sessions of a client",
+            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=False)),
+            returns="object",
+        ),
+        rows.get(
+            "/offline-session-count",
+            "Count the offline sessions of a client",
+            lambda r: counted(sessions.count(r.realm, r.path["client_id"], offline=True)),
+            returns="object",
+        ),
+        rows.get(
+            "/user-sessions",
+            "List the online sessions of a client",
+            lambda r: _list_sessions(sessions, r, offline=False),
+            returns="[UserSessionRepresentation]",
+            query=PAGING,
+        ),
+        rows.get(
+            "/offline-sessions",
+            "List the offline sessions of a client",
+            lambda r: _list_sessions(sessions, r, offline=True),
+            returns="[UserSessionRepresentation]",
+            query=PAGING,
+        ),
+    )
+
+
+async def _list_sessions(
+    sessions: ClientSessions, request: AdminRequest, *, offline: bool
+) -> Reply:
+    page = Page(*request.page(_SESSIONS))
+    client_id = request.path["client_id"]
+    return await document(sessions.page(request.realm, client_id, page, offline=offline))
+
+
+def _nodes(nodes: ClientNodes) -> tuple[Operation, ...]:
+    tag = "Sessions and nodes of clients"
+    rows = Resource(_CLIENT, tag, MANAGE_CLIENTS, MANAGE_CLIENTS, State.STORED_ONLY)
+    return (
+        rows.post(
+            "/nodes",
+            "Register a node of a client; the gateway sends it no requests",
+            lambda r: done(nodes.add(r.acting, r.path["client_id"], r.body)),
+            body=Body("object"),
+            status=204,
+        ),
+        rows.delete(
+            "/nodes/{node}",
+            "Delete a node of a client",
+            lambda r: done(nodes.remove(r.acting, r.path["client_id"], r.path["node"])),
+        ),
+        rows.get(
+            "/test-nodes-available",
+            "Test the nodes of a client; the gateway sends no request",
+            lambda r: document(nodes.test(r.acting, r.path["client_id"])),
+            returns="GlobalRequestResult",
+        ),
+        rows.post(
+            "/push-revocation",
+            "Push the `notBefore` of a client to its nodes; the gateway sends no request",
+            lambda r: document(nodes.push_revocation(r.acting, r.path["client_id"])),
+            returns="GlobalRequestResult",
+            status=200,
+        ),
+    )
+
+
+def _policies(policies: ClientPolicies, kind: str) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/client-policies/{kind}", "Realms", VIEW_REALM, MANAGE_REALM)
+    part = PROFILES if kind == "profiles" else POLICIES
+    schema = f"Client{kind.capitalize()}Representation"
+
+    async def get(request: AdminRequest) -> Reply:
+        every = request.flag(f"include-global-{kind}")
+        found = await policies.shown(request.realm, part)
+        return entity_reply(found, {**found, **part.of_every_realm} if every else None)
+
+    return (
+        rows.get(
+            "",
+            f"Get the client {kind} of the realm",
+            get,
+            returns=schema,
+            query=(Query(f"include-global-{kind}", "boolean"),),
+            versioned=True,
+        ),
+        rows.put(
+            "",
+            f"Replace the client {kind} of the realm",
+            lambda r: done(policies.replace(r.acting, part, r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+    )

@@ -1,0 +1,497 @@
+"""The rows of users: accounts, profile, credentials, mails, groups, sessions, lockouts.
+
+The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from gateway.admin.access import AdminRole, MalformedBody, Page
+from gateway.admin.changes import Changes
+from gateway.admin.sessions import UserSessions
+from gateway.admin.users import (
+    QUERY_USERS,
+    VIEW_USERS,
+    LinkRequest,
+    Lockouts,
+    UserActionMails,
+    UserCredentials,
+    UserGroups,
+    UserListing,
+    UserProfiles,
+    UserUseCases,
+    read_attribute_query,
+)
+from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.users import UserQuery
+from gateway.http.admin.operations import (
+    BRIEF,
+    MANAGE_REALM,
+    MANAGE_USERS,
+    REALM,
+    SEARCH,
+    Body,
+    Media,
+    Operation,
+    Query,
+    Resource,
+)
+from gateway.http.admin.requests import (
+    AdminRequest,
+    counted,
+    created,
+    document,
+    document_reply,
+    done,
+    entity,
+    entity_reply,
+)
+from gateway.http.replies import JSON_UTF8, Reply, large_json_reply
+from gateway.protocol.requests import Parameters
+from gateway.representations.users import with_metadata
+
+_OWN: Final = ("username", "email", "firstName", "lastName")
+
+
+async def list_users(listing: UserListing, request: AdminRequest) -> Reply:
+    """Return a page of the users that match."""
+    page, query = Page(*request.page(Page().maximum)), _user_query(request)
+    brief = request.flag("briefRepresentation")
+    users = await listing.page(request.realm, request.rights, query, page, brief=brief)
+    if _asks_for_linked_users(request.query):
+        return document_reply([])
+    return await large_json_reply(users, content_type=JSON_UTF8)
+
+
+async def count_users(listing: UserListing, request: AdminRequest) -> Reply:
+    """Return how many users match, as a bare number."""
+    number = await listing.count(request.realm, request.rights, _user_query(request))
+    return document_reply(0 if _asks_for_linked_users(request.query) else number)
+
+
+async def get_user(listing: UserListing, request: AdminRequest) -> Reply:
+    """Return one user, with the metadata of its profile where they are asked for."""
+    user = await listing.one(request.realm, request.rights, request.path["user_id"])
+    if not request.flag("userProfileMetadata"):
+        return entity_reply(user)
+    return entity_reply(user, with_metadata(user, await listing.metadata(request.realm)))
+
+
+def _user_query(request: AdminRequest) -> UserQuery:
+    """Return the filters; the fields of `_OWN` may be given in `q` as well."""
+    sent = request.query
+    attributes = dict(read_attribute_query(sent.get("q") or ""))
+    own = {name: attributes.pop(name, None) for name in _OWN}
+    texts = {name: own[name] if sent.get(name) is None else sent.get(name) for name in _OWN}
+    since, until = request.instant("createdAfter"), request.instant("createdBefore")
+    search = sent.get("search")
+    if search is not None:
+        # Keycloak does not look at the filters by attribute beside a search.
+        attributes, texts = {}, dict.fromkeys(_OWN)
+    return UserQuery(
+        search=(search or "").strip() or None,
+        username=texts["username"],
+        email=texts["email"],
+        first_name=texts["firstName"],
+        last_name=texts["lastName"],
+        enabled=_boolean(sent, "enabled"),
+        email_verified=_boolean(sent, "emailVerified"),
+        exact=_boolean(sent, "exact") is True,
+        attributes=attributes,
+        created_from=since and since[0],
+        created_until=until and until[1],
+    )
+
+
+def _asks_for_linked_users(sent: Parameters) -> bool:
+    """Tell whether only users of an identity provider are meant: there are none yet."""
+    linked = sent.get("idpAlias") is not None or sent.get("idpUserId") is not None
+    return linked and sent.get("search") is None
+
+
+def _boolean(sent: Parameters, name: str) -> bool | None:
+    """Return a boolean, in any case; anything but true is false."""
+    text = sent.get(name)
+    return None if text is None else text.lower() == "true"
+
+
+_LIFESPAN: Final = Query("lifespan", "integer", "Seconds for which the link lasts")
+_LINK: Final = (
+    Query("client_id", summary="The client of the link, `account` without it"),
+    Query("redirect_uri", summary="Where the page at the end leads to, an address of the client"),
+)
+
+
+def action_mail_operations(mails: UserActionMails) -> tuple[Operation, ...]:
+    """Return the rows."""
+    rows = Resource(f"{REALM}/users/{{user_id}}", "Users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.put(
+            "/execute-actions-email",
+            "Send a user a mail with a link to perform required actions",
+            lambda r: _execute_actions(mails, r),
+            body=Body(media=Media.JSON, required=False),
+            query=(*_LINK, _LIFESPAN),
+        ),
+        rows.put(
+            "/send-verify-email",
+            "Send a user a mail with a link to verify the address",
+            lambda r: done(mails.verify_email(r.acting, r.path["user_id"], _link_request(r))),
+            query=(*_LINK, _LIFESPAN),
+        ),
+        rows.put(
+            "/reset-password-email",
+            "Send a user a mail with a link to set a new password",
+            lambda r: done(mails.reset_password(r.acting, r.path["user_id"], _link_request(r))),
+            query=_LINK,
+        ),
+    )
+
+
+async def _execute_actions(mails: UserActionMails, request: AdminRequest) -> Reply:
+    actions = [] if request.body is None else request.body
+    if not isinstance(actions, list) or not all(isinstance(one, str) for one in actions):
+        raise MalformedBody("no list of texts", shape=True)
+    user_id, asked = request.path["user_id"], _link_request(request)
+    return await done(mails.execute_actions(request.acting, user_id, asked, actions))
+
+
+def _link_request(request: AdminRequest) -> LinkRequest:
+    query = request.query
+    lifespan = request.number("lifespan")
+    return LinkRequest(query.get("client_id"), query.get("redirect_uri"), lifespan)
+
+
+_USERS: Final = f"{REALM}/users"
+_USER: Final = f"{_USERS}/{{user_id}}"
+_LOCKOUTS: Final = "attack-detection/brute-force/users"
+_INSTANT: Final = "yyyy-MM-dd, or milliseconds since 1970"
+_FILTERS: Final = (
+    *(Query(name) for name in ("username", "email", "firstName", "lastName", "q")),
+    *(Query(name, "boolean") for name in ("exact", "enabled", "emailVerified")),
+    *(Query(name) for name in ("idpAlias", "idpUserId")),
+    Query("createdAfter", summary=_INSTANT),
+    Query("createdBefore", summary=f"{_INSTANT}; that day included"),
+)
+
+
+def user_operations(
+    users: UserUseCases, sessions: UserSessions, changes: Changes, mails: UserActionMails
+) -> tuple[Operation, ...]:
+    """Return every row about users."""
+    return (
+        *_accounts(users),
+        *_profile(users.profiles),
+        *_credentials(users.credentials),
+        *_groups(users.groups),
+        *_sessions(sessions),
+        *_attack_detection(users.lockouts, changes),
+        *action_mail_operations(mails),
+    )
+
+
+def _accounts(users: UserUseCases) -> tuple[Operation, ...]:
+    rows = Resource(_USERS, "Users", QUERY_USERS, MANAGE_USERS)
+    listing, schema = users.listing, "UserRepresentation"
+    return (
+        rows.get(
+            "",
+            "List the users that match",
+            lambda r: list_users(listing, r),
+            returns=f"[{schema}]",
+            query=(*SEARCH, *_FILTERS, BRIEF),
+        ),
+        rows.get(
+            "/count",
+            "Count the users that match",
+            lambda r: count_users(listing, r),
+            returns="integer",
+            query=(*SEARCH[:1], *_FILTERS),
+        ),
+        rows.get(
+            "/{user_id}",
+            "Get a user",
+            lambda r: get_user(listing, r),
+            returns=schema,
+            query=(Query("userProfileMetadata", "boolean"),),
+            versioned=True,
+        ),
+        rows.get(
+            "/{user_id}/unmanagedAttributes",
+            "Get the attributes of a user that the user profile does not define",
+            lambda r: document(listing.unmanaged(r.realm, r.path["user_id"])),
+            allowed=VIEW_USERS,
+            returns="UnmanagedAttributes",
+        ),
+        rows.post(
+            "",
+            "Create a user",
+            lambda r: created(r, users.creation.create(r.acting, r.body)),
+            body=Body(schema),
+        ),
+        rows.put(
+            "/{user_id}",
+            "Update a user; fields that are not sent keep their values",
+            lambda r: done(users.changes.update(r.acting, r.path["user_id"], r.body)),
+            body=Body(schema),
+            versioned=True,
+        ),
+        rows.delete(
+            "/{user_id}",
+            "Delete a user",
+            lambda r: done(users.changes.remove(r.acting, r.path["user_id"])),
+            versioned=True,
+        ),
+    )
+
+
+def _profile(profiles: UserProfiles) -> tuple[Operation, ...]:
+    view = (*QUERY_USERS, AdminRole.VIEW_REALM, AdminRole.MANAGE_REALM)
+    rows = Resource(f"{_USERS}/profile", "User profile", view, MANAGE_REALM)
+    return (
+        rows.get(
+            "",
+            "Get the user profile: the attributes of users",
+            lambda r: entity(profiles.read(r.realm)),
+            returns="UPConfig",
+            versioned=True,
+        ),
+        rows.put(
+            "",
+            "Replace the user profile; null restores the default",
+            lambda r: _replace_profile(profiles, r),
+            body=Body("UPConfig", Media.JSON, required=False),
+            returns="UPConfig",
+            status=200,
+            versioned=True,
+        ),
+        rows.get(
+            "/metadata",
+            "Get the metadata of the user profile, for forms",
+            lambda r: document(profiles.metadata(r.realm)),
+            returns="UserProfileMetadata",
+        ),
+    )
+
+
+async def _replace_profile(profiles: UserProfiles, request: AdminRequest) -> Reply:
+    if not isinstance(request.body, dict | None):
+        raise MalformedBody("no profile", shape=True)
+    return await document(profiles.replace(request.acting, request.body))
+
+
+def _credentials(credentials: UserCredentials) -> tuple[Operation, ...]:
+    rows = Resource(_USER, "Credentials of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "/credentials",
+            "List the credentials of a user, without their secrets",
+            lambda r: document(credentials.list(r.realm, r.path["user_id"])),
+            returns="[CredentialRepresentation]",
+        ),
+        rows.get(
+            "/configured-user-storage-credential-types",
+            "List the types of credentials in the external store of a user: none",
+            lambda r: _empty(credentials, r),
+            returns="[string]",
+        ),
+        rows.get(
+            "/federated-identity",
+            "List the identities of a user at identity providers: none",
+            lambda r: _empty(credentials, r),
+            tag="Users",
+            returns="[FederatedIdentityRepresentation]",
+        ),
+        rows.put(
+            "/reset-password",
+            "Set the password of a user",
+            lambda r: done(
+                credentials.reset_password(r.acting, r.path["user_id"], _object_or_nothing(r.body))
+            ),
+            body=Body("CredentialRepresentation", Media.JSON, required=False),
+        ),
+        rows.put(
+            "/credentials/{credential_id}/userLabel",
+            "Set the label of a credential",
+            lambda r: done(
+                credentials.label(r.acting, r.path["user_id"], r.path["credential_id"], r.body)
+            ),
+            body=Body(media=Media.TEXT),
+        ),
+        rows.delete(
+            "/credentials/{credential_id}",
+            "Delete a credential",
+            lambda r: done(
+                credentials.remove(r.acting, r.path["user_id"], r.path["credential_id"])
+            ),
+        ),
+        rows.post(
+            "/credentials/{credential_id}/moveToFirst",
+            "Move a credential before all others",
+            lambda r: _move(credentials, r),
+            status=204,
+        ),
+        rows.post(
+            "/credentials/{credential_id}/moveAfter/{previous_id}",
+            "Move a credential behind another",
+            lambda r: _move(credentials, r),
+            status=204,
+        ),
+        rows.put(
+            "/disable-credential-types",
+            "Disable types of credentials: without effect, credentials can only be deleted",
+            lambda r: _disable(credentials, r),
+            body=Body(media=Media.JSON, required=False),
+        ),
+    )
+
+
+async def _empty(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    await credentials.require_user(request.realm, request.path["user_id"])
+    return document_reply([])
+
+
+def _object_or_nothing(body: Any) -> dict[str, Any]:
+    if body is None:
+        return {}
+    if not isinstance(body, dict):
+        raise MalformedBody("no object", shape=True)
+    return body
+
+
+async def _move(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    path = request.path
+    user_id, previous = path["user_id"], path.get("previous_id")
+    return await done(credentials.move(request.acting, user_id, path["credential_id"], previous))
+
+
+async def _disable(credentials: UserCredentials, request: AdminRequest) -> Reply:
+    types = request.body
+    is_list = isinstance(types, list) and all(isinstance(item, str) for item in types)
+    if types is not None and not is_list:
+        raise MalformedBody("no list of texts", shape=True)
+    return await done(credentials.require_user(request.realm, request.path["user_id"]))
+
+
+def _groups(groups: UserGroups) -> tuple[Operation, ...]:
+    rows = Resource(f"{_USER}/groups", "Groups of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "",
+            "List the groups of a user",
+            lambda r: document(
+                groups.page(
+                    r.realm,
+                    r.path["user_id"],
+                    r.query.get("search") or "",
+                    Page(*r.page()),
+                    brief=r.flag("briefRepresentation", default=True),
+                )
+            ),
+            returns="[GroupRepresentation]",
+            query=(*SEARCH, BRIEF),
+        ),
+        rows.get(
+            "/count",
+            "Count the groups of a user",
+            lambda r: counted(
+                groups.count(r.realm, r.path["user_id"], r.query.get("search") or "")
+            ),
+            returns="Count",
+            query=SEARCH[:1],
+        ),
+        rows.put(
+            "/{group_id}",
+            "Add a user to a group",
+            lambda r: done(groups.join(r.acting, r.path["user_id"], r.path["group_id"])),
+        ),
+        rows.delete(
+            "/{group_id}",
+            "Remove a user from a group",
+            lambda r: done(groups.leave(r.acting, r.path["user_id"], r.path["group_id"])),
+        ),
+    )
+
+
+def _sessions(sessions: UserSessions) -> tuple[Operation, ...]:
+    rows = Resource(_USER, "Sessions of users", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "/sessions",
+            "List the online sessions of a user",
+            lambda r: document(sessions.online(r.realm, r.path["user_id"])),
+            returns="[UserSessionRepresentation]",
+        ),
+        rows.get(
+            "/offline-sessions/{client}",
+            "List the offline sessions of a user with a client",
+            lambda r: document(sessions.offline(r.realm, r.path["user_id"], r.path["client"])),
+            returns="[UserSessionRepresentation]",
+        ),
+        rows.get(
+            "/consents",
+            "List the clients with offline tokens of a user",
+            lambda r: document(sessions.consents(r.realm, r.path["user_id"])),
+            returns="[object]",
+        ),
+        rows.delete(
+            "/consents/{client}",
+            "Revoke the offline tokens of a user for a client",
+            lambda r: done(sessions.revoke_consent(r.acting, r.path["user_id"], r.path["client"])),
+        ),
+        rows.post(
+            "/logout",
+            "End the sessions of a user and reject its earlier tokens",
+            lambda r: done(sessions.log_out(r.acting, r.path["user_id"])),
+            status=204,
+            harmless="ending sessions gives no access: the user signs in again",
+        ),
+    )
+
+
+def _attack_detection(lockouts: Lockouts, changes: Changes) -> tuple[Operation, ...]:
+    rows = Resource(f"{REALM}/{_LOCKOUTS}", "Attack detection", VIEW_USERS, MANAGE_USERS)
+    return (
+        rows.get(
+            "",
+            "List the users that are locked out",
+            lambda r: _list_lockouts(lockouts, r),
+            returns="[Lockout]",
+        ),
+        rows.delete(
+            "",
+            "Clear all login failures of the realm",
+            lambda r: _clear_failures(lockouts, changes, r),
+        ),
+        rows.get(
+            "/{user_id}",
+            "Get the login failures of a user",
+            lambda r: _get_lockout(lockouts, r),
+            returns="BruteForceStatus",
+        ),
+        rows.delete(
+            "/{user_id}",
+            "Clear the login failures of a user",
+            lambda r: _clear_failures(lockouts, changes, r),
+        ),
+    )
+
+
+async def _list_lockouts(lockouts: Lockouts, request: AdminRequest) -> Reply:
+    return document_reply([each.listed() for each in await lockouts.list(request.realm)])
+
+
+async def _get_lockout(lockouts: Lockouts, request: AdminRequest) -> Reply:
+    return document_reply((await lockouts.of_user(request.realm, request.path["user_id"])).status())
+
+
+async def _clear_failures(lockouts: Lockouts, changes: Changes, request: AdminRequest) -> Reply:
+    user_id = request.path.get("user_id", "")
+    if user_id:
+        await lockouts.clear(request.realm, user_id)
+    else:
+        await lockouts.clear_all(request.acting)
+    async with changes.begin(request.acting) as change:
+        path = f"{_LOCKOUTS}/{user_id}".rstrip("/")
+        change.record(OperationType.DELETE, ResourceType.USER_LOGIN_FAILURE, path)
+    return Reply(HTTPStatus.NO_CONTENT)

@@ -1,0 +1,497 @@
+"""Requests of browsers: their endpoint, whose errors are pages, and the cookies of sign-ins.
+
+A GET is read from the query. A POST to the authorization endpoint is read from its body; a name of
+its query that is in the body too comes twice. A form of a page has the sign-in that it belongs to
+in its query, and what the user typed in its body. Such a form is refused where the headers of the
+browser name a page of another site. A page of an error has a plain sentence and the id of the
+request: what only an operator should know is in the log line under that id.
+
+A cookie is valid below the realm alone. Over TLS it is `Secure`, and `SameSite=None` where pages
+of clients need it: for the response by form_post, and for frames. In clear, which a realm has to
+permit, browsers would reject that, and it is `Lax`. The id of the authentication sessions and the
+request for a restart are sealed: a browser can neither make nor read them.
+Keycloak: 12.10, 12.11, 12.12; ClientRepresentation; Spec: RFC 6265 §4; attacks: D14
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
+
+import orjson
+from starlette.types import Receive, Scope
+
+from gateway.admin.access import Forbidden, NotAuthenticated
+from gateway.domain.clients import Client
+from gateway.domain.errors import (
+    Overloaded,
+    RealmgateError,
+    RealmNotFound,
+    SecretUnreadable,
+    StoreUnavailable,
+)
+from gateway.domain.events import EventError, EventType
+from gateway.domain.localization import Text
+from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import SecretsAtRest
+from gateway.domain.sessions import UserSession
+from gateway.http.cross_origin import is_from_own_page
+from gateway.http.errors import MethodNotAllowed
+from gateway.http.exchange import Exchange
+from gateway.http.forms import FormRefused, is_form, parse_form, read_body
+from gateway.http.pages import LocalePreferences, Pages, PageVisit, View, supported_locale
+from gateway.http.pages.page_values import ClientDisplay
+from gateway.http.pages.views import ErrorPage
+from gateway.http.realm_endpoint import Exemption, GuardedEndpoint, RealmContext
+from gateway.http.replies import Headers, Reply
+from gateway.protocol.authorization import PageError, PageMessage
+from gateway.protocol.browser_sign_in import Browser
+from gateway.protocol.errors import OAuthError
+from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
+from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.sign_in_completion import SignInRequest
+
+MOST_VALUES: Final = 4
+"""Of one name: more are never looked at. Pages of other hosts can add cookies of the same name."""
+_LONGEST_HEADER: Final = 16 * 1024
+_VALUE: Final = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*", re.ASCII)
+"""Spec: RFC 6265 §4.1.1, cookie-octet."""
+
+
+class CookieName(StrEnum):
+    """The names of all cookies."""
+
+    AUTHENTICATION_SESSION = "AUTH_SESSION_ID"
+    RESTART = "KC_RESTART"
+    IDENTITY = "KEYCLOAK_IDENTITY"
+    SESSION = "KEYCLOAK_SESSION"
+    REMEMBER_ME = "KEYCLOAK_REMEMBER_ME"
+    LOCALE = "KEYCLOAK_LOCALE"
+
+
+_READABLE_BY_SCRIPTS: Final = frozenset({CookieName.SESSION})
+"""The frame that watches a session compares it. Spec: OpenID Connect Session Management §3.2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    """A cookie to be set; `lifespan` None lasts as long as the browser runs."""
+
+    name: CookieName
+    value: str = field(repr=False)
+    lifespan: timedelta | None = None
+
+
+def expired(name: CookieName) -> Cookie:
+    """Return the cookie that removes one."""
+    return Cookie(name, "", timedelta())
+
+
+def read_cookies(header: str | None) -> Mapping[str, tuple[str, ...]]:
+    """Return the values of each name in the order of the header; what is malformed is left out.
+
+    A name may occur several times: the caller takes the first value that it can verify.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    if header is None or len(header) > _LONGEST_HEADER:
+        return found
+    for pair in header.split(";"):
+        name, equals, value = pair.strip().partition("=")
+        value = value.removeprefix('"').removesuffix('"')
+        if equals and _VALUE.fullmatch(value) and len(found.get(name, ())) < MOST_VALUES:
+            found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def cookie_headers(request: ProtocolRequest, cookies: Iterable[Cookie]) -> Headers:
+    """Return a `Set-Cookie` header for each."""
+    path = f"{urlsplit(request.issuer).path}/"
+    return tuple(
+        (b"set-cookie", _write_cookie(cookie, path, secure=request.secure).encode("ascii"))
+        for cookie in cookies
+    )
+
+
+def _write_cookie(cookie: Cookie, path: str, *, secure: bool) -> str:
+    parts = [f"{cookie.name}={cookie.value}", f"Path={path}"]
+    if cookie.lifespan is not None:
+        parts.append(f"Max-Age={cookie.lifespan // timedelta(seconds=1)}")
+    if cookie.name not in _READABLE_BY_SCRIPTS:
+        parts.append("HttpOnly")
+    parts += ["Secure", "SameSite=None"] if secure else ["SameSite=Lax"]
+    return "; ".join(parts)
+
+
+def client_display(client: Client) -> ClientDisplay:
+    """Return the client as pages show it."""
+    shown = client.display
+    return ClientDisplay(
+        client_id=client.client_id,
+        name=shown.name,
+        logo_url=shown.logo_uri,
+        policy_url=shown.policy_uri,
+        terms_url=shown.terms_uri,
+        home_url=urljoin(shown.root_url, shown.base_url) if shown.base_url else "",
+    )
+
+
+CHOSEN_LOCALE: Final = "kc_locale"
+
+
+class PageReplies:
+    """Renders pages for endpoints."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+
+    async def page(
+        self,
+        view: View,
+        realm: Realm,
+        preferences: LocalePreferences,
+        *,
+        status: int = HTTPStatus.OK,
+        client: Client | None = None,
+        theme: str | None = None,
+        url: str | None = None,
+    ) -> Reply:
+        """Return a page; `url` is that of the page itself, to show it in another language.
+
+        Without `theme` it has that of the client, or of the realm.
+        """
+        visit = PageVisit(
+            realm=realm,
+            preferences=preferences,
+            theme=theme or ("" if client is None else client.display.theme),
+            language_url=None if url is None else _in_language(url),
+        )
+        return await self._pages.reply(view, visit, HTTPStatus(status))
+
+
+def _in_language(url: str) -> Callable[[str], str]:
+    """Return a function from a locale to the URL with it."""
+    path, _, query = url.partition("?")
+    kept = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != CHOSEN_LOCALE]
+    return lambda locale: f"{path}?{urlencode([*kept, (CHOSEN_LOCALE, locale)])}"
+
+
+_INVALID: Final = Text("invalidRequestMessage")
+_ERROR_TEXTS: Final[dict[tuple[str, str | None], Text]] = {
+    ("access_denied", "Realm not enabled"): Text("realmNotEnabledMessage"),
+    ("invalid_request", "HTTPS required"): Text("httpsRequiredMessage"),
+}
+"""By error and description of refusals that stand in front of every endpoint.
+
+Clients get 403, people a page of status 400. Keycloak: 13
+"""
+
+
+def error_view(error: Exception, request_id: str) -> ErrorPage:
+    """Return the page of an error, with a way back to the client that it is about."""
+    client = client_of(error)
+    shown = None if client is None else client_display(client)
+    return ErrorPage(message=_error_text(error), error_id=request_id, client=shown)
+
+
+def client_of(error: Exception) -> Client | None:
+    """Return the client of a page, if it is known."""
+    return error.client if isinstance(error, PageError) else None
+
+
+def page_status(error: Exception, status: int) -> int:
+    """Return the status of the page of an error; `status` is what a client gets."""
+    if isinstance(error, OAuthError) and (error.error, error.description) in _ERROR_TEXTS:
+        return HTTPStatus.BAD_REQUEST
+    return status
+
+
+def _error_text(error: Exception) -> Text:
+    match error:
+        case PageError():
+            return Text(error.message.key, error.arguments)
+        case OAuthError() if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Text("internalServerError")
+        case OAuthError():
+            return _ERROR_TEXTS.get((error.error, error.description), _INVALID)
+        case StoreUnavailable() | Overloaded():
+            return Text("unavailableMessage")
+        case Forbidden() | NotAuthenticated():
+            return Text("noAccessMessage")
+        case FormRefused() | MethodNotAllowed():
+            return _INVALID
+    return Text("internalServerError")
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserRequest:
+    """A request of a browser. `form` is what the user typed; `is_form` tells a POST from a GET."""
+
+    protocol: ProtocolRequest
+    cookies: Mapping[str, tuple[str, ...]] = field(repr=False)
+    preferences: LocalePreferences
+    form: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_form: bool = False
+
+    def cookie(self, name: CookieName) -> tuple[str, ...]:
+        """Return the values of a cookie: several where pages of other hosts have added some."""
+        return self.cookies.get(name, ())
+
+
+BrowserHandler = Callable[[BrowserRequest, Exchange], Awaitable[Reply]]
+
+
+class BrowserEndpoint(GuardedEndpoint):
+    """An endpoint below /realms/{realm} that browsers show."""
+
+    def __init__(
+        self,
+        route: str,
+        handler: BrowserHandler,
+        context: RealmContext,
+        pages: PageReplies,
+        *,
+        methods: tuple[str, ...],
+        has_own_forms: bool,
+        event: EventType = EventType.LOGIN,
+        exempt: tuple[Exemption, ...] = (),
+    ) -> None:
+        """Take `has_own_forms` for an endpoint that forms of the gateway's pages are sent to.
+
+        `event` is recorded as failed where the realm requires TLS, or is disabled.
+        """
+        super().__init__(route, context.directory, context.log, methods=methods, exempt=exempt)
+        self._handler = handler
+        self._context = context
+        self._pages = pages
+        self._has_own_forms = has_own_forms
+        self._event = event
+
+    async def _note_refusal(
+        self, refusal: OAuthError, entry: RealmEntry, exchange: Exchange
+    ) -> None:
+        await record_refusal(self._context, refusal, entry, exchange, self._event)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, exchange: Exchange, entry: RealmEntry | None
+    ) -> Reply:
+        if entry is None:
+            raise RealmNotFound("the path names no realm")
+        if scope["method"] not in self.methods:
+            raise MethodNotAllowed(self.methods)
+        if scope["method"] == "POST" and self._has_own_forms:
+            self._require_own_page(exchange)
+        body = await self._body(scope, receive, exchange)
+        query = parse_form(scope["query_string"])
+        from_body = scope["method"] == "POST" and not self._has_own_forms
+        names = [name for name, _ in query]
+        parameters = Parameters.of(body, names) if from_body else Parameters.of(query)
+        request = BrowserRequest(
+            protocol=await self._context.request(entry, exchange.facts, parameters),
+            cookies=read_cookies(exchange.facts.headers.text(b"cookie")),
+            preferences=locale_preferences(exchange, parameters),
+            form=dict(reversed(body)) if self._has_own_forms else {},
+            is_form=scope["method"] == "POST",
+        )
+        return await self._recorded(request, exchange)
+
+    def _require_own_page(self, exchange: Exchange) -> None:
+        """Raise PageError for a form of another site, by `Origin` and `Sec-Fetch-Site`."""
+        if not is_from_own_page(exchange.facts, self._context.origins):
+            raise PageError(
+                PageMessage.invalidRequestMessage,
+                event_error=EventError.INVALID_REQUEST,
+                status=HTTPStatus.FORBIDDEN,
+                reason="a page of another site sent the form",
+            )
+
+    async def _recorded(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        try:
+            reply = await self._handler(request, exchange)
+        except OAuthError as refusal:
+            self._context.events.refused(request.protocol, refusal)
+            raise
+        except RealmgateError:
+            self._context.events.interrupted(request.protocol)
+            raise
+        self._context.events.answered(request.protocol)
+        return _with_chosen_locale(request, reply)
+
+    async def _body(
+        self, scope: Scope, receive: Receive, exchange: Exchange
+    ) -> list[tuple[str, str]]:
+        if scope["method"] != "POST":
+            return []
+        sent = exchange.facts.headers.values
+        body = await read_body(receive, sent.get(b"content-length"))
+        return parse_form(body) if is_form(sent.get(b"content-type")) else []
+
+    async def _present(self, error: Exception, reply: Reply, exchange: Exchange) -> Reply:
+        return await error_page(self._pages, error, reply, exchange)
+
+
+def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
+    """Return the reply with the cookie of the language that the user has chosen on a page."""
+    settings = request.protocol.realm.realm.localization
+    locale = supported_locale(settings, request.preferences.chosen)
+    if locale is None:
+        return reply
+    headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
+    return replace(reply, headers=(*reply.headers, *headers))
+
+
+async def record_refusal(
+    context: RealmContext,
+    refusal: OAuthError,
+    entry: RealmEntry,
+    exchange: Exchange,
+    event: EventType,
+) -> None:
+    """Record a refusal by the checks of the realm, before the request is read."""
+    request = await context.request(entry, exchange.facts, Parameters())
+    request.event.begin(event)
+    context.events.refused(request, refusal)
+
+
+async def error_page(
+    pages: PageReplies, error: Exception, reply: Reply, exchange: Exchange
+) -> Reply:
+    """Return a page that says what went wrong, with the headers of `reply`.
+
+    A realm that does not exist has no pages.
+    """
+    if exchange.realm is None:
+        return reply
+    view = error_view(error, exchange.request_id)
+    preferences = locale_preferences(exchange, Parameters())
+    status = page_status(error, reply.status)
+    realm, client = exchange.realm.realm, client_of(error)
+    page = await pages.page(view, realm, preferences, status=status, client=client)
+    kept = tuple(header for header in reply.headers if header[0] != b"content-type")
+    return Reply(page.status, (*page.headers, *kept), page.body)
+
+
+def locale_preferences(exchange: Exchange, parameters: Parameters) -> LocalePreferences:
+    """Return the languages that a request asks for."""
+    headers = exchange.facts.headers
+    cookies = read_cookies(headers.text(b"cookie")).get(CookieName.LOCALE, ())
+    return LocalePreferences(
+        chosen=parameters.get("kc_locale") or "",
+        client=parameters.get("ui_locales") or "",
+        cookie=cookies[0] if cookies else "",
+        browser=headers.text(b"accept-language") or "",
+    )
+
+
+_LONGEST_COOKIE: Final = 3_800
+"""Characters: browsers keep 4096 bytes of name, value and attributes."""
+_REMEMBERED: Final = timedelta(days=365)
+_USERNAME: Final = "username:"
+_LONGEST_NAME: Final = 255
+
+
+class BrowserCookies:
+    """Reads and writes the cookies of sign-ins."""
+
+    def __init__(self, secrets: SecretsAtRest, identities: IdentityVerification) -> None:
+        self._secrets = secrets
+        self._identities = identities
+
+    async def browser(self, request: BrowserRequest) -> Browser:
+        """Return what is known of the browser; raises StoreUnavailable."""
+        return Browser(
+            session_id=self._session_id(request),
+            identity=await self.identity(request),
+            restart=self._restart(request),
+            remembered_username=_remembered(request),
+        )
+
+    async def identity(self, request: BrowserRequest) -> Identity | None:
+        """Return who is signed in: the first identity cookie that holds."""
+        for value in request.cookie(CookieName.IDENTITY):
+            found = await self._identities.find(request.protocol, value)
+            if found is not None:
+                return found
+        return None
+
+    def began(
+        self, request: ProtocolRequest, asked: SignInRequest, session_id: str
+    ) -> tuple[Cookie, ...]:
+        """Return the cookies of a sign-in that waits for the user."""
+        cookies = [self.of_sign_ins(request, session_id)]
+        stored = orjson.dumps(dict(asked.stored())).decode()
+        restart = self._secrets.seal(stored, _restart_context(request))
+        if len(restart) <= _LONGEST_COOKIE:
+            cookies.append(Cookie(CookieName.RESTART, restart))
+        return tuple(cookies)
+
+    def of_sign_ins(self, request: ProtocolRequest, session_id: str) -> Cookie:
+        """Return the cookie that names the sign-ins of the browser."""
+        sealed_id = self._secrets.seal(session_id, _session_context(request))
+        return Cookie(CookieName.AUTHENTICATION_SESSION, sealed_id)
+
+    def signed_in(
+        self, request: ProtocolRequest, session: UserSession, remember: str | None
+    ) -> tuple[Cookie, ...]:
+        """Return the cookies of a session that was begun; `remember` "" forgets the user name."""
+        issued = issue_identity(request.realm, request.issuer, session, request.now)
+        cookies = [
+            Cookie(CookieName.IDENTITY, issued.identity, issued.max_age),
+            Cookie(CookieName.SESSION, issued.session, issued.session_max_age),
+            expired(CookieName.RESTART),
+        ]
+        if remember:
+            name = f"{_USERNAME}{quote(remember, safe='')}"
+            cookies.append(Cookie(CookieName.REMEMBER_ME, name, _REMEMBERED))
+        elif remember is not None:
+            cookies.append(expired(CookieName.REMEMBER_ME))
+        return tuple(cookies)
+
+    def _session_id(self, request: BrowserRequest) -> str | None:
+        for value in request.cookie(CookieName.AUTHENTICATION_SESSION):
+            found = self._unsealed(value, _session_context(request.protocol))
+            if found is not None:
+                return found
+        return None
+
+    def _restart(self, request: BrowserRequest) -> dict[str, str] | None:
+        for value in request.cookie(CookieName.RESTART):
+            found = self._unsealed(value, _restart_context(request.protocol))
+            if found is not None:
+                document: dict[str, Any] = orjson.loads(found)
+                return document
+        return None
+
+    def _unsealed(self, value: str, context: str) -> str | None:
+        try:
+            return self._secrets.unseal(value, context)
+        except SecretUnreadable:
+            return None
+
+
+def signed_out() -> tuple[Cookie, ...]:
+    """Return what removes the cookies of a signed-in user, and of sign-ins."""
+    names = CookieName.IDENTITY, CookieName.SESSION, CookieName.AUTHENTICATION_SESSION
+    return tuple(map(expired, (*names, CookieName.RESTART)))
+
+
+def _remembered(request: BrowserRequest) -> str | None:
+    if not request.protocol.realm.realm.login.remember_me:
+        return None
+    for value in request.cookie(CookieName.REMEMBER_ME):
+        name = unquote(value.removeprefix(_USERNAME))
+        if value.startswith(_USERNAME) and 0 < len(name) <= _LONGEST_NAME and name.isprintable():
+            return name
+    return None
+
+
+def _session_context(request: ProtocolRequest) -> str:
+    return f"authentication-session:{request.realm.realm.id}"
+
+
+def _restart_context(request: ProtocolRequest) -> str:
+    return f"restart:{request.realm.realm.id}"

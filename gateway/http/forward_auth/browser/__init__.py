@@ -1,1 +1,0 @@
-"""The gateway's URLs at protected sites, below `/.realmgate/`: for browsers."""

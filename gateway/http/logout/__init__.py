@@ -1,1 +1,0 @@
-"""Logout in a browser, and the frames by which clients watch a session."""

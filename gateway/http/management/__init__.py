@@ -1,1 +1,0 @@
-"""Health, metrics and the lifecycle of a worker, on its management listener."""

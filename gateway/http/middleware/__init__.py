@@ -1,1 +1,0 @@
-"""The layers between server and endpoints: pure ASGI classes."""

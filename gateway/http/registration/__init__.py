@@ -1,1 +1,0 @@
-"""/realms/{realm}/clients-registrations: where clients register themselves. Keycloak: 7.3."""

@@ -1,0 +1,329 @@
+"""The endpoints of a browser sign-in: the authorization endpoint, login-actions, links of mails.
+
+`registrations` begins with the page of registration, `forgot-credentials` with that of recovery.
+The cookie names the browser's sign-ins, the query the tab. A form of a sign-in that has ended
+leads back to the client, or begins the sign-in again.
+
+GET of a link shows what will happen, with one button; POST does it. The form has the key in its
+body, and no page of a link names its URL to another site (`Referrer-Policy`).
+Spec: RFC 6749 §4.1.1, Initiating User Registration via OpenID Connect 1.0;
+Keycloak: 12.10, 12.11, 12.12
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+
+from gateway.domain.authentication import AuthenticationSession
+from gateway.domain.events import EventType
+from gateway.domain.flows import FlowUse
+from gateway.domain.localization import Text
+from gateway.domain.ports.sign_in import AuthenticationSessionStore
+from gateway.domain.realm import SecurityHeaders
+from gateway.http.browser import (
+    BrowserCookies,
+    BrowserEndpoint,
+    BrowserHandler,
+    BrowserRequest,
+    PageReplies,
+    client_display,
+)
+from gateway.http.exchange import Exchange
+from gateway.http.pages.views import ConfirmLinkPage
+from gateway.http.realm_endpoint import RealmContext
+from gateway.http.replies import Reply
+from gateway.http.sign_in.device_pages import DevicePages
+from gateway.http.sign_in.replies import (
+    ACTION_TOKEN,
+    AUTHENTICATE,
+    CONSENT,
+    REGISTRATION,
+    REQUIRED_ACTION,
+    RESET_CREDENTIALS,
+    RESTART,
+    OutcomeReplies,
+    read_client_data,
+)
+from gateway.protocol.account_console import account_result
+from gateway.protocol.action_tokens import ActionTokenEndpoint, Confirmation
+from gateway.protocol.authorization import AuthorizationEndpoint, Prompt, RedirectError
+from gateway.protocol.browser_sign_in import Browser, BrowserSignIn, Outcome, Respond
+
+
+class AuthorizationHandler:
+    """Begins a sign-in, or answers at once where the browser is signed in."""
+
+    def __init__(
+        self,
+        endpoint: AuthorizationEndpoint,
+        sign_in: BrowserSignIn,
+        cookies: BrowserCookies,
+        replies: OutcomeReplies,
+    ) -> None:
+        self._endpoint = endpoint
+        self._sign_in = sign_in
+        self._cookies = cookies
+        self._replies = replies
+
+    async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        return await self._begin(request, exchange, FlowUse.SIGN_IN)
+
+    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Begin with the page of registration."""
+        return await self._begin(request, exchange, FlowUse.REGISTRATION)
+
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Begin with the page of a forgotten password."""
+        return await self._begin(request, exchange, FlowUse.RESET_CREDENTIALS)
+
+    async def _begin(self, request: BrowserRequest, exchange: Exchange, use: FlowUse) -> Reply:
+        try:
+            asked = await self._endpoint.check(request.protocol)
+            exchange.log.client = asked.client.client.client_id
+            browser = await self._cookies.browser(request)
+            if Prompt.CREATE in asked.prompt:
+                use = FlowUse.REGISTRATION
+            outcome = await self._sign_in.begin(request.protocol, asked, browser, use)
+        except RedirectError as refusal:
+            return await self._replies.refused(request, exchange, refusal)
+        return await self._replies.reply(request, exchange, outcome)
+
+
+_Action = Callable[[BrowserRequest, AuthenticationSession, Browser], Awaitable[Outcome]]
+
+
+class LoginActions:
+    """The handlers of the actions."""
+
+    def __init__(
+        self,
+        sign_in: BrowserSignIn,
+        sign_ins: AuthenticationSessionStore,
+        cookies: BrowserCookies,
+        replies: OutcomeReplies,
+    ) -> None:
+        self._sign_in = sign_in
+        self._sign_ins = sign_ins
+        self._cookies = cookies
+        self._replies = replies
+
+    async def authenticate(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take a form; without a `session_code` show the page that waits for the user."""
+        return await self._act(request, exchange, self._authenticate)
+
+    async def register(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take the form of registration, or go on with it in this tab."""
+        return await self._act(request, exchange, partial(self._switch, use=FlowUse.REGISTRATION))
+
+    async def reset_credentials(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take a form of the reset of credentials, or go on with it in this tab."""
+        use = FlowUse.RESET_CREDENTIALS
+        return await self._act(request, exchange, partial(self._switch, use=use))
+
+    async def restart(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Begin the sign-in of a tab again."""
+        return await self._act(request, exchange, self._restart)
+
+    async def consent(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        """Take the user's answer to what the client asks for."""
+        return await self._act(request, exchange, self._consent)
+
+    async def _act(self, request: BrowserRequest, exchange: Exchange, action: _Action) -> Reply:
+        browser = await self._cookies.browser(request)
+        exchange.log.client = request.protocol.parameters.get("client_id")
+        try:
+            session = await self._session(request, browser)
+            if session is None:
+                outcome = await self._without_session(request, browser)
+            else:
+                outcome = await action(request, session, browser)
+        except RedirectError as refusal:
+            return await self._replies.refused(request, exchange, refusal)
+        return await self._replies.reply(request, exchange, outcome)
+
+    async def _session(
+        self, request: BrowserRequest, browser: Browser
+    ) -> AuthenticationSession | None:
+        """Return the sign-in of the tab in the query, if it is one of this browser."""
+        tab = request.protocol.parameters.get("tab_id")
+        if tab is None or browser.session_id is None:
+            return None
+        return await self._sign_ins.find(request.protocol.realm.realm.id, browser.session_id, tab)
+
+    async def _without_session(self, request: BrowserRequest, browser: Browser) -> Outcome:
+        data = read_client_data(request.protocol.parameters.get("client_data"))
+        result = account_result(data)
+        if result is not None and browser.identity is not None:
+            return Respond(result)
+        return await self._sign_in.after_end(request.protocol, browser, data)
+
+    async def _authenticate(
+        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        if request.is_form:
+            return await self._sign_in.submit(request.protocol, session, browser, request.form)
+        return await self._sign_in.show(request.protocol, session, browser)
+
+    async def _switch(
+        self,
+        request: BrowserRequest,
+        session: AuthenticationSession,
+        browser: Browser,
+        *,
+        use: FlowUse,
+    ) -> Outcome:
+        if request.is_form:
+            return await self._sign_in.submit(request.protocol, session, browser, request.form)
+        return await self._sign_in.switch(request.protocol, session, browser, use)
+
+    async def _restart(
+        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        return await self._sign_in.restart(request.protocol, session, browser)
+
+    async def _consent(
+        self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
+    ) -> Outcome:
+        if not request.is_form:
+            return await self._sign_in.show(request.protocol, session, browser)
+        accepted = "accept" in request.form and "cancel" not in request.form
+        return await self._sign_in.decide(request.protocol, session, browser, accepted=accepted)
+
+
+_KEY: Final = "key"
+_REFERRER_POLICY: Final = ("referrerPolicy", "no-referrer")
+"""Whatever the realm sets: the URL of the page is a secret."""
+
+
+class ActionTokenPages:
+    """The handler of links."""
+
+    def __init__(
+        self,
+        endpoint: ActionTokenEndpoint,
+        cookies: BrowserCookies,
+        replies: OutcomeReplies,
+        pages: PageReplies,
+    ) -> None:
+        self._endpoint = endpoint
+        self._cookies = cookies
+        self._replies = replies
+        self._pages = pages
+
+    async def __call__(self, request: BrowserRequest, exchange: Exchange) -> Reply:
+        headers = exchange.security_headers or SecurityHeaders()
+        exchange.security_headers = headers.with_value(*_REFERRER_POLICY)
+        exchange.log.client = request.protocol.parameters.get("client_id")
+        browser = await self._cookies.browser(request)
+        key = request.protocol.parameters.get(_KEY)
+        if not request.is_form:
+            found = await self._endpoint.confirm(request.protocol, key, browser)
+            return await self._confirm(request, found, key or "")
+        key = request.form.get(_KEY) or key
+        try:
+            outcome = await self._endpoint.act(request.protocol, key, browser)
+        except RedirectError as refusal:
+            return await self._replies.refused(request, exchange, refusal)
+        return await self._replies.reply(request, exchange, outcome)
+
+    async def _confirm(self, request: BrowserRequest, found: Confirmation, key: str) -> Reply:
+        url = f"{request.protocol.issuer}/login-actions/{ACTION_TOKEN}"
+        view = ConfirmLinkPage(
+            action=url,
+            key=key,
+            message=Text(found.message, found.arguments),
+            actions=found.actions,
+            client=client_display(found.client),
+        )
+        return await self._pages.page(
+            view,
+            request.protocol.realm.realm,
+            replace(request.preferences, user=found.locale),
+            client=found.client,
+            url=f"{url}?{_KEY}={key}",
+        )
+
+
+_REALM: Final = "/realms/{realm}"
+_GET: Final = ("GET", "HEAD")
+_FORM: Final = ("GET", "HEAD", "POST")
+_DEVICE: Final = EventType.OAUTH2_DEVICE_VERIFY_USER_CODE
+
+
+@dataclass(frozen=True, slots=True)
+class SignInHandlers:
+    """What answers the URLs, and what renders their pages."""
+
+    authorization: AuthorizationHandler
+    actions: LoginActions
+    links: ActionTokenPages
+    devices: DevicePages
+    pages: PageReplies
+
+
+def build_sign_in_routes(handlers: SignInHandlers, context: RealmContext) -> list[BaseRoute]:
+    """Return the URLs of sign-ins."""
+    actions = handlers.actions
+    forms: tuple[tuple[str, BrowserHandler, tuple[str, ...]], ...] = (
+        (AUTHENTICATE, actions.authenticate, _FORM),
+        (REQUIRED_ACTION, actions.authenticate, _FORM),
+        (CONSENT, actions.consent, _FORM),
+        (REGISTRATION, actions.register, _FORM),
+        (RESET_CREDENTIALS, actions.reset_credentials, _FORM),
+        (RESTART, actions.restart, _GET),
+    )
+    own = [
+        _route(f"{_REALM}/login-actions/{name}", handler, handlers, context, methods)
+        for name, handler, methods in forms
+    ]
+    devices = handlers.devices
+    own += [
+        _route(f"{_REALM}/device", devices.code, handlers, context, _FORM, event=_DEVICE),
+        _route(f"{_REALM}/device/status", devices.status, handlers, context, _GET, event=_DEVICE),
+    ]
+    begin = handlers.authorization
+    begins: tuple[tuple[str, BrowserHandler], ...] = (
+        ("auth", begin),
+        ("registrations", begin.register),
+        ("forgot-credentials", begin.reset_credentials),
+    )
+    own.append(
+        _route(
+            f"{_REALM}/login-actions/{ACTION_TOKEN}",
+            handlers.links,
+            handlers,
+            context,
+            _FORM,
+            event=EventType.EXECUTE_ACTION_TOKEN,
+        )
+    )
+    return [*(_beginning(name, each, handlers, context) for name, each in begins), *own]
+
+
+def _beginning(
+    name: str, handler: BrowserHandler, handlers: SignInHandlers, context: RealmContext
+) -> Route:
+    """Return an endpoint for requests of clients."""
+    path = f"{_REALM}/protocol/openid-connect/{name}"
+    endpoint = BrowserEndpoint(
+        path, handler, context, handlers.pages, methods=_FORM, has_own_forms=False
+    )
+    return Route(path, endpoint)
+
+
+def _route(
+    path: str,
+    handler: BrowserHandler,
+    handlers: SignInHandlers,
+    context: RealmContext,
+    methods: tuple[str, ...],
+    *,
+    event: EventType = EventType.LOGIN,
+) -> Route:
+    endpoint = BrowserEndpoint(
+        path, handler, context, handlers.pages, methods=methods, has_own_forms=True, event=event
+    )
+    return Route(path, endpoint)

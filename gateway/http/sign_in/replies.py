@@ -1,0 +1,319 @@
+"""The response for each outcome of a request for a sign-in, and the URLs of its forms and links.
+
+Keycloak: 12.12
+"""
+
+import base64
+import binascii
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import orjson
+
+from gateway.domain import base64url
+from gateway.domain.authentication import LOCALE, AuthenticationSession
+from gateway.domain.clients import Client
+from gateway.domain.flows import FlowUse
+from gateway.domain.localization import Text
+from gateway.domain.ports.client_keys import ClientEncrypters
+from gateway.http.browser import (
+    BrowserCookies,
+    BrowserRequest,
+    Cookie,
+    CookieName,
+    PageReplies,
+    client_display,
+    cookie_headers,
+    expired,
+    signed_out,
+)
+from gateway.http.exchange import Exchange
+from gateway.http.pages import LocalePreferences
+from gateway.http.pages.views import (
+    AlreadySignedInPage,
+    ConsentPage,
+    ConsentScope,
+    ErrorPage,
+    FormPostPage,
+    InfoPage,
+    PageExpiredPage,
+    RequiredActionPage,
+    View,
+)
+from gateway.http.replies import NOT_KEPT, Reply
+from gateway.http.sign_in.challenge_pages import PagePlace, challenge_view
+from gateway.protocol.account_console import AccountPage, AccountResult
+from gateway.protocol.authorization import RedirectError
+from gateway.protocol.browser_sign_in import (
+    AskConsent,
+    AskUser,
+    Expired,
+    Inform,
+    Outcome,
+    Respond,
+    Stop,
+    offered_flows,
+)
+from gateway.protocol.device_authorization import DeviceResult, verification_uri
+from gateway.protocol.response_modes import AuthorizationResponse, Redirect, deliver_response
+from gateway.protocol.sign_in_completion import SignInRequest
+
+
+def account_url(issuer: str, page: AccountPage, **parameters: str) -> str:
+    """Return the URL of a page; empty parameters are left out."""
+    query = urlencode({name: text for name, text in parameters.items() if text})
+    return f"{issuer}/account/{page.value}" + (f"?{query}" if query else "")
+
+
+def result_url(issuer: str, result: AccountResult) -> str:
+    """Return the URL of the page that a sign-in was for, with what became of its action."""
+    return account_url(issuer, result.page, kc_action=result.action, kc_action_status=result.status)
+
+
+ACTION_TOKEN: Final = "action-token"  # noqa: S105 - a part of a URL
+AUTHENTICATE: Final = FlowUse.SIGN_IN.value
+CONSENT: Final = "consent"
+REQUIRED_ACTION: Final = "required-action"
+REGISTRATION: Final = FlowUse.REGISTRATION.value
+RESET_CREDENTIALS: Final = FlowUse.RESET_CREDENTIALS.value
+RESTART: Final = "restart"
+_LONGEST: Final = 8 * 1024
+
+
+def action_url(
+    issuer: str,
+    action: str,
+    asked: SignInRequest,
+    session: AuthenticationSession,
+    *,
+    with_code: bool = True,
+    with_execution: bool = True,
+) -> str:
+    """Return the URL of an action of a sign-in; a link that changes nothing is without its code.
+
+    A link to another flow is without the execution, which belongs to this one.
+    """
+    pairs = {
+        "session_code": session.session_code if with_code else None,
+        "execution": session.waits_for if with_execution else None,
+        "client_id": asked.client.client.client_id,
+        "tab_id": session.tab_id,
+        "client_data": write_client_data(asked),
+    }
+    sent = {name: text for name, text in pairs.items() if text is not None}
+    return f"{issuer}/login-actions/{action}?{urlencode(sent)}"
+
+
+_CLIENT_DATA: Final = {
+    "ru": "redirect_uri",
+    "rt": "response_type",
+    "rm": "response_mode",
+    "st": "state",
+    "ap": "account_page",
+}
+"""Keycloak's names of what a form keeps of the request, and the names of parameters."""
+
+
+def write_client_data(asked: SignInRequest) -> str:
+    """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
+    stored = asked.stored()
+    known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
+    return base64url.encode(orjson.dumps(known))
+
+
+def read_client_data(text: str | None) -> dict[str, str]:
+    """Return what `write_client_data` kept, by name of parameter; nothing where it is unreadable.
+
+    It comes from the browser, so nothing in it is verified.
+    """
+    if not text or len(text) > _LONGEST:
+        return {}
+    try:
+        found: Any = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (binascii.Error, ValueError):
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        return {}
+    return {_CLIENT_DATA[short]: one for short, one in found.items() if short in _CLIENT_DATA}
+
+
+def device_status_url(request: BrowserRequest, result: DeviceResult) -> str:
+    """Return the URL of the page for a result. Keycloak: 12.9."""
+    query = f"?{urlencode({'error': result.value})}" if result.value else ""
+    return f"{verification_uri(request.protocol.issuer)}/status{query}"
+
+
+class OutcomeReplies:
+    """Turns outcomes into responses."""
+
+    def __init__(
+        self, pages: PageReplies, cookies: BrowserCookies, encryption: ClientEncrypters
+    ) -> None:
+        self._pages = pages
+        self._cookies = cookies
+        self._encryption = encryption
+
+    async def reply(self, request: BrowserRequest, exchange: Exchange, outcome: Outcome) -> Reply:
+        """Return the response; raises OAuthError where one cannot be signed or encrypted."""
+        match outcome:
+            case AskUser() | AskConsent():
+                return await self._ask(request, outcome)
+            case Respond():
+                return await self._respond(request, outcome)
+            case Expired():
+                return await self._expired(request, outcome)
+            case Stop():
+                view = _stopped(outcome, exchange)
+                return await self._show(request, view, outcome.client, status=outcome.status)
+            case Inform():
+                return await self._inform(request, outcome)
+        return await self._show(request, AlreadySignedInPage(), None)
+
+    async def refused(
+        self, request: BrowserRequest, exchange: Exchange, refusal: RedirectError
+    ) -> Reply:
+        """Send the browser to the client with an error."""
+        exchange.log.reason = str(refusal)
+        if refusal.event is not None:
+            request.protocol.event.refuse(refusal.event)
+        else:
+            request.protocol.event.withdraw()
+        return await self.deliver(request, refusal.response)
+
+    async def deliver(
+        self,
+        request: BrowserRequest,
+        response: AuthorizationResponse,
+        cookies: tuple[Cookie, ...] = (),
+    ) -> Reply:
+        """Send the browser to the client with a response, or with an error."""
+        delivery = await deliver_response(request.protocol, response, self._encryption)
+        if isinstance(delivery, Redirect):
+            return _redirect(request, delivery.url, cookies)
+        view = FormPostPage(action=delivery.url, fields=tuple(delivery.fields.items()))
+        return await self._show(request, view, response.target.client, cookies)
+
+    async def _ask(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> Reply:
+        protocol, session, asked = request.protocol, outcome.session, outcome.asked
+        cookies = self._cookies.began(protocol, asked, session.id)
+        action = _action(request, session)
+        shown = action_url(protocol.issuer, action, asked, session, with_code=False)
+        view = self._view(request, outcome)
+        request = replace(
+            request, preferences=_preferences(request.preferences, session, outcome.locale)
+        )
+        return await self._show(request, view, asked.client.client, cookies, url=shown)
+
+    def _view(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> View:
+        issuer, session, asked = request.protocol.issuer, outcome.session, outcome.asked
+        client = client_display(asked.client.client)
+        if isinstance(outcome, AskConsent):
+            return ConsentPage(
+                action=action_url(issuer, CONSENT, asked, session),
+                code=session.session_code,
+                client=client,
+                scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
+            )
+        link = partial(action_url, issuer, asked=asked, session=session, with_code=False)
+        place = PagePlace(
+            action=action_url(issuer, _action(request, session), asked, session),
+            restart_url=link(RESTART),
+            client=client,
+            login=request.protocol.realm.realm.login,
+            other_flows={
+                use: link(use.value, with_execution=False)
+                for use in offered_flows(request.protocol.realm)
+            },
+        )
+        return challenge_view(outcome.challenge, place)
+
+    async def _respond(self, request: BrowserRequest, outcome: Respond) -> Reply:
+        signed_in = outcome.signed_in
+        cookies = (
+            (expired(CookieName.RESTART),)
+            if signed_in is None
+            else self._cookies.signed_in(request.protocol, signed_in, outcome.remember)
+        )
+        if outcome.browser_id is not None:
+            cookies += (self._cookies.of_sign_ins(request.protocol, outcome.browser_id),)
+        if isinstance(outcome.response, DeviceResult):
+            return _redirect(request, device_status_url(request, outcome.response), cookies)
+        if isinstance(outcome.response, AccountResult):
+            return _redirect(
+                request, result_url(request.protocol.issuer, outcome.response), cookies
+            )
+        return await self.deliver(request, outcome.response, cookies)
+
+    async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:
+        issuer, asked, session = request.protocol.issuer, outcome.asked, outcome.session
+        view = PageExpiredPage(
+            restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
+            continue_url=action_url(
+                issuer, _action(request, session), asked, session, with_code=False
+            ),
+            client=client_display(asked.client.client),
+        )
+        return await self._show(request, view, asked.client.client)
+
+    async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
+        view = InfoPage(
+            message=Text(outcome.message, outcome.arguments),
+            title=None if outcome.title is None else Text(outcome.title),
+            continue_url=outcome.continue_url,
+            client=None if outcome.client is None else client_display(outcome.client),
+        )
+        request = replace(request, preferences=replace(request.preferences, user=outcome.locale))
+        cookies = signed_out() if outcome.signs_out else ()
+        return await self._show(request, view, outcome.client, cookies)
+
+    async def _show(
+        self,
+        request: BrowserRequest,
+        view: View,
+        client: Client | None,
+        cookies: tuple[Cookie, ...] = (),
+        *,
+        status: int = HTTPStatus.OK,
+        url: str | None = None,
+    ) -> Reply:
+        realm = request.protocol.realm.realm
+        page = await self._pages.page(
+            view, realm, request.preferences, status=status, client=client, url=url
+        )
+        set_cookies = cookie_headers(request.protocol, cookies)
+        return Reply(page.status, (*page.headers, *set_cookies), page.body)
+
+
+def _preferences(
+    preferences: LocalePreferences, session: AuthenticationSession, of_user: str
+) -> LocalePreferences:
+    """Add the languages that the sign-in keeps: the user's choice, and the client's request."""
+    return replace(
+        preferences,
+        chosen=preferences.chosen or session.notes.get(LOCALE, ""),
+        user=of_user,
+        client=preferences.client or session.request.get("ui_locales", ""),
+    )
+
+
+def _stopped(outcome: Stop, exchange: Exchange) -> View:
+    client = None if outcome.client is None else client_display(outcome.client)
+    if outcome.required_action is not None:
+        return RequiredActionPage(actions=(outcome.required_action,), client=client)
+    message = Text(outcome.message, outcome.arguments)
+    return ErrorPage(message=message, error_id=exchange.request_id, client=client)
+
+
+def _action(request: BrowserRequest, session: AuthenticationSession) -> str:
+    if session.required_action is not None:
+        return REQUIRED_ACTION
+    return request.protocol.realm.sign_in.use_of(session.flow).value
+
+
+def _redirect(request: BrowserRequest, url: str, cookies: tuple[Cookie, ...]) -> Reply:
+    location = (b"location", url.encode("ascii", "xmlcharrefreplace"))
+    headers = (location, *NOT_KEPT, *cookie_headers(request.protocol, cookies))
+    return Reply(HTTPStatus.FOUND, headers)

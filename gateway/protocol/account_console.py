@@ -1,0 +1,167 @@
+"""The account console as the purpose of a sign-in: its pages, its client, and the way back.
+
+Keycloak: 8.6, 17.7
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, Final
+
+from gateway.authentication.validity import is_usable_client
+from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
+from gateway.protocol.authorization import (
+    PageError,
+    PageMessage,
+    Prompt,
+    RequestedLevel,
+    StoredRequestUnusable,
+)
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.scopes import GrantedScopes, still_granted
+
+
+class AccountPage(StrEnum):
+    """A page; the value is its path, relative to `/realms/{realm}/account/`."""
+
+    PERSONAL_INFO = ""
+    SIGNING_IN = "account-security/signing-in"
+    DEVICE_ACTIVITY = "account-security/device-activity"
+    CERTIFICATES = "account-security/certificates"
+    APPLICATIONS = "applications"
+    GROUPS = "groups"
+
+
+def account_page(path: str | None) -> AccountPage | None:
+    """Return the page with that path, None for any other text."""
+    return AccountPage(path) if path in set(AccountPage) else None
+
+
+_PAGE: Final = "account_page"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountVisit:
+    """The page that the user wants to see, and the action to perform before, if any.
+
+    `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
+    """
+
+    client: ClientEntry = field(repr=False)
+    scopes: GrantedScopes = field(repr=False)
+    page: AccountPage
+    action: str | None = None
+    action_parameter: str | None = field(default=None, repr=False)
+    prompt: frozenset[Prompt] = frozenset()
+    max_age: timedelta | None = None
+    login_hint: str | None = None
+    hinted_user: str | None = None
+    level: RequestedLevel | None = None
+    claims: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def event_details(self) -> Mapping[str, str]:
+        """What the event of the sign-in says of it besides: nothing."""
+        return {}
+
+    def stored(self) -> Mapping[str, str]:
+        """Return the visit as text by names; `restored_visit` reads it."""
+        texts = {
+            "client_id": self.client.client.client_id,
+            _PAGE: self.page.value,
+            "kc_action": self.action,
+            "kc_action_parameter": self.action_parameter,
+        }
+        return {name: text for name, text in texts.items() if text is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountResult:
+    """The browser goes to a page. `action` and `status` say what became of the action, if any."""
+
+    page: AccountPage
+    action: str = ""
+    status: str = ""
+    """`kc_action_status`: success, cancelled or error."""
+
+
+def account_result(stored: Mapping[str, str]) -> AccountResult | None:
+    """Return where a stored visit leads, None for other requests and unknown pages."""
+    page = account_page(stored.get(_PAGE))
+    return None if page is None else AccountResult(page)
+
+
+def names_account_page(stored: Mapping[str, str]) -> bool:
+    """Tell whether a stored request is a visit to the console."""
+    return _PAGE in stored
+
+
+def account_visit(
+    realm: RealmEntry,
+    client: ClientEntry,
+    page: AccountPage,
+    action: str | None = None,
+    action_parameter: str | None = None,
+) -> AccountVisit:
+    """Return a visit with the client's default scopes."""
+    scopes = still_granted(realm, client.client, ())
+    return AccountVisit(client, scopes, page, action, action_parameter)
+
+
+def restored_visit(
+    stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
+) -> AccountVisit:
+    """Return the visit that `stored` was written from; raises StoredRequestUnusable."""
+    page = account_page(stored.get(_PAGE))
+    if page is None or stored.get("client_id") != client.client.client_id:
+        raise StoredRequestUnusable("the visit of another page or client")
+    return account_visit(
+        realm, client, page, stored.get("kc_action"), stored.get("kc_action_parameter")
+    )
+
+
+_ACCOUNT: Final = "account"
+_CONSOLE: Final = "account-console"
+
+
+class ConsoleClients:
+    """Finds the client in every realm."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+
+    async def find(self, request: ProtocolRequest) -> ClientEntry:
+        """Return the client; raises PageError where it is disabled, and StoreUnavailable."""
+        realm_id = request.realm.realm.id
+        account = await self._directory.client(realm_id, _ACCOUNT)
+        if account is None or not is_usable_client(account):
+            raise _disabled(request)
+        console = await self._directory.client(realm_id, _CONSOLE) or account
+        if not is_usable_client(console) or not _has_pages(console.client):
+            raise _disabled(request)
+        return console
+
+    async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> AccountVisit:
+        """Return the visit that a sign-in has stored; raises PageError and StoreUnavailable."""
+        client = await self.find(request)
+        try:
+            return restored_visit(stored, request.realm, client)
+        except StoredRequestUnusable as error:
+            message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
+            raise PageError(
+                message, event_error=failure, reason=str(error), client=client.client
+            ) from error
+
+
+def _has_pages(client: Client) -> bool:
+    return not client.bearer_only and client.protocol == OPENID_CONNECT
+
+
+def _disabled(request: ProtocolRequest) -> PageError:
+    request.event.begin(EventType.LOGIN)
+    message, error = PageMessage.accountConsoleDisabledMessage, EventError.CLIENT_DISABLED
+    return PageError(message, event_error=error, status=HTTPStatus.NOT_FOUND)

@@ -1,0 +1,207 @@
+"""The authorization endpoint, and the endpoint of pushed authorization requests.
+
+Spec: RFC 6749 §3.1, RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.10, 12.8
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from gateway.client_policies import EventKind
+from gateway.domain.certificates import ClientCertificate
+from gateway.domain.clients import Client
+from gateway.domain.events import EventError, EventType
+from gateway.domain.ports.lookups import ClientEntry
+from gateway.domain.ports.sign_in import PushedParameters, PushedRequestStore
+from gateway.domain.realm import Realm, pushed_request_lifespan
+from gateway.protocol.authorization.checks import CHECKS, PUSHED, USED_UP, Check
+from gateway.protocol.authorization.errors import (
+    PageError,
+    PageMessage,
+    RedirectError,
+    invalid_request_page,
+)
+from gateway.protocol.authorization.request import (
+    DPOP_KEY,
+    PARAMETERS,
+    AuthorizationDraft,
+    AuthorizationRequest,
+    CheckServices,
+    StoredRequestUnusable,
+    restore_request,
+)
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.errors import EventFailure, OAuthError, refused
+from gateway.protocol.policy_checks import check_caller
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import (
+    SenderConstraint,
+    bound_certificate,
+    require_key_of_code,
+)
+
+_RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "flows")
+"""The checks whose outcome administrators may have changed since the request was stored."""
+
+
+class AuthorizationEndpoint:
+    """Checks authorization requests of every realm."""
+
+    def __init__(self, services: CheckServices) -> None:
+        self._services = services
+
+    async def check(self, request: ProtocolRequest) -> AuthorizationRequest:
+        """Return the verified request.
+
+        Raises PageError, RedirectError or StoreUnavailable.
+        """
+        request.event.begin(EventType.LOGIN)
+        draft = AuthorizationDraft(request, self._services, request.parameters.values)
+        await _run_for_browser(draft, CHECKS)
+        return draft.finished()
+
+    async def resume(
+        self, request: ProtocolRequest, stored: Mapping[str, str]
+    ) -> AuthorizationRequest:
+        """Return the request that was stored when the sign-in began.
+
+        The client must still exist, be enabled, have the redirect URI and may use the flow: a
+        browser keeps a request for as long as it likes. Raises PageError, RedirectError or
+        StoreUnavailable.
+        """
+        draft = AuthorizationDraft(request, self._services, stored)
+        await _run_for_browser(draft, {name: CHECKS[name] for name in _RESUMED})
+        try:
+            return restore_request(stored, request.realm, draft.client)
+        except StoredRequestUnusable as error:
+            message, failure = PageMessage.expiredCodeMessage, EventError.EXPIRED_CODE
+            client = _client_of(draft)
+            raise PageError(
+                message, event_error=failure, reason=str(error), client=client
+            ) from error
+
+    async def find_client(self, request: ProtocolRequest, stored: Mapping[str, str]) -> ClientEntry:
+        """Return the client of a stored request; raises PageError where it cannot be used now."""
+        draft = AuthorizationDraft(request, self._services, stored)
+        await _run_for_browser(draft, {"client": CHECKS["client"]})
+        return draft.client
+
+    async def use_up(self, request: ProtocolRequest, asked: AuthorizationRequest) -> None:
+        """Use up the pushed request that was asked for, before its response is issued.
+
+        The mark outlives every other sign-in that the reference began. Raises RedirectError where
+        another one was answered, and StoreUnavailable. Spec: RFC 9126 §7.3
+        """
+        if asked.pushed_reference is None:
+            return
+        realm, client = request.realm.realm, asked.client.client
+        lifespans = realm.token_lifespans
+        longest = lifespans.access_code_login + lifespans.access_code_user_action
+        pushed = self._services.pushed_requests
+        if not await pushed.use(realm.id, client.id, asked.pushed_reference, longest):
+            failure = EventFailure(EventError.INVALID_REQUEST, USED_UP)
+            raise RedirectError("invalid_request_uri", USED_UP, asked.target, event=failure)
+
+
+async def run_checks(draft: AuthorizationDraft, checks: Mapping[str, Check] = CHECKS) -> None:
+    """Run the checks in their order; raises OAuthError or StoreUnavailable."""
+    for check in checks.values():
+        pending = check(draft)
+        if pending is not None:
+            await pending
+
+
+async def _run_for_browser(draft: AuthorizationDraft, checks: Mapping[str, Check]) -> None:
+    """Run the checks; raises PageError, RedirectError or StoreUnavailable."""
+    try:
+        await run_checks(draft, checks)
+    except PageError as refusal:
+        refusal.client = _client_of(draft)  # the page leads back to the client
+        raise
+    except OAuthError as refusal:
+        raise _sent_to_client(draft, refusal) from refusal
+
+
+def _client_of(draft: AuthorizationDraft) -> Client | None:
+    """Return the client, if it was found."""
+    return None if draft.entry is None else draft.entry.client
+
+
+def _sent_to_client(draft: AuthorizationDraft, refusal: OAuthError) -> OAuthError:
+    """Return the refusal as one for the client; a page until its redirect URI was verified."""
+    target = draft.target()
+    if target is None:
+        reason = refusal.reason or refusal.error
+        return invalid_request_page(reason, client=_client_of(draft))
+    return RedirectError(
+        refusal.error, refusal.description, target, event=refusal.event, reason=refusal.reason
+    )
+
+
+_REFERENCE_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class PushedRequest:
+    """The answer: the value for `request_uri`, and how long it may be used."""
+
+    request_uri: str = field(repr=False)
+    lifespan: timedelta
+
+
+async def keep_pushed_request(
+    store: PushedRequestStore, realm: Realm, client: Client, pushed: PushedParameters
+) -> PushedRequest:
+    """Keep a request of the client under a new reference; raises StoreUnavailable."""
+    reference = secrets.token_urlsafe(_REFERENCE_BYTES)
+    lifespan = pushed_request_lifespan(realm)
+    await store.add(realm.id, client.id, reference, pushed, lifespan)
+    return PushedRequest(f"{PUSHED}{reference}", lifespan)
+
+
+class PushedRequestEndpoint:
+    """Keeps authorization requests of every realm."""
+
+    def __init__(
+        self, clients: ClientAuthenticator, services: CheckServices, constraint: SenderConstraint
+    ) -> None:
+        self._clients = clients
+        self._constraint = constraint
+        self._services = services
+
+    async def answer(self, request: ProtocolRequest) -> tuple[AuthenticatedClient, PushedRequest]:
+        """Return the reference; raises OAuthError or StoreUnavailable."""
+        request.event.begin(EventType.PUSHED_AUTHORIZATION_REQUEST)
+        caller = await self._clients.authenticate(request)
+        check_caller(request, caller, EventKind.PUSHED_AUTHORIZATION_REQUEST)
+        if request.parameters.raw("request_uri") is not None:
+            text = "It is not allowed to include request_uri to PAR."
+            raise refused("invalid_request", text, EventError.INVALID_REQUEST)
+        request = await self._constraint.with_proved_key(
+            request, caller.entry.client, required=False
+        )
+        draft = AuthorizationDraft(
+            request, self._services, request.parameters.values, is_push=True, entry=caller.entry
+        )
+        await run_checks(draft)
+        return caller, await self._keep(draft, caller.certificate)
+
+    async def _keep(
+        self, draft: AuthorizationDraft, certificate: ClientCertificate | None
+    ) -> PushedRequest:
+        """Keep the request; `certificate` is its own, as it counts for the client."""
+        realm, client = draft.request.realm.realm, draft.client.client
+        kept = {name: draft.parameters[name] for name in PARAMETERS if name in draft.parameters}
+        kept |= {"client_id": client.client_id}
+        if draft.request.proof_key is not None:
+            require_key_of_code(kept.get(DPOP_KEY), draft.request.proof_key)
+            kept[DPOP_KEY] = draft.request.proof_key
+        pushed = PushedParameters(
+            kept,
+            certificate=bound_certificate(client, certificate),
+            was_signed=draft.request_object is not None,
+            is_anonymous=client.public_client,
+        )
+        return await keep_pushed_request(self._services.pushed_requests, realm, client, pushed)

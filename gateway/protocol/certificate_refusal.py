@@ -1,0 +1,239 @@
+"""Why the proxy refused a certificate, or that none was sent: an explanation for any caller.
+
+Source: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/ (the phrases of OpenSSL)
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from gateway.certificates import AnchoredTrust
+from gateway.domain.certificates import CertificateEvidence, CertificateFacts, CertificationPath
+from gateway.domain.clock import Clock
+from gateway.domain.distinguished_names import DistinguishedName
+from gateway.domain.ports.lookups import Directory
+from gateway.domain.realm import Realm
+from gateway.protocol.certificate_explanation import RevocationSources, Step
+
+_LONGEST_NAME: Final = 300
+"""Characters of a subject or issuer: a longer one is cut."""
+_ABOUT_THE_LEAF: Final = re.compile(r"it(s (extended )?key .*| is an authority's certificate)")
+"""Reasons of a path search that name nothing but the certificate itself."""
+_NO_PATH: Final = "No trusted authority is known here that leads to its issuer."
+_DENIED: Final = "It is denied."
+_REVOKED: Final = "It was revoked."
+_REVOCATION_UNKNOWN: Final = "It is revoked, or this service cannot find out whether it is."
+_REALM_ALONE: Final = "This realm accepts it, but this address accepts other issuers only."
+_BY_THE_PROXY: Final = "This server does not accept it."
+_PHRASES: Final[Mapping[str, tuple[Step, str]]] = {
+    "certificate has expired": (Step.VALIDITY, "It or one of its authorities has expired."),
+    "certificate is not yet valid": (
+        Step.VALIDITY,
+        "It or one of its authorities is not valid yet.",
+    ),
+    "certificate revoked": (Step.REVOCATION, _REVOKED),
+    "CRL has expired": (
+        Step.REVOCATION,
+        "The revocation list of this server is out of date, so its certificates are not accepted.",
+    ),
+    "unable to get certificate CRL": (
+        Step.PATH,
+        "Its issuer is not known here, or this server lacks its revocation list.",
+    ),
+    "unable to verify the first certificate": (Step.PATH, _NO_PATH),
+    "unable to get local issuer certificate": (Step.PATH, _NO_PATH),
+    "self-signed certificate": (Step.PATH, "It is self-signed, which is not accepted here."),
+    "unsuitable certificate purpose": (Step.PATH, "It is not meant for client authentication."),
+}
+_CHECKED: Final = (Step.PATH, Step.VALIDITY, Step.REVOCATION)
+_ADVICE: Final[Mapping[Step, str]] = {
+    Step.CERTIFICATE: (
+        "Choose your certificate when the browser asks for it; name it to programs such as curl"
+        " together with its key. If you have none, ask the administrator of this service."
+    ),
+    Step.PATH: (
+        "Choose another certificate. If this is the right one, send its intermediate certificates"
+        " along, or ask the administrator of this service for a new one."
+    ),
+    Step.VALIDITY: "Renew the certificate, or choose another one.",
+    Step.REVOCATION: (
+        "Choose another certificate. If you have none, ask the administrator of this service."
+    ),
+}
+_ANOTHER_ADDRESS: Final = (
+    "Use the address of this service that passes certificates of every issuer to the realm, or ask"
+    " the administrator for it. With nginx it has ssl_verify_client optional_no_ca."
+)
+_NOT_YET: Final = "Check the clock of the machine that issued it, or choose another certificate."
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateRefusal:
+    """Why a certificate is refused: the first failing step, one sentence, and what to do.
+
+    `leaf` is None where no certificate was sent.
+    """
+
+    step: Step
+    sentence: str
+    advice: str
+    leaf: CertificateFacts | None = None
+
+    @property
+    def title(self) -> str:
+        if self.leaf is None:
+            return "A client certificate is needed"
+        return "Your client certificate was refused"
+
+    @property
+    def checks(self) -> dict[str, str]:
+        """The checks of a certificate that was sent, in their order, each with its result."""
+        if self.leaf is None:
+            return {}
+        at = _CHECKED.index(self.step)
+        results = ("passed",) * at + ("failed",) + ("not checked",) * (len(_CHECKED) - at - 1)
+        return dict(zip((step.value for step in _CHECKED), results, strict=True))
+
+    @property
+    def subject(self) -> str:
+        return "" if self.leaf is None else _shown(self.leaf.subject)
+
+    @property
+    def issuer(self) -> str:
+        return "" if self.leaf is None else _shown(self.leaf.issuer)
+
+    @property
+    def begin(self) -> str:
+        return "" if self.leaf is None else _date(self.leaf.not_before)
+
+    @property
+    def end(self) -> str:
+        return "" if self.leaf is None else _date(self.leaf.not_after)
+
+    def document(self) -> dict[str, Any]:
+        """Return the members of the JSON object; instants are RFC 3339."""
+        text = f"{self.title}. {self.sentence} {self.advice}"
+        found: dict[str, Any] = {"error": "invalid_client", "error_description": text}
+        if self.leaf is not None:
+            found["failed_step"] = self.step.value
+            found["checks"] = self.checks
+            found["certificate"] = {
+                "subject": self.subject,
+                "issuer": self.issuer,
+                "not_before": self.leaf.not_before.isoformat(),
+                "not_after": self.leaf.not_after.isoformat(),
+            }
+        return found
+
+
+MISSING_CERTIFICATE: Final = CertificateRefusal(
+    Step.CERTIFICATE, "No certificate was sent.", _ADVICE[Step.CERTIFICATE]
+)
+
+
+class RefusalExplainer:
+    """Explains the proxy's refusals. Belongs to one event loop."""
+
+    def __init__(
+        self, directory: Directory, trust: AnchoredTrust, sources: RevocationSources, clock: Clock
+    ) -> None:
+        self._directory = directory
+        self._trust = trust
+        self._sources = sources
+        self._clock = clock
+
+    async def explain(
+        self, evidence: CertificateEvidence, realm_name: str | None
+    ) -> CertificateRefusal:
+        """Explain by the anchors of the realm that the request was sent to.
+
+        Without a realm, and for an unknown or disabled one, only dates and the proxy's words count.
+        Raises StoreUnavailable.
+        """
+        now, leaf = self._clock.now(), evidence.leaf
+        entry = None if realm_name is None else await self._directory.realm(realm_name)
+        realm = None if entry is None or not entry.realm.enabled else entry.realm
+        if realm is None:
+            found = _late(CertificationPath.of(leaf), leaf, now)
+        else:
+            found = await self._in_realm(evidence, realm, now)
+        return found or _in_words(evidence)
+
+    async def _in_realm(
+        self, evidence: CertificateEvidence, realm: Realm, now: datetime
+    ) -> CertificateRefusal | None:
+        leaf = evidence.leaf
+        result = await self._trust.find_path(evidence, realm, now)
+        path = result.path
+        if path is None:
+            return _without_path(evidence, result.refusal or "", now)
+        if not path.holds_at(now):
+            return _late(path, leaf, now)
+        if await self._sources.deny_lists.refusal(path, realm, now) is not None:
+            return _refusal(Step.REVOCATION, _DENIED, leaf)
+        lists = self._sources.lists
+        if lists is None or await lists.refusal(path, realm, now) is None:
+            if _step_in_words(evidence) is not Step.PATH:
+                return None
+            return CertificateRefusal(Step.PATH, _REALM_ALONE, _ANOTHER_ADDRESS, leaf)
+        if _step_in_words(evidence) is Step.REVOCATION:
+            return _in_words(evidence)
+        return _refusal(Step.REVOCATION, _REVOCATION_UNKNOWN, leaf)
+
+
+def _without_path(evidence: CertificateEvidence, reason: str, now: datetime) -> CertificateRefusal:
+    """Return the refusal of a certificate without a path to an anchor of the realm.
+
+    A proxy that speaks of dates or of revocation has found a path to an anchor of its own.
+    """
+    leaf = evidence.leaf
+    if _ABOUT_THE_LEAF.fullmatch(reason):
+        return _refusal(Step.PATH, f"{reason[0].upper()}{reason[1:]}.", leaf)
+    if _step_in_words(evidence) in {Step.VALIDITY, Step.REVOCATION}:
+        return _late(CertificationPath.of(leaf), leaf, now) or _in_words(evidence)
+    return _refusal(Step.PATH, _NO_PATH, leaf)
+
+
+def _step_in_words(evidence: CertificateEvidence) -> Step | None:
+    """Return the step that the proxy speaks of, None for words that are not known."""
+    said = _PHRASES.get(evidence.reason or "")
+    return None if said is None else said[0]
+
+
+def _in_words(evidence: CertificateEvidence) -> CertificateRefusal:
+    """Return the refusal in the proxy's words, none of which are repeated."""
+    step, sentence = _PHRASES.get(evidence.reason or "", (Step.PATH, _BY_THE_PROXY))
+    return _refusal(step, sentence, evidence.leaf)
+
+
+def _late(
+    path: CertificationPath, leaf: CertificateFacts, now: datetime
+) -> CertificateRefusal | None:
+    """Return the refusal of a path that does not hold at `now`; None where it does."""
+    if leaf.not_after < now:
+        sentence = f"It ended on {_date(leaf.not_after)}."
+    elif leaf.not_before > now:
+        sentence = f"It is not valid before {_date(leaf.not_before)}."
+        return CertificateRefusal(Step.VALIDITY, sentence, _NOT_YET, leaf)
+    elif path.holds_at(now):
+        return None
+    else:
+        sentence = "The certificate of one of its authorities is out of its time."
+    return _refusal(Step.VALIDITY, sentence, leaf)
+
+
+def _refusal(step: Step, sentence: str, leaf: CertificateFacts) -> CertificateRefusal:
+    return CertificateRefusal(step, sentence, _ADVICE[step], leaf)
+
+
+def _date(instant: datetime) -> str:
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _shown(name: DistinguishedName) -> str:
+    """Return the name as one line, in which RFC 4514 leaves no character that is not printable."""
+    text = name.rfc4514()
+    cut = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+    return cut or "(none)"

@@ -1,0 +1,139 @@
+"""Client authentication by TLS client certificate, also for requests that name no client.
+
+Spec: RFC 8705 §2
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from gateway.authentication.certificate_users import certificate_details
+from gateway.authentication.validity import NoLongerValid
+from gateway.certificates import NotRegistered, evaluate_for_client, owns, require_registered
+from gateway.client_policies import VerifiedClientCertificate
+from gateway.domain.certificates import ClientCertificate, TrustLevel, reason_for_caller
+from gateway.domain.clients import (
+    CERTIFICATE_AUTHENTICATOR,
+    SELF_SIGNED_METHOD,
+    TLS_METHOD,
+    Client,
+    terms_of_certificate,
+)
+from gateway.domain.events import EventError
+from gateway.domain.ports.client_keys import NoUsableKey
+from gateway.domain.ports.lookups import CertificateOwnerIndex, Directory
+from gateway.protocol.client_authentication.method import (
+    BasicCredentials,
+    ClientAuthenticationMethod,
+    ClientProof,
+)
+from gateway.protocol.errors import ClientAuthenticationFailed
+from gateway.protocol.requests import ProtocolRequest
+
+_NOT_HELD: Final = "neither the client certificate nor its key is registered for the client"
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedCertificate(VerifiedClientCertificate):
+    """Created by TlsClientAuth alone."""
+
+
+class TlsClientAuth(ClientAuthenticationMethod):
+    """The client holds the key of a certificate that is its own."""
+
+    authenticator: ClassVar = CERTIFICATE_AUTHENTICATOR
+    names: ClassVar = (TLS_METHOD, SELF_SIGNED_METHOD)
+
+    async def authenticate(
+        self, client: Client, request: ProtocolRequest, credentials: BasicCredentials | None
+    ) -> ClientProof:
+        certificate = request.certificate
+        if certificate is None:
+            raise _refused_certificate("no client certificate was presented")
+        request.event.details |= certificate_details(certificate)
+        if client.certificate_authentication.self_signed:
+            await self._require_held(client, certificate)
+            return _certificate_proof(certificate, is_registered=True)
+        trust, realm = self._services.trust, request.realm.realm
+        certificate = await evaluate_for_client(trust, certificate, realm, client.id, request.now)
+        try:
+            require_registered(client, certificate)
+        except NotRegistered as error:
+            raise _refused_certificate(str(error)) from error
+        device = client.devices.device_of(certificate)
+        if device is not None:
+            try:
+                await self._services.validity.require_unlocked(
+                    realm, client, device.name, request.now
+                )
+            except NoLongerValid as error:
+                raise _refused_certificate(f"the device {device.name} is locked") from error
+        return _certificate_proof(certificate, is_registered=False)
+
+    async def _require_held(self, client: Client, certificate: ClientCertificate) -> None:
+        if certificate.trust_level is TrustLevel.REFUSED:
+            raise _refused_certificate(f"the client certificate is refused: {certificate.reason}")
+        try:
+            held = await self._services.certificates.holds(client, certificate.leaf)
+        except NoUsableKey as error:
+            raise _refused_certificate(str(error)) from error
+        if not held:
+            raise _refused_certificate(_NOT_HELD)
+
+
+def _certificate_proof(certificate: ClientCertificate, *, is_registered: bool) -> ClientProof:
+    verified = _AcceptedCertificate(certificate, is_registered=is_registered)
+    return ClientProof(certificate, verified_certificate=verified)
+
+
+def _refused_certificate(reason: str) -> ClientAuthenticationFailed:
+    # A certificate is no secret that answers could help to guess: who holds it learns what to mend.
+    text = f"{ClientAuthenticationFailed.public_text}: {reason_for_caller(reason)}"
+    return ClientAuthenticationFailed("invalid_client", text, reason=reason)
+
+
+_MOST_CANDIDATES: Final = 50
+"""Clients that are compared with one certificate: those with templates of the same shape."""
+_MOST_WITH_REGISTERED: Final = 1000
+"""Clients of which those that registered themselves are left out where there are more."""
+
+
+class CertificateOwners:
+    """Finds the client of a certificate."""
+
+    def __init__(self, directory: Directory, index: CertificateOwnerIndex) -> None:
+        self._directory = directory
+        self._index = index
+
+    async def client_id(self, request: ProtocolRequest) -> str | None:
+        """Return the public name; None for a request without a trusted certificate.
+
+        Raises ClientAuthenticationFailed where none or several clients own the certificate, or
+        StoreUnavailable.
+        """
+        certificate, realm_id = request.certificate, request.realm.realm.id
+        if certificate is None or not certificate.identifies:
+            return None
+        terms = terms_of_certificate(certificate.leaf)
+        candidates = await self._index.with_terms(realm_id, terms, _MOST_CANDIDATES + 1)
+        if len(candidates) > _MOST_CANDIDATES:
+            every = await self._index.with_terms(realm_id, terms, _MOST_WITH_REGISTERED)
+            candidates = await self._index.without_registered(realm_id, every)
+        if len(candidates) > _MOST_CANDIDATES:
+            raise _undecided(f"more than {_MOST_CANDIDATES} clients may own the certificate")
+        owning = [each for each in candidates if await self._owns(realm_id, each, certificate)]
+        owners = await self._index.without_registered(realm_id, owning)
+        if len(owners) != 1:
+            found = f"the clients {', '.join(owners)} own" if owners else "no client owns"
+            raise _undecided(f"{found} the certificate")
+        return owners[0]
+
+    async def _owns(self, realm_id: str, client_id: str, certificate: ClientCertificate) -> bool:
+        entry = await self._directory.client(realm_id, client_id)
+        return entry is not None and owns(entry.client, certificate)
+
+
+def _undecided(reason: str) -> ClientAuthenticationFailed:
+    return ClientAuthenticationFailed(
+        reason=f"the request names no client, and {reason}",
+        event_error=EventError.CLIENT_NOT_FOUND,
+    )

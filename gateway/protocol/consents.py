@@ -1,0 +1,91 @@
+"""Consent: whether the user has to be asked before a client gets tokens, and the answer.
+
+Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gateway.domain.client_scopes import Consent
+from gateway.domain.clients import Client
+from gateway.domain.ports.lookups import UserEntry
+from gateway.domain.ports.storage import Database
+from gateway.protocol.scopes import GrantedScopes
+
+
+class ConsentDetail(StrEnum):
+    """The event detail `consent`. Keycloak: 10.2."""
+
+    NOT_REQUIRED = "no_consent_required"
+    PERSISTENT = "persistent_consent"
+    GRANTED = "consent_granted"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentItem:
+    """A client scope that the user is asked for; `text` may name a message, as `${key}`."""
+
+    scope: str
+    text: str
+
+
+class Consents:
+    """Asks for consents, stores them, and tells whether they still hold.
+
+    Methods raise StoreUnavailable.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def missing(
+        self, client: Client, user: UserEntry, scopes: GrantedScopes, *, ask_again: bool = False
+    ) -> tuple[ConsentItem, ...]:
+        """Return what the user has to be asked for; `ask_again` is for `prompt=consent`."""
+        items = displayed_scopes(client, user, scopes)
+        if not items or ask_again:
+            return items
+        granted = await self._granted(client, user)
+        return tuple(item for item in items if item.scope not in granted)
+
+    async def grant(
+        self, client: Client, user: UserEntry, scopes: GrantedScopes, now: datetime
+    ) -> None:
+        """Store that the user consents to the displayed scopes, beside those of before.
+
+        A client that requires no consent gets none.
+        """
+        given = tuple(item.scope for item in displayed_scopes(client, user, scopes))
+        if not given:
+            return
+        realm_id, user_id = user.user.realm_id, user.user.id
+        async with self._database.write() as stores:
+            before = await stores.consents.find(realm_id, user_id, client.id)
+            names = tuple(dict.fromkeys((*(before.scopes if before else ()), *given)))
+            await stores.consents.put(Consent(realm_id, user_id, client.id, names, now, now))
+
+    async def holds(self, client: Client, user: UserEntry, scopes: GrantedScopes) -> bool:
+        """Tell whether the user's consent covers the scopes, or none is required."""
+        return not await self.missing(client, user, scopes)
+
+    async def _granted(self, client: Client, user: UserEntry) -> frozenset[str]:
+        async with self._database.read() as stores:
+            found = await stores.consents.find(user.user.realm_id, user.user.id, client.id)
+        return frozenset(found.scopes) if found else frozenset()
+
+
+def displayed_scopes(
+    client: Client, user: UserEntry, scopes: GrantedScopes
+) -> tuple[ConsentItem, ...]:
+    """Return the scopes of the consent page, in their order; none where none is required."""
+    return requested_scopes(user, scopes) if client.consent_required else ()
+
+
+def requested_scopes(user: UserEntry, scopes: GrantedScopes) -> tuple[ConsentItem, ...]:
+    """Return the scopes of a consent page that is shown in any case."""
+    permitted = scopes.permitted_to(user.roles).chosen.scopes
+    found = (bound.scope for bound in permitted)
+    return tuple(
+        ConsentItem(scope.name, scope.consent_text) for scope in found if scope.on_consent_screen
+    )

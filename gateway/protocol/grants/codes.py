@@ -1,0 +1,204 @@
+"""The grants that redeem a code: authorization_code and device_code.
+
+Spec: RFC 6749 §4.1.3, RFC 8628 §3.4, §3.5; Keycloak: 1.4, 1.8
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.authentication.validity import IssuedCredential, SessionName
+from gateway.client_policies import EventKind
+from gateway.domain.authorization_codes import (
+    DeviceApproval,
+    DeviceAuthorization,
+    DevicePoll,
+    DeviceStatus,
+)
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.lookups import ClientEntry
+from gateway.protocol.authorization.pkce import require_verifier
+from gateway.protocol.client_authentication import AuthenticatedClient
+from gateway.protocol.code_redemption import CodeRedemption, PastSignIn, SignInRedemption
+from gateway.protocol.errors import EventFailure, OAuthError, refused
+from gateway.protocol.policy_checks import check_caller
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.sender_constraint import presents_certificate
+from gateway.protocol.session_tokens import GrantServices, SessionTokens
+from gateway.protocol.sessions import Participation
+from gateway.protocol.tokens import TokenResponse
+
+AUTHORIZATION_CODE: Final = "authorization_code"
+_AUTHORIZATION_CODE_SHORTCUT: Final = "ac"
+
+
+class AuthorizationCodeGrant:
+    """Issues the tokens of a sign-in in a browser."""
+
+    event = EventType.CODE_TO_TOKEN
+    policy_event = None  # the scopes, or the token, have to be known first
+
+    def __init__(self, services: GrantServices) -> None:
+        self._redemption = CodeRedemption(
+            services.authorization_codes,
+            services.directory,
+            services.validity,
+            services.sessions,
+            services.consents,
+        )
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        client = caller.entry.client
+        encrypter = await self._tokens.encrypter(client)
+        redeemed = await self._redemption.redeem(request, client)
+        entry = check_caller(
+            request,
+            caller,
+            EventKind.TOKEN_REQUEST,
+            scopes=redeemed.granted.names,
+            code_verifier=redeemed.code_verifier,
+        )
+        return await self._tokens.issue_for(
+            request,
+            entry,
+            redeemed.user,
+            redeemed.granted,
+            redeemed.joined,
+            grant=_AUTHORIZATION_CODE_SHORTCUT,
+            encrypter=encrypter,
+            nonce=redeemed.code.nonce,
+        )
+
+
+DEVICE_CODE: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_DEVICE_CODE_SHORTCUT: Final = "dg"
+_NOT_VALID: Final = "Device code not valid"
+_INVALID_CODE: Final = EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE)
+_NO_POLL: Final = DevicePoll(DeviceStatus.UNKNOWN)
+_OTHER_CLIENT: Final = "unauthorized client"
+_DENIED_BY_USER: Final = "The end user denied the authorization request"
+_DEVICE_CODE_REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure | None]]] = {
+    DeviceStatus.UNKNOWN: ("invalid_grant", _NOT_VALID, _INVALID_CODE),
+    DeviceStatus.EXPIRED: (
+        "expired_token",
+        "Device code is expired",
+        EventFailure(EventError.EXPIRED_OAUTH2_DEVICE_CODE),
+    ),
+    DeviceStatus.OTHER_CLIENT: (
+        "invalid_grant",
+        _OTHER_CLIENT,
+        EventFailure(EventError.INVALID_OAUTH2_DEVICE_CODE, _OTHER_CLIENT),
+    ),
+    DeviceStatus.TOO_FAST: ("slow_down", "Slow down", EventFailure(EventError.SLOW_DOWN)),
+    DeviceStatus.DENIED: (
+        "access_denied",
+        _DENIED_BY_USER,
+        EventFailure(EventError.ACCESS_DENIED, _DENIED_BY_USER),
+    ),
+    DeviceStatus.PENDING: (
+        "authorization_pending",
+        "The authorization request is still pending",
+        None,
+    ),
+}
+"""Status -> error, description and event; a pending request is not recorded."""
+
+
+class DeviceCodeGrant:
+    """Issues the tokens of a sign-in that a user completed for a device."""
+
+    event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN
+    policy_event = None  # the scopes have to be known first
+
+    def __init__(self, services: GrantServices) -> None:
+        self._devices = services.device_authorizations
+        self._redemption = SignInRedemption(services.validity, services.sessions, services.consents)
+        self._tokens = SessionTokens(services.sessions, services.database, services.encryption)
+
+    async def __call__(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> TokenResponse:
+        client, realm = caller.entry.client, request.realm.realm
+        entry, asked, approval = await self._approved(request, caller)
+        found = await self._sign_in(request, caller.entry, approval)
+        require_verifier(
+            request.parameters.raw("code_verifier"),
+            asked.code_challenge,
+            asked.code_challenge_method,
+            enforced=bool(client.authorization.code_challenge_method),
+        )
+        if not presents_certificate(request.certificate, asked.certificate):
+            raise _device_code_refusal(DeviceStatus.UNKNOWN)
+        granted = await self._redemption.scopes(request, client, found.user, asked.scope)
+        encrypter = await self._tokens.encrypter(client) if granted.openid else None
+        if not await self._devices.take(realm.id, asked.device_code):
+            raise _device_code_refusal(DeviceStatus.UNKNOWN)
+        participation = Participation(
+            " ".join(granted.names), approval.acr, approval.authenticated_at
+        )
+        joined = await self._redemption.join(
+            request, client, found, participation, offline=granted.offline
+        )
+        return await self._tokens.issue_for(
+            request,
+            entry,
+            found.user,
+            granted,
+            joined,
+            grant=_DEVICE_CODE_SHORTCUT,
+            encrypter=encrypter,
+            nonce=asked.nonce,
+        )
+
+    async def _approved(
+        self, request: ProtocolRequest, caller: AuthenticatedClient
+    ) -> tuple[ClientEntry, DeviceAuthorization, DeviceApproval]:
+        """Return also the client as tokens are to be issued to it.
+
+        Client policies judge each poll, by the scopes that the device asked for with its codes.
+        """
+        client = caller.entry.client
+        if not client.device_grant.enabled:
+            text = "Client not allowed OAuth 2.0 Device Authorization Grant"
+            raise refused("invalid_grant", text, EventError.NOT_ALLOWED)
+        code = request.parameters.raw("device_code")
+        poll = _NO_POLL
+        if code is not None:
+            poll = await self._devices.poll(request.realm.realm.id, code, client.id)
+        scope = "" if poll.authorization is None else poll.authorization.scope
+        kind, scopes = EventKind.DEVICE_TOKEN_REQUEST, tuple(scope.split())
+        entry = check_caller(request, caller, kind, scopes=scopes)
+        if code is None:
+            text = "Missing parameter: device_code"
+            raise refused("invalid_request", text, EventError.INVALID_OAUTH2_DEVICE_CODE)
+        if poll.authorization is None or poll.approval is None:
+            raise _device_code_refusal(poll.status)
+        return entry, poll.authorization, poll.approval
+
+    async def _sign_in(
+        self, request: ProtocolRequest, client: ClientEntry, approval: DeviceApproval
+    ) -> PastSignIn:
+        """Return the sign-in of the approval; its session must be active.
+
+        The device is signed in now: a user who is locked out meanwhile is refused.
+        """
+        request.event.session_id = approval.session_id
+        request.event.details[Detail.CODE_ID] = approval.session_id
+        issued = IssuedCredential(
+            issued_at=int(approval.approved_at.timestamp()),
+            client=client,
+            session=SessionName(approval.session_id),
+            user_id=approval.user_id,
+            begins_sign_in=True,
+        )
+        over = refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)
+        return await self._redemption.find(
+            request, issued, ended=over, revoked=_device_code_refusal(DeviceStatus.UNKNOWN)
+        )
+
+
+def _device_code_refusal(status: DeviceStatus) -> OAuthError:
+    error, description, failure = _DEVICE_CODE_REFUSALS[status]
+    return OAuthError(error, description, event=failure)

@@ -1,0 +1,473 @@
+"""Logout: by the user's browser or a client's refresh token, and the notices to clients.
+
+Spec: OpenID Connect RP-Initiated Logout §2, §3, Front-Channel Logout §2, §3, Back-Channel Logout
+§2.4 to §2.8; Keycloak: 12.6; attacks: C2, C3, C23
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from gateway.client_policies import EventKind
+from gateway.domain.clients import OPENID_CONNECT, Client
+from gateway.domain.clock import Clock
+from gateway.domain.deliveries import FailedDelivery, LogoutNotice
+from gateway.domain.errors import InvalidToken
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.keys import HeaderType, SecretAlgorithm, SignatureAlgorithm
+from gateway.domain.ports.client_keys import ClientEncrypters
+from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry
+from gateway.domain.ports.outgoing import NoticeNotReceived, NoticeSender
+from gateway.domain.ports.storage import Database
+from gateway.domain.sessions import UserSession
+from gateway.protocol.authorization import (
+    PageError,
+    PageMessage,
+    invalid_request_page,
+    policy_refusal_page,
+)
+from gateway.protocol.claims.protocol_claims import ID_TOKEN_TYPE
+from gateway.protocol.claims.subject import is_subject, subject_identifier
+from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
+from gateway.protocol.errors import OAuthError, ProofRefused, duplicated_parameter
+from gateway.protocol.identity_cookie import Identity
+from gateway.protocol.policy_checks import check_caller, check_client
+from gateway.protocol.requests import Parameters, ProtocolRequest
+from gateway.protocol.sender_constraint import SenderConstraint
+from gateway.protocol.sessions import Sessions
+from gateway.protocol.tokens import (
+    RefreshTokens,
+    encrypt_id_token,
+    id_token_encrypter,
+    read_refresh_token,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFrame:
+    """What a frame loads to log out at a client."""
+
+    client: Client
+    url: str = field(repr=False)
+
+
+def logout_frames(
+    session: UserSession, clients: Iterable[Client], issuer: str
+) -> tuple[ClientFrame, ...]:
+    """Return the frames of the clients that took part in the session and want one."""
+    return tuple(
+        ClientFrame(client, _frame_url(client, session, issuer))
+        for client in clients
+        if client.protocol == OPENID_CONNECT and client.enabled and client.logout.front_channel_url
+    )
+
+
+def _frame_url(client: Client, session: UserSession, issuer: str) -> str:
+    url = client.logout.front_channel_url
+    if not client.logout.front_channel_session_required:
+        return url
+    address, hash_sign, fragment = url.partition("#")
+    separator = "&" if "?" in address else "?"
+    named = urlencode({"iss": issuer, "sid": session.id})
+    return f"{address}{separator}{named}{hash_sign}{fragment}"
+
+
+_HINT_PARAMETER: Final = "id_token_hint"
+_KEPT_PARAMETERS: Final = ("client_id", "post_logout_redirect_uri", "state")
+_LONGEST_STATE: Final = 2_000
+_NO_CLIENT: Final = (
+    "Either the parameter 'client_id' or the parameter 'id_token_hint' is required when"
+    " 'post_logout_redirect_uri' is used."
+)
+_OTHER_CLIENT: Final = (
+    "Parameter client_id is different than the client for which ID Token was issued."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogoutRequest:
+    """A request that passed the checks.
+
+    `redirect_uri` is one of the client's, empty without one. `hint` are the claims of the ID token
+    of `client` that came with it; None where that client does not exist.
+    """
+
+    client: Client | None = None
+    redirect_uri: str = ""
+    state: str = field(default="", repr=False)
+    hint: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def target(self) -> str:
+        """Where the browser goes afterwards; empty where it stays on a page."""
+        if not self.redirect_uri or not self.state:
+            return self.redirect_uri
+        address, hash_sign, fragment = self.redirect_uri.partition("#")
+        path, _, query = address.partition("?")
+        pairs = [pair for pair in query.split("&") if pair and pair.partition("=")[0] != "state"]
+        query = "&".join([*pairs, urlencode({"state": self.state})])
+        return f"{path}?{query}{hash_sign}{fragment}"
+
+    @property
+    def hinted_session(self) -> str | None:
+        """The session that the hint names."""
+        session_id = (self.hint or {}).get("sid")
+        return session_id if isinstance(session_id, str) else None
+
+    def stored(self) -> dict[str, str]:
+        """Return what `check_logout_request` reads again once the user has confirmed."""
+        client_id = "" if self.client is None else self.client.client_id
+        values = zip(_KEPT_PARAMETERS, (client_id, self.redirect_uri, self.state), strict=True)
+        return {name: text for name, text in values if text}
+
+
+async def check_logout_request(
+    request: ProtocolRequest, parameters: Parameters, directory: Directory
+) -> LogoutRequest:
+    """Return what the parameters ask for; raises PageError and StoreUnavailable."""
+    if parameters.repeated:
+        raise invalid_request_page("duplicated parameter")
+    token, client_id, redirect_uri, state = map(
+        parameters.get, (_HINT_PARAMETER, *_KEPT_PARAMETERS)
+    )
+    if redirect_uri is not None and token is None and client_id is None:
+        raise _refused_logout(
+            PageMessage.missingParameterMessage,
+            _HINT_PARAMETER,
+            EventError.INVALID_REQUEST,
+            _NO_CLIENT,
+        )
+    hint = None if token is None else _verified_hint(request, token)
+    issued_for = None if hint is None else hint.get("azp")
+    if client_id is not None and issued_for is not None and issued_for != client_id:
+        request.event.client_id = client_id
+        raise _refused_logout(
+            PageMessage.invalidParameterMessage,
+            _HINT_PARAMETER,
+            EventError.INVALID_TOKEN,
+            _OTHER_CLIENT,
+        )
+    entry = await _find_client(request, directory, client_id or issued_for)
+    client = None if entry is None else entry.client
+    request.event.client_id = None if client is None else client.client_id
+    if redirect_uri is not None and not _is_registered(request, client, redirect_uri):
+        request.event.details[Detail.REDIRECT_URI] = redirect_uri
+        message = PageMessage.invalidRedirectUriMessage
+        raise PageError(message, event_error=EventError.INVALID_REDIRECT_URI, client=client)
+    if entry is not None:
+        _require_policies(request, entry, redirect_uri)
+    return LogoutRequest(
+        client=client,
+        redirect_uri=redirect_uri or "",
+        state=state if state is not None and len(state) <= _LONGEST_STATE else "",
+        hint=hint if client is not None else None,
+    )
+
+
+def _verified_hint(request: ProtocolRequest, token: str) -> Mapping[str, Any]:
+    """Return the claims of an ID token of this realm, expired or not; raises PageError."""
+    try:
+        claims = request.realm.key_ring.verify(token, request.now)
+    except InvalidToken as error:
+        raise _wrong_hint(str(error)) from error
+    if claims.get("iss") != request.issuer:
+        raise _wrong_hint("Invalid token issuer")
+    if claims.get("typ") != ID_TOKEN_TYPE or not isinstance(claims.get("azp"), str):
+        raise _wrong_hint("Token type is incorrect")
+    return claims
+
+
+def _wrong_hint(reason: str) -> PageError:
+    return _refused_logout(
+        PageMessage.invalidParameterMessage, _HINT_PARAMETER, EventError.INVALID_TOKEN, reason
+    )
+
+
+def _refused_logout(message: PageMessage, name: str, event_error: str, reason: str) -> PageError:
+    return PageError(message, name, event_error=event_error, reason=reason)
+
+
+async def _find_client(
+    request: ProtocolRequest, directory: Directory, client_id: str | None
+) -> ClientEntry | None:
+    if client_id is None:
+        return None
+    return await directory.client(request.realm.realm.id, client_id)
+
+
+def _require_policies(
+    request: ProtocolRequest, entry: ClientEntry, redirect_uri: str | None
+) -> None:
+    try:
+        check_client(request, entry, EventKind.LOGOUT_REQUEST, redirect_uri=redirect_uri)
+    except OAuthError as refusal:
+        raise policy_refusal_page(refusal) from refusal
+
+
+def _is_registered(request: ProtocolRequest, client: Client | None, uri: str) -> bool:
+    base = request.issuer.rpartition("/realms/")[0]
+    return client is not None and client.redirects.match_after_logout(uri, base)
+
+
+@dataclass(frozen=True, slots=True)
+class AskToLogOut:
+    """The user has to confirm the logout; nothing has ended."""
+
+    asked: LogoutRequest
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedOut:
+    """Nobody is signed in any more: `target` is where the browser goes, empty for a page.
+
+    `has_ended` where a session of this browser or of the hint is over now.
+    """
+
+    client: Client | None
+    target: str
+    frames: tuple[ClientFrame, ...] = ()
+    has_ended: bool = False
+
+
+LogoutOutcome = AskToLogOut | LoggedOut
+
+
+class BrowserLogout:
+    """Ends the sessions of browsers."""
+
+    def __init__(self, directory: Directory, sessions: Sessions) -> None:
+        self._directory = directory
+        self._sessions = sessions
+
+    async def begin(self, request: ProtocolRequest, identity: Identity | None) -> LogoutOutcome:
+        """Answer a request of a client or of the user; raises PageError and StoreUnavailable."""
+        request.event.begin(EventType.LOGOUT)
+        asked = await check_logout_request(request, request.parameters, self._directory)
+        if identity is not None and not _may_end(asked, identity.session):
+            request.event.withdraw()
+            return AskToLogOut(asked, identity)
+        if identity is not None:
+            return await self._end(request, asked, identity.session)
+        session = await self._hinted(request, asked)
+        if session is not None:
+            return await self._end(request, asked, session)
+        if asked.hint is None:
+            request.event.withdraw()
+        else:
+            request.event.session_id = asked.hinted_session
+            request.event.fail(EventError.SESSION_EXPIRED)
+        return LoggedOut(asked.client, asked.target, has_ended=asked.hint is not None)
+
+    async def confirm(
+        self, request: ProtocolRequest, identity: Identity | None, stored: Parameters | None
+    ) -> LoggedOut:
+        """End the session after the user confirmed it.
+
+        `stored` is what `LogoutRequest.stored` returned for this session, None where the form is
+        no such one. Raises PageError and StoreUnavailable.
+        """
+        request.event.begin(EventType.LOGOUT)
+        if stored is None or identity is None:
+            raise PageError(PageMessage.failedLogout, event_error=EventError.SESSION_EXPIRED)
+        asked = await check_logout_request(request, stored, self._directory)
+        return await self._end(request, asked, identity.session)
+
+    async def _hinted(self, request: ProtocolRequest, asked: LogoutRequest) -> UserSession | None:
+        """Return the session of the hint: the browser may have lost its cookies."""
+        session_id = asked.hinted_session
+        if session_id is None or asked.client is None or asked.hint is None:
+            return None
+        realm_id = request.realm.realm.id
+        session = await self._sessions.find_stored(realm_id, session_id, offline=False)
+        if session is None:
+            return None
+        return session if _may_end(asked, session) else None
+
+    async def _end(
+        self, request: ProtocolRequest, asked: LogoutRequest, session: UserSession
+    ) -> LoggedOut:
+        clients = await self._sessions.log_out_of_browser(session, request.now)
+        event = request.event
+        event.user_id, event.session_id = session.user_id, session.id
+        if asked.redirect_uri:
+            event.details[Detail.REDIRECT_URI] = asked.redirect_uri
+        frames = logout_frames(session, clients, request.issuer)
+        return LoggedOut(asked.client, asked.target, frames, has_ended=True)
+
+
+def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
+    """Tell whether the hint is an ID token of the user of this session, and of no other session.
+
+    A token without `sid`, such as that of a service account, names a user alone. One of a disabled
+    client proves nothing.
+    """
+    if asked.hint is None or asked.client is None or not asked.client.enabled:
+        return False
+    if not is_subject(asked.hint.get("sub"), asked.client, session.user_id):
+        return False
+    return "sid" not in asked.hint or asked.hinted_session == session.id
+
+
+class LogoutEndpoint:
+    """Ends sessions for clients of every realm."""
+
+    def __init__(
+        self,
+        clients: ClientAuthenticator,
+        sessions: Sessions,
+        constraint: SenderConstraint,
+        refresh_tokens: RefreshTokens,
+    ) -> None:
+        self._clients = clients
+        self._sessions = sessions
+        self._constraint = constraint
+        self._refresh_tokens = refresh_tokens
+
+    async def answer(self, request: ProtocolRequest) -> AuthenticatedClient:
+        """End the session of the token, again without complaint; raises OAuthError."""
+        request.event.begin(EventType.LOGOUT)
+        caller = await self._clients.authenticate(request)
+        if request.parameters.repeated:
+            raise duplicated_parameter()
+        text = request.parameters.raw("refresh_token")
+        if text is None:
+            raise OAuthError("invalid_request", "No refresh token")
+        client = caller.entry.client
+        token = read_refresh_token(request, client, text, may_be_expired=True)
+        await self._require_binding(request, client, token.claims)
+        check_caller(request, caller, EventKind.LOGOUT_REQUEST, presented=token.claims)
+        request.event.session_id = str(token.claims["sid"])
+        request.event.user_id = str(token.claims["sub"])
+        session = await self._refresh_tokens.session_to_end(request, caller.entry, token)
+        if session is None:
+            request.event.withdraw()
+        elif token.offline:
+            await self._sessions.log_out(request.realm.realm.id, session.id, request.now)
+        else:
+            await self._sessions.log_out_of_browser(session, request.now)
+        return caller
+
+    async def _require_binding(
+        self, request: ProtocolRequest, client: Client, claims: Mapping[str, Any]
+    ) -> None:
+        try:
+            await self._constraint.require_of_parameter(request, client, claims)
+        except ProofRefused:
+            raise
+        except OAuthError as error:
+            # Keycloak's code, as for a refresh.
+            code, status = "unauthorized_client", error.status
+            raise OAuthError(code, error.description, status=status, event=error.event) from error
+
+
+_LOGOUT_TOKEN_LIFESPAN: Final = timedelta(minutes=2)
+_LOGOUT_EVENT: Final = "http://schemas.openid.net/event/backchannel-logout"
+_REVOKE_OFFLINE: Final = "revoke_offline_access"
+_LOGOUT_TYPE: Final = "Logout"
+
+
+def logout_token(
+    realm: RealmEntry, issuer: str, client: Client, notice: LogoutNotice, now: datetime
+) -> str:
+    """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
+
+    Raises LookupError where the realm has no key for it.
+    """
+    events: dict[str, Any] = {_LOGOUT_EVENT: {}}
+    if client.logout.revoke_offline_tokens:
+        events[_REVOKE_OFFLINE] = True
+    claims: dict[str, Any] = {
+        "exp": int((now + _LOGOUT_TOKEN_LIFESPAN).timestamp()),
+        "iat": int(now.timestamp()),
+        "jti": str(uuid.uuid4()),
+        "iss": issuer,
+        "aud": client.client_id,
+        "sub": subject_identifier(client, notice.user_id),
+        "typ": _LOGOUT_TYPE,
+        "events": events,
+    }
+    if client.logout.back_channel_session_required:
+        claims["sid"] = notice.session_id
+    algorithm = client.signing.id_token or realm.realm.signature_algorithm
+    if isinstance(algorithm, SignatureAlgorithm | SecretAlgorithm):
+        return realm.key_ring.sign(claims, algorithm, now, HeaderType.LOGOUT)
+    raise LookupError(f"no key for {algorithm}")
+
+
+NOTICE_LEASE: Final = timedelta(seconds=15)
+"""Longer than one attempt takes: then the notice of a worker that died is due again."""
+
+
+class NoticeDelivery:
+    """Deliveries of notices.
+
+    `issuer` returns the issuer of a realm by its name.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        directory: Directory,
+        sender: NoticeSender,
+        clock: Clock,
+        issuer: Callable[[str], str],
+        *,
+        encryption: ClientEncrypters,
+    ) -> None:
+        self._database = database
+        self._directory = directory
+        self._sender = sender
+        self._clock = clock
+        self._issuer = issuer
+        self._encryption = encryption
+
+    async def claim(self, most: int, busy: Collection[str] = ()) -> tuple[LogoutNotice, ...]:
+        now = self._clock.now()
+        async with self._database.read() as stores:
+            if not await stores.logout_notices.has_due(now, busy):
+                return ()
+        async with self._database.write() as stores:
+            return await stores.logout_notices.claim(now, NOTICE_LEASE, most, busy)
+
+    async def deliver(self, claimed: LogoutNotice) -> FailedDelivery | None:
+        notice = claimed
+        async with self._database.read() as stores:
+            client = await stores.clients.find_by_id(notice.realm_id, notice.client)
+            name = await stores.realms.find_name(notice.realm_id)
+        realm = None if name is None else await self._directory.realm(name)
+        if client is None or realm is None or not client.logout.back_channel_url:
+            await self._settle(notice, None)
+            return None
+        try:
+            await self._send(realm, client, notice)
+        except (NoticeNotReceived, LookupError, OAuthError) as failure:
+            again = notice.next_attempt_at(self._clock.now())
+            await self._settle(notice, again)
+            return FailedDelivery(
+                realm_id=notice.realm_id,
+                subject=client.client_id,
+                attempts=notice.attempts,
+                reason=str(failure),
+                is_last=again is None,
+            )
+        await self._settle(notice, None)
+        return None
+
+    async def _send(self, realm: RealmEntry, client: Client, notice: LogoutNotice) -> None:
+        issuer = self._issuer(realm.realm.name)
+        encrypter = await id_token_encrypter(self._encryption, client)
+        signed = logout_token(realm, issuer, client, notice, self._clock.now())
+        token = encrypt_id_token(client, encrypter, signed)
+        await self._sender.send(client.logout.back_channel_url, token)
+
+    async def _settle(self, notice: LogoutNotice, due_at: datetime | None) -> None:
+        """Remove the notice, or let it be due again."""
+        async with self._database.write() as stores:
+            if due_at is None:
+                await stores.logout_notices.remove(notice)
+            else:
+                await stores.logout_notices.postpone(notice, due_at)

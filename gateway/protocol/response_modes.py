@@ -1,0 +1,156 @@
+"""Response modes: how an authorization response reaches the client, with their table.
+
+Spec: RFC 6749 §3.1.2, §4.1.2, RFC 9207 §2, OAuth 2.0 Multiple Response Type Encoding Practices
+§2.1, OAuth 2.0 Form Post Response Mode, §2, JWT Secured Authorization Response Mode (JARM) §2.1,
+§2.3; Keycloak: 12.10
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from gateway.domain.clients import Client
+from gateway.domain.ports.client_keys import ClientEncrypters
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.tokens import encrypt_authorization_response, sign_authorization_response
+
+
+class ResponseMode(StrEnum):
+    """How the parameters reach the client, by their names in `response_mode`."""
+
+    QUERY = "query"
+    FRAGMENT = "fragment"
+    FORM_POST = "form_post"
+    QUERY_JWT = "query.jwt"
+    FRAGMENT_JWT = "fragment.jwt"
+    FORM_POST_JWT = "form_post.jwt"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTarget:
+    """Where the response to a request goes. `redirect_uri` was verified to be the client's."""
+
+    client: Client
+    redirect_uri: str
+    mode: ResponseMode
+    state: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationResponse:
+    """The parameters of a response, without `state` and `iss`: those are added to each."""
+
+    target: ResponseTarget
+    parameters: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The browser gets 302 to `url`, which holds the parameters."""
+
+    url: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FormPost:
+    """The browser gets a page whose form posts `fields` to `url` by itself."""
+
+    url: str
+    fields: Mapping[str, str] = field(repr=False)
+
+
+Delivery = Redirect | FormPost
+
+
+_SESSION: Final = "session_state"
+_ERROR: Final = ("error", "error_description")
+
+
+def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict[str, str]:
+    """Return all parameters in Keycloak's order.
+
+    state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
+    `iss` is left out for a client with `exclude.issuer.from.auth.response`.
+    """
+    target, given = response.target, dict(response.parameters)
+    if target.client.authorization.exclude_session_state:
+        given.pop(_SESSION, None)
+    ordered: dict[str, str] = {name: given.pop(name) for name in _ERROR if name in given}
+    if target.state is not None:
+        ordered["state"] = target.state
+    if _SESSION in given:
+        ordered[_SESSION] = given.pop(_SESSION)
+    if not target.client.authorization.exclude_issuer:
+        ordered["iss"] = issuer
+    return {**ordered, **given}
+
+
+def signed_response(request: ProtocolRequest, client: Client, parameters: Mapping[str, str]) -> str:
+    """Return the parameters as a JWT for the client; raises OAuthError without a key.
+
+    It lasts as long as a code.
+    """
+    expires_at = request.now + request.realm.realm.token_lifespans.access_code
+    claims = {
+        **parameters,
+        "iss": request.issuer,
+        "aud": client.client_id,
+        "exp": int(expires_at.timestamp()),
+    }
+    return sign_authorization_response(request, client, claims)
+
+
+def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
+    """Return the redirect; a fragment of the redirect URI is left out."""
+    uri = redirect_uri.partition("#")[0]
+    separator = "&" if "?" in uri else "?"
+    if uri.endswith(("?", "&")):
+        separator = ""
+    return Redirect(f"{uri}{separator}{urlencode(parameters, quote_via=quote)}")
+
+
+def deliver_in_fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
+    """Return the redirect; the parameters replace a fragment of the redirect URI."""
+    uri = redirect_uri.partition("#")[0]
+    return Redirect(f"{uri}#{urlencode(parameters, quote_via=quote)}")
+
+
+def deliver_by_form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:
+    """Return the form; a fragment of the redirect URI is left out."""
+    return FormPost(redirect_uri.partition("#")[0], parameters)
+
+
+_Deliver = Callable[[str, Mapping[str, str]], Delivery]
+
+RESPONSE_MODES: Final[Mapping[ResponseMode, tuple[_Deliver, bool]]] = {
+    ResponseMode.QUERY: (deliver_in_query, False),
+    ResponseMode.FRAGMENT: (deliver_in_fragment, False),
+    ResponseMode.FORM_POST: (deliver_by_form_post, False),
+    ResponseMode.QUERY_JWT: (deliver_in_query, True),
+    ResponseMode.FRAGMENT_JWT: (deliver_in_fragment, True),
+    ResponseMode.FORM_POST_JWT: (deliver_by_form_post, True),
+}
+"""Mode -> how it is carried, and whether the parameters are one JWT."""
+JWT: Final = "jwt"
+"""Stands for `query.jwt` or `fragment.jwt`, whichever is the default of the response type."""
+RESPONSE_MODE_NAMES: Final = (*RESPONSE_MODES, JWT)
+"""The names of all modes, as discovery lists them."""
+
+
+async def deliver_response(
+    request: ProtocolRequest, response: AuthorizationResponse, encryption: ClientEncrypters
+) -> Delivery:
+    """Return what the browser gets; `state` and `iss` are added.
+
+    Raises OAuthError where the response has to be signed or encrypted, and realm or client has no
+    key for it.
+    """
+    carry, is_signed = RESPONSE_MODES[response.target.mode]
+    parameters = with_common_parameters(request.issuer, response)
+    if is_signed:
+        client = response.target.client
+        token = signed_response(request, client, parameters)
+        parameters = {"response": await encrypt_authorization_response(encryption, client, token)}
+    return carry(response.target.redirect_uri, parameters)

@@ -1,0 +1,233 @@
+"""Tokens that are bound to a TLS client certificate, also to a renewed one.
+
+Spec: RFC 8705 §3; Keycloak: `tls.client.certificate.bound.access.tokens`
+"""
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final, Self
+
+from gateway.domain import base64url
+from gateway.domain.certificates import CertificateFacts, CertificationPath, ClientCertificate
+from gateway.domain.clients import Client
+from gateway.domain.events import EventError
+from gateway.domain.ports.certificates import Revocations
+from gateway.domain.realm import Realm, renewal_overlap_of
+from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL, RENEWAL
+from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.requests import ProtocolRequest
+
+THUMBPRINT: Final = "x5t#S256"
+_MISSING_CERTIFICATE: Final = "Client Certification missing for MTLS HoK Token Binding"
+_REFUSED_CERTIFICATE: Final = "Client Certification refused for MTLS HoK Token Binding"
+_OTHER_CERTIFICATE: Final = (
+    "Client certificate missing, or its thumbprint and one in the token did NOT match"
+)
+
+
+def certificate_to_bind(client: Client, certificate: ClientCertificate | None) -> str | None:
+    """Return the thumbprint for a new token, None where the client asks for no such tokens.
+
+    Raises invalid_request when the client asks for them and presents no certificate, or one that
+    must not be used; the description names the reason.
+    """
+    if not client.tokens.certificate_bound:
+        return None
+    if certificate is None:
+        raise _unbound(_MISSING_CERTIFICATE)
+    if not certificate.binds:
+        raise _unbound(f"{_REFUSED_CERTIFICATE}: {certificate.reason_for_caller}")
+    return certificate.thumbprint
+
+
+def bound_certificate(client: Client, certificate: ClientCertificate | None) -> str | None:
+    """Return the thumbprint that a client's request is bound to; None for an unbound request.
+
+    A client with certificate-bound tokens that asks for a code with its certificate redeems it with
+    the same one. Spec: RFC 8705 §3
+    """
+    if not client.tokens.certificate_bound or certificate is None or not certificate.binds:
+        return None
+    return certificate.thumbprint
+
+
+def presents_certificate(certificate: ClientCertificate | None, thumbprint: str | None) -> bool:
+    """Tell whether a request has the certificate with `thumbprint`; True where that is None."""
+    if thumbprint is None:
+        return True
+    if certificate is None or not certificate.binds:
+        return False
+    return secrets.compare_digest(certificate.thumbprint.encode(), thumbprint.encode())
+
+
+def certificate_bound_to(claims: Mapping[str, Any]) -> str | None:
+    """Return the thumbprint that the token names in `cnf`; None for a token that names none."""
+    confirmation = claims.get("cnf")
+    return confirmation.get(THUMBPRINT) if isinstance(confirmation, dict) else None
+
+
+def issued_serial_claim(
+    certificate: ClientCertificate | None, confirmation: Mapping[str, str] | None
+) -> Mapping[str, str]:
+    """Return the claim that names the certificate of a bound token by issuer and serial number.
+
+    Introspection compares it with deny lists: a resource server does not send the certificate, and
+    a thumbprint says nothing of the issuer. Without a certificate in `cnf` there is no claim.
+    """
+    if certificate is None or confirmation is None or THUMBPRINT not in confirmation:
+        return {}
+    return {ISSUED_SERIAL: certificate.evidence.leaf.issued_serial}
+
+
+def require_bound(client: Client, claims: Mapping[str, Any]) -> None:
+    """Raise OAuthError where the client has bound tokens and this one is bound to no certificate.
+
+    Such a token was issued before the client had them.
+    """
+    if client.tokens.certificate_bound and certificate_bound_to(claims) is None:
+        raise _unproved(_OTHER_CERTIFICATE)
+
+
+def require_certificate(expected: object, certificate: ClientCertificate | None) -> None:
+    """Raise OAuthError unless the request has the certificate with the thumbprint `expected`."""
+    if certificate is None or certificate.thumbprint != expected:
+        raise _unproved(_OTHER_CERTIFICATE)
+    if not certificate.binds:
+        raise _unproved(f"Client certificate refused: {certificate.reason_for_caller}")
+
+
+def _unbound(text: str) -> OAuthError:
+    return refused("invalid_request", text, EventError.INVALID_REQUEST)
+
+
+def _unproved(text: str) -> OAuthError:
+    status = HTTPStatus.UNAUTHORIZED
+    return refused("invalid_token", text, EventError.NOT_ALLOWED, status=status)
+
+
+_HEXADECIMAL: Final = 16
+_NO_OVERLAP: Final = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCertificate:
+    """What a token says of its certificate. `identity` is a digest of names and issuer."""
+
+    identity: str
+    serial: int
+    not_before: datetime
+    not_after: datetime
+
+    @classmethod
+    def from_claims(cls, claims: Mapping[str, Any]) -> Self | None:
+        """Return what the claims of a verified token say; None where they say nothing."""
+        found = claims.get(RENEWAL)
+        if not isinstance(found, dict):
+            return None
+        return cls(
+            str(found["id"]),
+            int(str(found["serial"]), _HEXADECIMAL),
+            datetime.fromtimestamp(found["nbf"], UTC),
+            datetime.fromtimestamp(found["exp"], UTC),
+        )
+
+
+class RenewedCertificates:
+    """Finds out whether the certificate of a request is the renewed one of a token."""
+
+    def __init__(self, revocations: Revocations) -> None:
+        self._revocations = revocations
+
+    async def accepts(
+        self,
+        request: ProtocolRequest,
+        certificate: ClientCertificate,
+        client: Client,
+        claims: Mapping[str, Any],
+        thumbprint: str,
+    ) -> bool:
+        """Tell whether `certificate`, that of the request, may replace that with `thumbprint`.
+
+        `claims` are those of a verified token of the client, which is bound to `thumbprint`.
+        Raises StoreUnavailable.
+        """
+        overlap = overlap_of(request.realm.realm, client)
+        if certificate.path is None or not overlap:
+            return False
+        bound, leaf = BoundCertificate.from_claims(claims), certificate.leaf
+        if bound is None or bound.identity != _identity(certificate):
+            return False
+        if not bound.not_before < leaf.not_before <= request.now < leaf.not_before + overlap:
+            return False
+        if request.now > bound.not_after:
+            return False
+        path = _path_of(bound, thumbprint, certificate.path)
+        refusal = await self._revocations.refusal(path, request.realm.realm, request.now)
+        return refusal is None
+
+
+def overlap_of(realm: Realm, client: Client) -> timedelta:
+    """Return the client's own overlap, or else the realm's; zero: there is none."""
+    own = client.tokens.renewal_overlap
+    return renewal_overlap_of(realm) if own is None else own
+
+
+def renewal_claim(
+    request: ProtocolRequest, client: Client, confirmation: Mapping[str, str] | None
+) -> Mapping[str, Mapping[str, str | int]]:
+    """Return the claim of a token that `confirmation` binds to the request's certificate.
+
+    Empty where no overlap is allowed, and for a certificate that is not trusted: such a claim would
+    only enlarge the token.
+    """
+    certificate = request.certificate
+    if certificate is None or confirmation is None:
+        return {}
+    if confirmation.get(THUMBPRINT) != certificate.thumbprint:
+        return {}
+    if overlap_of(request.realm.realm, client) == _NO_OVERLAP:
+        return {}
+    identity, leaf = _identity(certificate), certificate.leaf
+    if identity is None:
+        return {}
+    return {
+        RENEWAL: {
+            "id": identity,
+            "serial": f"{leaf.serial:x}",
+            "nbf": int(leaf.not_before.timestamp()),
+            "exp": int(leaf.not_after.timestamp()),
+        }
+    }
+
+
+def _identity(certificate: ClientCertificate) -> str | None:
+    """Return the digest of names and issuer; None for a certificate that cannot be renewed.
+
+    That is one that is not trusted, one without names, and one that is an anchor itself.
+    """
+    leaf, path = certificate.leaf, certificate.path
+    if not certificate.identifies or path is None or not path.issuer_key or not leaf.names_digest:
+        return None
+    issuer = str(leaf.issuer).encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(leaf.names_digest + path.issuer_key + issuer).digest()
+    return base64url.encode(digest)
+
+
+def _path_of(
+    bound: BoundCertificate, thumbprint: str, renewed: CertificationPath
+) -> CertificationPath:
+    """Return the path of the token's certificate, which has the issuer of the renewed one."""
+    leaf, *authorities = renewed.certificates
+    facts = CertificateFacts(
+        issuer=leaf.issuer,
+        subject=leaf.subject,
+        serial=bound.serial,
+        not_before=bound.not_before,
+        not_after=bound.not_after,
+        digest=base64url.decode(thumbprint),
+    )
+    return CertificationPath.of(facts, *authorities, origin=renewed.origin)

@@ -1,0 +1,355 @@
+"""The completion of a sign-in in a browser: the session with the client's part, and the response.
+
+Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10,
+attachSession, OIDCLoginProtocol; attacks: session fixation
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final, Protocol
+
+from gateway.client_policies import EventKind
+from gateway.domain.authorization_codes import AuthorizationCode, CodeName, IssuedCode
+from gateway.domain.clients import OPENID_CONNECT
+from gateway.domain.events import Detail, EventError, EventType
+from gateway.domain.ports.client_keys import ClientEncrypters, Encrypter
+from gateway.domain.ports.lookups import ClientEntry, UserEntry
+from gateway.domain.realm import Realm
+from gateway.domain.sessions import ClientSession, UserSession, device_notes
+from gateway.protocol.authorization import (
+    AuthorizationRequest,
+    Prompt,
+    RequestedLevel,
+    ResponseType,
+)
+from gateway.protocol.authorization.levels import acr_of, levels_of
+from gateway.protocol.claims.mapper import AUTH_TIME
+from gateway.protocol.consents import ConsentDetail
+from gateway.protocol.errors import OAuthError, refused
+from gateway.protocol.identity_cookie import authenticated_at
+from gateway.protocol.policy_checks import check_client
+from gateway.protocol.requests import ProtocolRequest
+from gateway.protocol.response_modes import AuthorizationResponse
+from gateway.protocol.scopes import GrantedScopes, resolve_claims
+from gateway.protocol.sessions import (
+    CodeIssue,
+    Joined,
+    NewSession,
+    Participation,
+    Sessions,
+    no_code,
+)
+from gateway.protocol.tokens import Issue, SessionPart, id_token_encrypter, issue_to_browser
+
+
+class SignInRequest(Protocol):
+    """The request of a client for its response, or a device that a user connects.
+
+    `AuthorizationRequest` describes the members.
+    """
+
+    @property
+    def client(self) -> ClientEntry: ...
+    @property
+    def scopes(self) -> GrantedScopes: ...
+    @property
+    def prompt(self) -> frozenset[Prompt]: ...
+    @property
+    def max_age(self) -> timedelta | None: ...
+    @property
+    def action(self) -> str | None: ...
+    @property
+    def action_parameter(self) -> str | None: ...
+    @property
+    def login_hint(self) -> str | None: ...
+    @property
+    def hinted_user(self) -> str | None: ...
+    @property
+    def level(self) -> RequestedLevel | None: ...
+    @property
+    def claims(self) -> Mapping[str, Any]: ...
+    @property
+    def event_details(self) -> Mapping[str, str]: ...
+    def stored(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedSignIn:
+    """Who signed in, and how.
+
+    `joins` is the session of the browser that was enough (single sign-on), `current` the one of its
+    cookie in any case. `level` is None where the flow has no levels.
+    """
+
+    user: UserEntry
+    joins: UserSession | None = None
+    current: UserSession | None = None
+    level: int | None = None
+    remember_me: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
+    consent: ConsentDetail = ConsentDetail.NOT_REQUIRED
+    action: Mapping[str, str] = field(default_factory=dict)
+    """`kc_action` and `kc_action_status` of an action that the client asked for."""
+
+
+class DifferentUser(OAuthError):
+    """Another user is signed in in this browser and stays signed in.
+
+    Answered with a page. Keycloak: OIDCLoginProtocol
+    """
+
+    def __init__(self) -> None:
+        error = refused("access_denied", "", EventError.DIFFERENT_USER_AUTHENTICATED)
+        super().__init__(error.error, event=error.event)
+
+
+class SessionEnded(OAuthError):
+    """The session ended while the user signed in: the sign-in has to begin again."""
+
+    def __init__(self) -> None:
+        error = refused("login_required", "", EventError.USER_SESSION_NOT_FOUND)
+        super().__init__(error.error, event=error.event)
+
+
+class SessionJoining:
+    """Begins, joins and renews the sessions of sign-ins."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    async def join(
+        self,
+        request: ProtocolRequest,
+        asked: SignInRequest,
+        finished: FinishedSignIn,
+        issue: CodeIssue = no_code,
+    ) -> Joined:
+        """Return the session of the sign-in with the client's part, and the code for it.
+
+        The event of `request` becomes LOGIN. Raises DifferentUser, SessionEnded and
+        StoreUnavailable.
+        """
+        _note_session(request, asked, finished)
+        joined = await self._joined(request, asked, finished, issue)
+        request.event.session_id = joined.session.id
+        request.event.details[Detail.CODE_ID] = joined.session.id
+        return joined
+
+    async def _joined(
+        self,
+        request: ProtocolRequest,
+        asked: SignInRequest,
+        finished: FinishedSignIn,
+        issue: CodeIssue,
+    ) -> Joined:
+        realm, client, now = request.realm.realm, asked.client.client, request.now
+        current = finished.joins or finished.current
+        if current is not None and current.user_id != finished.user.user.id:
+            raise DifferentUser
+        if current is None:
+            part = _participation(realm, asked, finished, now)
+            new = _new_session(request, finished)
+            return await self._sessions.begin_in_browser(realm, client, new, part, now, issue=issue)
+        if finished.joins is not None:
+            part = _participation(realm, asked, finished, authenticated_at(current))
+            joined = await self._sessions.join(realm, current, client, part, now, issue=issue)
+        else:
+            part = _participation(realm, asked, finished, now)
+            renewed = _renewed_session(current, finished, request)
+            joined = await self._sessions.renew(realm, renewed, client, part, now, issue=issue)
+        if joined is None:
+            raise SessionEnded
+        return joined
+
+
+def _new_session(request: ProtocolRequest, finished: FinishedSignIn) -> NewSession:
+    return NewSession(
+        user=finished.user.user,
+        address=request.remote_address,
+        remember_me=finished.remember_me,
+        notes=_session_notes({}, finished, request),
+    )
+
+
+def _participation(
+    realm: Realm, asked: SignInRequest, finished: FinishedSignIn, signed_in: datetime
+) -> Participation:
+    names = levels_of(realm, asked.client.client)
+    fresh = finished.joins is None
+    return Participation(
+        scope=" ".join(asked.scopes.names),
+        acr=acr_of(finished.level, names, fresh=fresh, requested=_requested_acr(asked.claims)),
+        authenticated_at=signed_in,
+        claims=json.dumps(asked.claims, separators=(",", ":")) if asked.claims else "",
+    )
+
+
+def _requested_acr(claims: Mapping[str, Any]) -> Sequence[str]:
+    """Return the classes that the parameter `claims` names. Spec: OpenID Connect Core §5.5.1.1."""
+    of_token = claims.get("id_token")
+    wanted = of_token.get("acr") if isinstance(of_token, dict) else None
+    if not isinstance(wanted, dict):
+        return ()
+    values = wanted.get("values")
+    several = [wanted.get("value"), *(values if isinstance(values, list) else ())]
+    return tuple(value for value in several if isinstance(value, str))
+
+
+def _renewed_session(
+    session: UserSession, finished: FinishedSignIn, request: ProtocolRequest
+) -> UserSession:
+    return UserSession(
+        id=session.id,
+        realm_id=session.realm_id,
+        user_id=session.user_id,
+        username=finished.user.user.username,
+        ip_address=request.remote_address,
+        started_at=session.started_at,
+        refreshed_at=session.refreshed_at,
+        remember_me=session.remember_me or finished.remember_me,
+        clients=session.clients,
+        notes=_session_notes(session.notes, finished, request),
+    )
+
+
+def _session_notes(
+    before: Mapping[str, str], finished: FinishedSignIn, request: ProtocolRequest
+) -> Mapping[str, str]:
+    signed_in = str(int(request.now.timestamp()))
+    device = device_notes(request.user_agent)
+    return {**before, **device, **finished.notes, AUTH_TIME: signed_in}
+
+
+def _note_session(request: ProtocolRequest, asked: SignInRequest, finished: FinishedSignIn) -> None:
+    event, user = request.event, finished.user.user
+    event.begin(EventType.LOGIN)
+    event.client_id, event.user_id = asked.client.client.client_id, user.id
+    event.details |= {
+        Detail.AUTH_METHOD: OPENID_CONNECT,
+        **asked.event_details,
+        Detail.CONSENT: str(finished.consent),
+        Detail.USERNAME: user.username,
+    }
+    if finished.remember_me:
+        event.details[Detail.REMEMBER_ME] = "true"
+
+
+_NO_GRANT: Final = "na"
+"""The letters in the jti of tokens that no grant issued. Keycloak: AccessTokenContext"""
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedSignIn:
+    """The response for the client, and the session whose cookies the browser gets."""
+
+    response: AuthorizationResponse
+    session: UserSession
+
+
+class SignInCompletion:
+    """Begins or joins the session, and issues what the client asked for."""
+
+    def __init__(self, sessions: Sessions, encryption: ClientEncrypters) -> None:
+        self._joining = SessionJoining(sessions)
+        self._encryption = encryption
+
+    async def complete(
+        self, request: ProtocolRequest, asked: AuthorizationRequest, finished: FinishedSignIn
+    ) -> CompletedSignIn:
+        """Return the response and the session; the event of `request` becomes LOGIN.
+
+        Raises DifferentUser, SessionEnded, OAuthError as `issue_tokens` does, and
+        StoreUnavailable.
+        """
+        asked = _accepted_by_policies(request, asked)
+        encrypter = None
+        if asked.wants(ResponseType.ID_TOKEN):
+            encrypter = await id_token_encrypter(self._encryption, asked.client.client)
+        issue = partial(_issue_code, request, asked)
+        joined = await self._joining.join(request, asked, finished, issue)
+        parameters = {"session_state": joined.session.id, **finished.action}
+        code = None if joined.code is None else joined.code.text
+        if code is not None:
+            parameters["code"] = code
+        parameters |= _issue_tokens(
+            request, asked, finished.user, joined, code=code, encrypter=encrypter
+        )
+        return CompletedSignIn(AuthorizationResponse(asked.target, parameters), joined.session)
+
+
+def _accepted_by_policies(
+    request: ProtocolRequest, asked: AuthorizationRequest
+) -> AuthorizationRequest:
+    """Return the request with its client as tokens of the response are issued to it."""
+    if not asked.response_type & {ResponseType.TOKEN, ResponseType.ID_TOKEN}:
+        return asked
+    kind, scopes = EventKind.IMPLICIT_HYBRID_TOKEN_RESPONSE, asked.scopes.names
+    return replace(asked, client=check_client(request, asked.client, kind, scopes=scopes))
+
+
+def _issue_code(
+    request: ProtocolRequest,
+    asked: AuthorizationRequest,
+    session: UserSession,
+    part: ClientSession,
+) -> IssuedCode | None:
+    """Return a new code where the client asked for one."""
+    if not asked.wants(ResponseType.CODE):
+        return None
+    challenge = asked.code_challenge
+    code = AuthorizationCode(
+        name=CodeName.new(session.id, part.client),
+        user_id=session.user_id,
+        scope=part.scope,
+        issued_at=request.now,
+        redirect_uri=asked.redirect_uri if asked.redirect_uri_sent else None,
+        nonce=asked.nonce,
+        code_challenge=challenge.challenge if challenge else None,
+        code_challenge_method=challenge.method if challenge else None,
+        certificate=asked.certificate,
+        proof_key=asked.proof_key,
+        acr=part.acr,
+        authenticated_at=part.authenticated_at,
+        claims=part.claims,
+    )
+    return IssuedCode(code, request.realm.realm.token_lifespans.access_code)
+
+
+def _issue_tokens(
+    request: ProtocolRequest,
+    asked: AuthorizationRequest,
+    user: UserEntry,
+    joined: Joined,
+    *,
+    code: str | None,
+    encrypter: Encrypter | None,
+) -> Mapping[str, str]:
+    """Return the parameters of the tokens that the client asked for, in Keycloak's order."""
+    wants_access, wants_id = asked.wants(ResponseType.TOKEN), asked.wants(ResponseType.ID_TOKEN)
+    if not wants_access and not wants_id:
+        return {}
+    context = resolve_claims(asked.client, user, asked.scopes, session=joined.session)
+    part = SessionPart(joined.session, joined.client_session, refresh_id="")
+    tokens = issue_to_browser(
+        request,
+        Issue(context, _NO_GRANT, part, nonce=asked.nonce, id_token_encrypter=encrypter),
+        access_token=wants_access,
+        id_token=wants_id,
+        code=code,
+        state=asked.state,
+    )
+    request.event.details |= {
+        Detail.TOKEN_ID: tokens.token_id,
+        Detail.SCOPE: context.granted.text,
+    }
+    found: dict[str, str] = {}
+    if tokens.id_token is not None:
+        found["id_token"] = tokens.id_token
+    if tokens.access_token is not None:
+        found["access_token"] = tokens.access_token
+        found["token_type"] = tokens.token_type
+        found["expires_in"] = str(tokens.expires_in)
+    return found

@@ -1,1 +1,0 @@
-"""What follows a sign-in in a browser: consent, session, cookies, and the response."""

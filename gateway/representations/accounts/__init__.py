@@ -1,1 +1,0 @@
-"""JSON of a user's own account."""

@@ -1,0 +1,416 @@
+"""Tables of certificates: authorities, deny lists, seen certificates, and what expires."""
+
+import base64
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    case,
+    cast,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+)
+
+from gateway.domain.certificates import (
+    Authority,
+    AuthorityKind,
+    DeniedCertificate,
+    DeniedIdentity,
+    IssuedSerial,
+)
+from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
+from gateway.domain.expiry import (
+    LONGEST_NAME,
+    MOST_SEEN,
+    WINDOWS,
+    ExpiryKind,
+    ExpirySummary,
+    SeenCertificate,
+    Sighting,
+    StoredCertificate,
+    name_digest,
+    watched_from,
+)
+from gateway.domain.keys import KeyStatus
+from gateway.domain.limits.caches import cached
+from gateway.representations.clients import CERTIFICATE_ATTRIBUTES, restore_client
+from gateway.storage.sql.column_types import Instant, is_name
+from gateway.storage.sql.schema import (
+    authorities,
+    clients,
+    expiry_notices,
+    realm_keys,
+    realms,
+    users,
+)
+from gateway.storage.sql.schema import denied_certificates as entries
+from gateway.storage.sql.schema import seen_certificates as seen
+from gateway.storage.sql.transaction import Transaction, insert_into, portions
+
+
+class SqlAuthorities:
+    """AuthorityRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str) -> tuple[Authority, ...]:
+        found = select(authorities).where(authorities.c.realm_id == realm_id)
+        return await self._transaction.read(found.order_by(authorities.c.id), _parse_authority)
+
+    async def find(self, realm_id: str, client: str | None, sha256: str) -> Authority | None:
+        identity = _identity(client, sha256)
+        if not is_name(identity):
+            return None
+        one = select(authorities).where(
+            authorities.c.realm_id == realm_id, authorities.c.id == identity
+        )
+        return await self._transaction.first(one, _parse_authority)
+
+    async def put(self, realm_id: str, authority: Authority) -> None:
+        values = {
+            "realm_id": realm_id,
+            "id": _identity(authority.client, authority.sha256),
+            "client": authority.client,
+            "sha256": authority.sha256,
+            "kind": authority.kind.value,
+            "certificate": base64.b64encode(authority.der).decode("ascii"),
+        }
+        await self._transaction.execute(
+            insert_into(authorities, self._transaction.dialect)
+            .values(values)
+            .on_conflict_do_update(
+                index_elements=["realm_id", "id"], set_={"kind": authority.kind.value}
+            )
+        )
+
+    async def remove(self, realm_id: str, client: str | None, sha256: str) -> bool:
+        identity = _identity(client, sha256)
+        if not is_name(identity):
+            return False
+        one = delete(authorities).where(
+            authorities.c.realm_id == realm_id, authorities.c.id == identity
+        )
+        return await self._transaction.count_changed(one) > 0
+
+
+def _identity(client: str | None, sha256: str) -> str:
+    return f"{client or ''}:{sha256}"
+
+
+def _parse_authority(row: Any) -> Authority:
+    der = base64.b64decode(row.certificate)
+    return Authority(row.sha256, AuthorityKind(row.kind), der, row.client)
+
+
+_ISSUER_BYTES: Final = 1024 * 1024
+
+
+class SqlDeniedCertificates:
+    """DeniedCertificateRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(
+        self, realm_id: str, first: int = 0, maximum: int | None = None
+    ) -> Sequence[DeniedCertificate]:
+        of_realm = select(entries).where(entries.c.realm_id == realm_id)
+        page = of_realm.order_by(entries.c.created_at, entries.c.id).offset(first).limit(maximum)
+        return await self._transaction.read(page, _parse_denied_certificate)
+
+    async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
+        columns = entries.c.id, entries.c.serial, entries.c.expires_at
+        of_realm = select(*columns).where(entries.c.realm_id == realm_id)
+        return await self._transaction.read(of_realm, _read_identity)
+
+    async def count(self, realm_id: str) -> int:
+        of_realm = select(func.count()).where(entries.c.realm_id == realm_id)
+        return int((await self._transaction.execute(of_realm)).scalar_one())
+
+    async def find(self, realm_id: str, identity: str) -> DeniedCertificate | None:
+        return await self._transaction.get(entries, realm_id, identity, _parse_denied_certificate)
+
+    async def add(self, realm_id: str, entry: DeniedCertificate) -> None:
+        values: dict[str, Any] = {
+            "realm_id": realm_id,
+            "id": entry.id,
+            "reason": entry.reason,
+            "created_at": entry.created_at,
+            "expires_at": entry.expires_at,
+        }
+        if isinstance(entry.certificate, IssuedSerial):
+            values["issuer"] = str(entry.certificate.issuer)
+            values["serial"] = f"{entry.certificate.serial:x}"
+        await self._transaction.execute(
+            insert(entries), values, taken="The certificate is on the deny list already"
+        )
+
+    async def remove(self, realm_id: str, identity: str) -> bool:
+        return await self._transaction.remove(entries, realm_id, identity)
+
+    async def purge(self, before: datetime) -> int:
+        return await self._transaction.count_changed(
+            delete(entries).where(entries.c.expires_at < before)
+        )
+
+
+def _parse_denied_certificate(row: Any) -> DeniedCertificate:
+    certificate: str | IssuedSerial = row.id
+    if row.issuer is not None:
+        certificate = IssuedSerial(_issuer(row.issuer), int(row.serial, 16))
+    return DeniedCertificate(certificate, row.created_at, row.reason, row.expires_at)
+
+
+def _read_identity(row: Any) -> DeniedIdentity:
+    serial = None if row.serial is None else int(row.serial, 16)
+    return DeniedIdentity(row.id, serial, row.expires_at)
+
+
+# Many entries of a list have the same issuer.
+@cached(_ISSUER_BYTES)
+def _issuer(text: str) -> DistinguishedName:
+    return parse_distinguished_name(text)
+
+
+class SqlCertificateInventory:
+    """CertificateInventory on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm: str | None = None) -> tuple[StoredCertificate, ...]:
+        found: list[StoredCertificate | None] = []
+        for rows, read in ((_KEYS, _key), (_AUTHORITIES, _authority), (_CLIENTS, _client)):
+            chosen = rows if realm is None else rows.where(realms.c.name == realm)
+            found += await self._transaction.read(chosen, read)
+        return tuple(each for each in found if each is not None)
+
+
+def _of_realms(realm_id: Column[Any], *columns: Column[Any]) -> Select[Any]:
+    return select(realms.c.name.label("realm"), *columns).join(realms, realms.c.id == realm_id)
+
+
+_KEYS: Final = _of_realms(
+    realm_keys.c.realm_id, realm_keys.c.kid, realm_keys.c.certificate, realm_keys.c.retire_at
+).where(realm_keys.c.certificate.is_not(None), realm_keys.c.status != KeyStatus.DISABLED.value)
+_AUTHORITIES: Final = _of_realms(
+    authorities.c.realm_id, authorities.c.certificate, clients.c.client_id
+).outerjoin(
+    clients,
+    (clients.c.realm_id == authorities.c.realm_id) & (clients.c.id == authorities.c.client),
+)
+_document: Final = cast(clients.c.document, String)
+_CLIENTS: Final = _of_realms(clients.c.realm_id, clients.c.document).where(
+    # Most clients have none, and their documents need not be parsed.
+    or_(*(_document.contains(f'"{name}"', autoescape=True) for name in CERTIFICATE_ATTRIBUTES))
+)
+
+
+def _key(row: Any) -> StoredCertificate:
+    return StoredCertificate(
+        ExpiryKind.REALM_KEY, row.realm, row.certificate, name=row.kid, ends_at=row.retire_at
+    )
+
+
+def _authority(row: Any) -> StoredCertificate:
+    return StoredCertificate(ExpiryKind.AUTHORITY, row.realm, row.certificate, client=row.client_id)
+
+
+def _client(row: Any) -> StoredCertificate | None:
+    client = restore_client(row.document, row.realm)
+    registered = client.verification_keys
+    content = registered.key_set if registered.uses_key_set else registered.certificate
+    if not content:
+        return None
+    return StoredCertificate(
+        ExpiryKind.REGISTERED_CERTIFICATE, row.realm, content, client=client.client_id
+    )
+
+
+class SqlExpiryNotices:
+    """ExpiryNotices on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def last_at(self, realm_id: str) -> datetime | None:
+        last = select(func.max(expiry_notices.c.noticed_at, type_=Instant)).where(
+            expiry_notices.c.realm_id == realm_id
+        )
+        found: datetime | None = (await self._transaction.execute(last)).scalar_one()
+        return found
+
+    async def list(self, realm_id: str, ids: Collection[str]) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for some in portions(sorted(ids)):
+            rows = (
+                select(expiry_notices.c.id, func.min(expiry_notices.c.days).label("days"))
+                .where(expiry_notices.c.realm_id == realm_id, expiry_notices.c.id.in_(some))
+                .group_by(expiry_notices.c.id)
+            )
+            found |= dict(await self._transaction.read(rows, lambda row: (row.id, row.days)))
+        return found
+
+    async def add(
+        self, realm_id: str, notices: Mapping[str, tuple[int, datetime]], now: datetime
+    ) -> None:
+        rows = [
+            {
+                "realm_id": realm_id,
+                "id": identity,
+                "days": days,
+                "expires_at": expires_at,
+                "noticed_at": now,
+            }
+            for identity, (days, expires_at) in sorted(notices.items())
+        ]
+        await self._transaction.insert_missing(expiry_notices, rows)
+
+    async def purge(self, before: datetime) -> None:
+        await self._transaction.execute(
+            delete(expiry_notices).where(expiry_notices.c.expires_at < before)
+        )
+
+
+_later: Final = seen.alias("later")
+_IS_RENEWED: Final = exists().where(
+    _later.c.realm_id == seen.c.realm_id,
+    _later.c.names == seen.c.names,
+    _later.c.expires_at > seen.c.expires_at,
+)
+
+
+class SqlSeenCertificates:
+    """SeenCertificateRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def record(self, sightings: Sequence[Sighting]) -> None:
+        ids = {sighting.realm_id for sighting in sightings}
+        found = select(realms.c.id).where(realms.c.id.in_(sorted(ids)))
+        known = set(await self._transaction.read(found, lambda row: str(row.id)))
+        # In one order: two gateways that write the same rows must not wait for each other.
+        rows = sorted(
+            (_render_sighting(sighting) for sighting in sightings if sighting.realm_id in known),
+            key=lambda row: (row["realm_id"], row["id"]),
+        )
+        if not rows:
+            return
+        insert = insert_into(seen, self._transaction.dialect)
+        sent = insert.excluded
+        is_news = or_(
+            seen.c.last_seen_at < sent.last_seen_at,
+            and_(seen.c.client.is_(None), sent.client.is_not(None)),
+        )
+        used_by = {
+            name: func.coalesce(sent[name], seen.c[name]).label(name)
+            for name in ("client", "user_id")
+        }
+        statement = insert.on_conflict_do_update(
+            index_elements=["realm_id", "id"],
+            set_={"last_seen_at": sent.last_seen_at, **used_by},
+            where=is_news,
+        )
+        await self._transaction.execute(statement, rows)
+        for realm_id in sorted(known):
+            await self._evict(realm_id)
+
+    async def list(
+        self, realm: str | None, now: datetime, within: timedelta | None, most: int
+    ) -> tuple[SeenCertificate, ...]:
+        account = and_(
+            users.c.realm_id == seen.c.realm_id,
+            users.c.id == seen.c.user_id,
+            users.c.service_account_client.is_(None),
+        )
+        rows = (
+            select(seen, realms.c.name.label("realm"), users.c.username)
+            .join(realms, realms.c.id == seen.c.realm_id)
+            .outerjoin(users, account)
+            .where(~_IS_RENEWED)
+            .order_by(seen.c.expires_at, seen.c.id)
+            .limit(most)
+        )
+        if realm is not None:
+            rows = rows.where(realms.c.name == realm)
+        if within is not None:
+            rows = rows.where(_is_due(now, within))
+        return await self._transaction.read(rows, _parse_seen_certificate)
+
+    async def summarize(self, now: datetime) -> tuple[ExpirySummary, ...]:
+        counts = [func.sum(case((_is_due(now, window), 1), else_=0)) for window in WINDOWS.values()]
+        first = func.min(seen.c.expires_at, type_=Instant).label("first")
+        rows = (
+            select(realms.c.name, first, *counts)
+            .join(realms, realms.c.id == seen.c.realm_id)
+            .where(~_IS_RENEWED)
+            .group_by(realms.c.name)
+        )
+        return await self._transaction.read(rows, _summary)
+
+    async def purge(self, before: datetime) -> None:
+        await self._transaction.execute(delete(seen).where(seen.c.expires_at < before))
+
+    async def _evict(self, realm_id: str) -> None:
+        """Remove what was seen longest ago where the realm has too many."""
+        of_realm = seen.c.realm_id == realm_id
+        count = select(func.count()).select_from(seen).where(of_realm)
+        surplus = (await self._transaction.execute(count)).scalar_one() - MOST_SEEN
+        if surplus > 0:
+            oldest = select(seen.c.id).where(of_realm).order_by(seen.c.last_seen_at, seen.c.id)
+            await self._transaction.execute(
+                delete(seen).where(of_realm, seen.c.id.in_(oldest.limit(surplus)))
+            )
+
+
+def _is_due(now: datetime, within: timedelta) -> ColumnElement[bool]:
+    return and_(seen.c.expires_at <= now + within, seen.c.watched_from <= now)
+
+
+def _render_sighting(sighting: Sighting) -> dict[str, Any]:
+    leaf = sighting.leaf
+    return {
+        "realm_id": sighting.realm_id,
+        "id": leaf.thumbprint,
+        "names": name_digest(leaf),
+        "subject": _shortened(leaf.subject.rfc4514()),
+        "issuer": _shortened(leaf.issuer.rfc4514()),
+        "begins_at": leaf.not_before,
+        "watched_from": watched_from(leaf.not_before, leaf.not_after),
+        "expires_at": leaf.not_after,
+        "last_seen_at": sighting.seen_at,
+        "client": _storable(sighting.client),
+        "user_id": _storable(sighting.user_id),
+    }
+
+
+def _storable(name: str | None) -> str | None:
+    return name if name is not None and is_name(name) else None
+
+
+def _shortened(name: str) -> str:
+    """Return what is kept of a name, in which the databases may not hold every character."""
+    text = name.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+
+
+def _parse_seen_certificate(row: Any) -> SeenCertificate:
+    names = (*SeenCertificate.__dataclass_fields__,)
+    return SeenCertificate(**{name: getattr(row, name) for name in names})
+
+
+def _summary(row: Any) -> ExpirySummary:
+    name, first, *counts = row
+    return ExpirySummary(ExpiryKind.CLIENT_CERTIFICATE, name, first, tuple(map(int, counts)))

@@ -1,3 +1,0 @@
-"""Client scopes in SQL."""
-
-from gateway.storage.sql.client_scopes.repository import SqlClientScopes

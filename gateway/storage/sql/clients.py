@@ -1,0 +1,418 @@
+"""Clients, client scopes and consents in SQL.
+
+Which clients a search meets: part of the public name, exact values of attributes.
+
+Letters of ASCII alone are the same in both cases, on either database. A wildcard of LIKE is a
+character like any other. Keycloak: GET clients, `clientId` with `search`, and `q`
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    false,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
+
+from gateway.domain.client_scopes import ClientScope, Consent
+from gateway.domain.clients import (
+    EVERY_ADMINISTRATIVE_ROLE,
+    NO_ADMINISTRATIVE_ROLES,
+    AdministrativeReach,
+    Client,
+    certificate_terms,
+)
+from gateway.domain.ports.storage import ClientSearch
+from gateway.domain.roles import EffectiveRoles
+from gateway.domain.secrets import Secret, SecretsAtRest
+from gateway.representations.client_scopes import render_client_scope, restore_client_scope
+from gateway.representations.clients import (
+    render_client,
+    restore_client,
+    sealed_rotated_secret,
+    with_sealed_rotated_secret,
+)
+from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.prepared_query import FixedQuery
+from gateway.storage.sql.role_statements import effective, names_of_accounts
+from gateway.storage.sql.schema import client_certificate_terms, client_scopes, clients, users
+from gateway.storage.sql.schema import user_consents as consents
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row, portions
+
+_SQLITE = "sqlite"
+
+
+def matches(search: ClientSearch, dialect: str) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions of a match."""
+    if search.part:
+        yield _holds_part(search.part, dialect)
+    for name, value in search.attributes.items():
+        yield _has_attribute(name, value, dialect)
+
+
+def is_always_listed() -> ColumnElement[bool]:
+    """Return the condition of clients with `alwaysDisplayInConsole`, in the document's text.
+
+    To parse the documents of ten thousand clients would take longer than to look through them.
+    """
+    document = type_coerce(clients.c.document, Text)
+    return document.like(literal_column("""'%"alwaysDisplayInConsole":true%'"""))
+
+
+def mentions(texts: Iterable[str]) -> ColumnElement[bool]:
+    """Return the condition of clients whose document has one of the texts as a value somewhere."""
+    document = type_coerce(clients.c.document, Text)
+    found = (document.contains(json.dumps(text), autoescape=True) for text in texts)
+    return or_(false(), *found)
+
+
+def _holds_part(part: str, dialect: str) -> ColumnElement[bool]:
+    name = type_coerce(clients.c.client_id, Text)
+    plain = name if dialect == _SQLITE else name.collate("C")
+    return func.lower(plain).contains(_lower(part), autoescape=True)
+
+
+def _lower(text: str) -> str:
+    return "".join(sign.lower() if sign.isascii() else sign for sign in text)
+
+
+def _has_attribute(name: str, value: str, dialect: str) -> ColumnElement[bool]:
+    document = type_coerce(clients.c.document, Text)
+    if dialect == _SQLITE:
+        entries = func.json_each(document, "$.attributes")
+    else:
+        entries = func.json_each_text(cast(document, JSON)["attributes"])
+    entry = entries.table_valued("key", "value")
+    found: Select[Any] = select(literal_column("1"))
+    found = found.where(entry.c.key == name, entry.c.value == value)
+    return found.correlate(clients).exists()
+
+
+_BY_NAME: Final = FixedQuery(
+    select(clients).where(
+        *(clients.c[name] == bindparam(name, type_=Name) for name in ("realm_id", "client_id"))
+    )
+)
+
+
+EVERY_ROLE: Final = "*"
+"""Stands in the column for the reach of everything."""
+
+
+class SqlClients:
+    """ClientRepository on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def find_by_client_id(self, realm_id: str, client_id: str) -> Client | None:
+        if not is_name(client_id):
+            return None
+        rows = await self._transaction.fetch(_BY_NAME, realm_id=realm_id, client_id=client_id)
+        return self._read(rows[0]) if rows else None
+
+    async def find_by_id(self, realm_id: str, client: str) -> Client | None:
+        return await self._transaction.get(clients, realm_id, client, self._read)
+
+    async def get_for_update(self, realm_id: str, client: str) -> Client | None:
+        return await self._transaction.get(clients, realm_id, client, self._read, for_update=True)
+
+    async def named(self, realm_id: str, client_ids: Sequence[str]) -> tuple[Client, ...]:
+        of_realm = select(clients).where(clients.c.realm_id == realm_id)
+        found: list[Client] = []
+        for some in portions([name for name in client_ids if is_name(name)]):
+            one_of_them = clients.c.client_id.in_(some)
+            found += await self._transaction.read(of_realm.where(one_of_them), self._read)
+        return tuple(found)
+
+    async def search(
+        self, realm_id: str, search: ClientSearch, first: int, maximum: int
+    ) -> tuple[Client, ...]:
+        found = _by_name(realm_id).where(*matches(search, self._transaction.dialect))
+        return await self._transaction.read(found.offset(first).limit(maximum), self._read)
+
+    async def using_scopes(self, realm_id: str, names: Collection[str]) -> tuple[Client, ...]:
+        carrying = clients.c.administrative_roles.is_not(None)
+        of_realm = _by_name(realm_id).where(carrying, mentions(names))
+        found = await self._transaction.read(of_realm, self._read)
+        wanted = frozenset(names)
+        return tuple(
+            client
+            for client in found
+            if not wanted.isdisjoint(
+                (*client.default_client_scopes, *client.optional_client_scopes)
+            )
+        )
+
+    async def with_certificate_terms(
+        self, realm_id: str, terms: Collection[str], most: int
+    ) -> tuple[str, ...]:
+        if not terms:
+            return ()
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == clients.c.realm_id, found.client == clients.c.id)
+        named = select(clients.c.client_id).join(client_certificate_terms, of_client).distinct()
+        one_of_them = and_(found.realm_id == realm_id, found.term.in_(sorted(terms)))
+        statement = named.where(one_of_them).order_by(clients.c.client_id).limit(most)
+        return await self._transaction.read(statement, lambda row: str(row.client_id))
+
+    async def certificate_terms(self, realm_id: str, most: int) -> tuple[tuple[str, str], ...]:
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == clients.c.realm_id, found.client == clients.c.id)
+        named = select(found.term, clients.c.client_id).join(clients, of_client)
+        statement = named.where(found.realm_id == realm_id).limit(most)
+        return await self._transaction.read(statement, lambda row: (row.term, row.client_id))
+
+    async def with_registration_token(
+        self, realm_id: str, client_ids: Sequence[str]
+    ) -> frozenset[str]:
+        named = clients.c.client_id.in_(client_ids)
+        registered = clients.c.registration_token_id.is_not(None)
+        of_realm = clients.c.realm_id == realm_id
+        statement = select(clients.c.client_id).where(of_realm, named, registered)
+        return frozenset(await self._transaction.read(statement, lambda row: str(row.client_id)))
+
+    async def account_roles(
+        self, realm_id: str, owners: Sequence[str]
+    ) -> Mapping[str, EffectiveRoles]:
+        found: dict[str, EffectiveRoles] = {}
+        for some in portions([owner for owner in owners if is_name(owner)]):
+            names: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
+            for row in await self._transaction.execute(names_of_accounts(realm_id, some)):
+                names[row.owner] += [] if row.name is None else [(row.name, row.client_id)]
+            found |= {owner: effective(held) for owner, held in names.items()}
+        return found
+
+    async def list(self, realm_id: str) -> tuple[Client, ...]:
+        return await self._transaction.read(_by_name(realm_id), self._read)
+
+    async def ids(self, realm_id: str) -> Mapping[str, str]:
+        statement = select(clients.c.client_id, clients.c.id).where(clients.c.realm_id == realm_id)
+        return dict(await self._transaction.read(statement, tuple))
+
+    async def add(self, client: Client) -> None:
+        await self._transaction.insert(
+            clients, [self._values(client)], taken=_client_conflict(client)
+        )
+        await self._add_terms(client)
+
+    async def replace(self, client: Client) -> None:
+        one = update(clients).where(is_row(clients, client.realm_id, client.id))
+        await self._transaction.change(
+            one.values(self._values(client)), taken=_client_conflict(client)
+        )
+        found = client_certificate_terms.c
+        of_client = and_(found.realm_id == client.realm_id, found.client == client.id)
+        await self._transaction.execute(delete(client_certificate_terms).where(of_client))
+        await self._add_terms(client)
+
+    async def _add_terms(self, client: Client) -> None:
+        rows = [
+            {"realm_id": client.realm_id, "term": term, "client": client.id}
+            for term in certificate_terms(client)
+        ]
+        await self._transaction.insert(client_certificate_terms, rows)
+
+    async def remove(self, realm_id: str, client: str) -> bool:
+        return await self._transaction.remove(clients, realm_id, client)
+
+    async def remove_service_account(self, realm_id: str, client: str) -> None:
+        of_client = users.c.service_account_client == client
+        await self._transaction.execute(
+            delete(users).where(users.c.realm_id == realm_id, of_client)
+        )
+
+    async def registration_token(self, realm_id: str, client: str) -> str | None:
+        token = select(clients.c.registration_token_id).where(is_row(clients, realm_id, client))
+        return (await self._transaction.execute(token)).scalar_one_or_none()
+
+    async def set_registration_token(
+        self, realm_id: str, client: str, token_id: str | None
+    ) -> None:
+        one = update(clients).where(is_row(clients, realm_id, client))
+        await self._transaction.change(one.values(registration_token_id=token_id))
+
+    def _read(self, row: Any) -> Client:
+        return read_client_row(row, self._secrets)
+
+    def _values(self, client: Client) -> dict[str, Any]:
+        secret, rotated = client.secret, client.rotated_secret
+        document = render_client(replace(client, secret=None, rotated_secret=None))
+        if rotated is not None:
+            context = _rotated_context(client.realm_id, client.id)
+            sealed = self._secrets.seal(rotated.reveal(), context)
+            document = with_sealed_rotated_secret(document, sealed)
+        return {
+            "realm_id": client.realm_id,
+            "id": client.id,
+            "client_id": client.client_id,
+            "document": document,
+            "secret": secret
+            and self._secrets.seal(secret.reveal(), _context(client.realm_id, client.id)),
+            "administrative_roles": _stored_reach(client.reach),
+        }
+
+
+def read_client_row(row: Any, secrets: SecretsAtRest) -> Client:
+    """Return the client of a row."""
+    client = restore_client(row.document, row.realm_id, _reach(row.administrative_roles))
+    rotated = sealed_rotated_secret(row.document)
+    if rotated is not None:
+        context = _rotated_context(row.realm_id, row.id)
+        client = replace(client, rotated_secret=Secret(secrets.unseal(rotated, context)))
+    if row.secret is None:
+        return client
+    context = _context(row.realm_id, row.id)
+    return replace(client, secret=Secret(secrets.unseal(row.secret, context)))
+
+
+def _stored_reach(reach: AdministrativeReach) -> str | None:
+    if reach.everything:
+        return EVERY_ROLE
+    return json.dumps(sorted(reach.roles)) if reach.roles else None
+
+
+def _reach(stored: str | None) -> AdministrativeReach:
+    if stored == EVERY_ROLE:
+        return EVERY_ADMINISTRATIVE_ROLE
+    if stored is None:
+        return NO_ADMINISTRATIVE_ROLES
+    return AdministrativeReach(roles=frozenset(json.loads(stored)))
+
+
+def _by_name(realm_id: str) -> Select[Any]:
+    return select(clients).where(clients.c.realm_id == realm_id).order_by(clients.c.client_id)
+
+
+def _context(realm_id: str, client: str) -> str:
+    return f"client-secret:{realm_id}:{client}"
+
+
+def _rotated_context(realm_id: str, client: str) -> str:
+    return f"rotated-client-secret:{realm_id}:{client}"
+
+
+def _client_conflict(client: Client) -> str:
+    return f"Client {client.client_id} already exists"
+
+
+class SqlClientScopes:
+    """ClientScopeRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def list(self, realm_id: str) -> tuple[ClientScope, ...]:
+        of_realm = select(client_scopes).where(client_scopes.c.realm_id == realm_id)
+        return await self._transaction.read(
+            of_realm.order_by(client_scopes.c.name), _parse_client_scope
+        )
+
+    async def find(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        return await self._transaction.get(client_scopes, realm_id, scope_id, _parse_client_scope)
+
+    async def get_for_update(self, realm_id: str, scope_id: str) -> ClientScope | None:
+        return await self._transaction.get(
+            client_scopes, realm_id, scope_id, _parse_client_scope, for_update=True
+        )
+
+    async def add(self, scope: ClientScope) -> None:
+        await self._transaction.execute(
+            insert(client_scopes), _values(scope), taken=_scope_conflict(scope)
+        )
+
+    async def replace(self, scope: ClientScope) -> None:
+        one = update(client_scopes).where(is_row(client_scopes, scope.realm_id, scope.id))
+        await self._transaction.change(one.values(_values(scope)), taken=_scope_conflict(scope))
+
+    async def remove(self, realm_id: str, scope_id: str) -> bool:
+        return await self._transaction.remove(client_scopes, realm_id, scope_id)
+
+
+def _values(scope: ClientScope) -> dict[str, Any]:
+    return {
+        "realm_id": scope.realm_id,
+        "id": scope.id,
+        "name": scope.name,
+        "realm_default": scope.realm_default,
+        "document": render_client_scope(scope),
+    }
+
+
+def _parse_client_scope(row: Any) -> ClientScope:
+    return restore_client_scope(row.document, row.realm_id, row.realm_default)
+
+
+def _scope_conflict(scope: ClientScope) -> str:
+    return f"Client Scope {scope.name} already exists"
+
+
+_FIELDS = tuple(field.name for field in fields(Consent))
+_KEY = ("realm_id", "user_id", "client")
+
+
+class SqlConsents:
+    """ConsentRepository on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def find(self, realm_id: str, user_id: str, client: str) -> Consent | None:
+        if not is_name(user_id) or not is_name(client):
+            return None
+        one = select(consents).where(_is_consent(realm_id, user_id, client))
+        return await self._transaction.first(one, _parse_consent)
+
+    async def of_user(self, realm_id: str, user_id: str) -> tuple[Consent, ...]:
+        if not is_name(user_id):
+            return ()
+        of_user = select(consents).where(
+            consents.c.realm_id == realm_id, consents.c.user_id == user_id
+        )
+        ordered = of_user.order_by(consents.c.created_at, consents.c.client)
+        return await self._transaction.read(ordered, _parse_consent)
+
+    async def put(self, consent: Consent) -> None:
+        values = {name: getattr(consent, name) for name in _FIELDS}
+        changed = {"scopes": consent.scopes, "updated_at": consent.updated_at}
+        await self._transaction.execute(
+            insert_into(consents, self._transaction.dialect)
+            .values(values)
+            .on_conflict_do_update(index_elements=_KEY, set_=changed)
+        )
+
+    async def remove(self, realm_id: str, user_id: str, client: str) -> bool:
+        if not is_name(user_id) or not is_name(client):
+            return False
+        one = delete(consents).where(_is_consent(realm_id, user_id, client))
+        return await self._transaction.count_changed(one) > 0
+
+
+def _is_consent(realm_id: str, user_id: str, client: str) -> ColumnElement[bool]:
+    return and_(
+        consents.c.realm_id == realm_id,
+        consents.c.user_id == user_id,
+        consents.c.client == client,
+    )
+
+
+def _parse_consent(row: Any) -> Consent:
+    return Consent(**{name: getattr(row, name) for name in _FIELDS})

@@ -1,3 +1,0 @@
-"""Consents in SQL."""
-
-from gateway.storage.sql.consents.repository import SqlConsents

@@ -1,3 +1,0 @@
-"""Protected sites on SQL."""
-
-from gateway.storage.sql.forward_auth.sites import SqlSites

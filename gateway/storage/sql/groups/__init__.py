@@ -1,4 +1,0 @@
-"""Groups in SQL."""
-
-from gateway.storage.sql.groups.catalogue import SqlGroupCatalogue
-from gateway.storage.sql.groups.repository import SqlGroups, path_of

@@ -1,0 +1,447 @@
+"""What waits for delivery in the database: mails, webhooks and logout notices.
+
+What the tables of queues have in common: `realm_id`, `due_at` and `attempts`.
+
+A gateway claims rows by moving the instant when they are due, so that no second one sends them
+meanwhile. PostgreSQL lets gateways pass by the rows that another one is claiming; on SQLite one
+transaction writes at a time.
+
+Rows of one realm (and kind) that were tried as often are a line. The index of a table has one line
+after another, each by the instant when its rows are due. A claim looks at the first row of each
+line, so its cost depends on the number of lines, never on how many rows wait.
+
+Mails to users: one row each, until a server has accepted the mail or it is given up.
+
+What a mail says is sealed: it may contain a link that signs in.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, delete, func, or_, select, update
+
+from gateway.domain.deliveries import KEPT_AFTERWARDS as WEBHOOKS_KEPT
+from gateway.domain.deliveries import MOST_WAITING, LogoutNotice, WebhookDelivery, WebhookStatus
+from gateway.domain.errors import SecretUnreadable
+from gateway.domain.mail import KEPT_AFTERWARDS as MAILS_KEPT
+from gateway.domain.mail import (
+    MOST_RECIPIENTS_OF_USER,
+    NOTIFICATIONS,
+    PERIOD,
+    Mail,
+    MailKind,
+    MailLimit,
+    MailStatus,
+    QueuedMail,
+    limit_of,
+    period_end,
+)
+from gateway.domain.secrets import SecretsAtRest
+from gateway.storage.sql.schema import change_log, mails
+from gateway.storage.sql.schema import logout_notices as notices
+from gateway.storage.sql.schema import webhook_deliveries as webhooks
+from gateway.storage.sql.text_search import distinct_values
+from gateway.storage.sql.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class RowKinds:
+    """The column that says what a row is about, and what its values mean."""
+
+    column: Column[Any]
+    claimed: frozenset[str]
+    """Other kinds are left to other gateways."""
+    less_urgent: frozenset[str]
+    """Kinds that are claimed last."""
+
+
+class DeliveryRows:
+    """The rows of one queue."""
+
+    def __init__(
+        self, transaction: Transaction, table: Table, kinds: RowKinds | None = None
+    ) -> None:
+        self._transaction = transaction
+        self._table = table
+        self._kinds = kinds
+        self._key = tuple(table.primary_key.columns)
+        kind = () if kinds is None else (kinds.column,)
+        self._line = (table.c.realm_id, *kind, table.c.attempts)
+
+    async def has_due(self, now: datetime, busy: Collection[str]) -> bool:
+        """Return whether any row is due, of realms that are not `busy`."""
+        return bool(await self._due_lines(now, 1, busy))
+
+    async def is_full(self, realm_id: str, most: int, *conditions: ColumnElement[bool]) -> bool:
+        """Return whether at least `most` rows of the realm wait that meet the conditions.
+
+        It counts entries of an index, up to `most` of them.
+        """
+        columns = self._table.c
+        waiting = (columns.realm_id == realm_id, columns.due_at.is_not(None), *conditions)
+        # By the order of the index of lines, which has all of these columns: nothing is sorted.
+        last = select(columns.realm_id).where(*waiting).order_by(*self._line, columns.due_at)
+        last = last.offset(most - 1).limit(1)
+        return await self._transaction.first(last, _exists) is not None
+
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str]
+    ) -> Sequence[Any]:
+        """Return due rows and count the attempt: urgent, tried least, then longest due first.
+
+        Of lines that are alike in this, the one whose first row is due longest goes first.
+        """
+        columns = self._table.c
+        rows: list[Any] = []
+        for line in await self._due_lines(now, most, busy):
+            due = (
+                select(self._table)
+                .where(*self._is_of(line), columns.due_at <= now)
+                .order_by(columns.due_at)
+                .limit(most - len(rows))
+                .with_for_update(skip_locked=True)
+            )
+            rows += (await self._transaction.execute(due)).all()
+            if len(rows) == most:
+                break
+        begun = {"due_at": now + lease, "attempts": columns.attempts + 1}
+        await self.change([self._key_of(row) for row in rows], begun)
+        return rows
+
+    async def change(self, keys: Collection[tuple[str, ...]], values: dict[str, Any]) -> None:
+        """Change the rows with these keys."""
+        if keys:
+            # SQLite reads the whole table for a list of tuples.
+            some = or_(*map(self._is_row, sorted(keys)))
+            await self._transaction.execute(update(self._table).where(some).values(values))
+
+    async def _due_lines(self, now: datetime, most: int, busy: Collection[str]) -> Sequence[Any]:
+        """Return the first lines with a due row, in the order in which they are claimed."""
+        rows = await self._transaction.execute(self._lines(now, busy).limit(most))
+        return rows.all()
+
+    def _lines(self, now: datetime, busy: Collection[str]) -> Select[Any]:
+        waits = self._table.c.due_at.is_not(None)
+        lines = distinct_values(self._line, waits)
+        first = select(func.min(self._table.c.due_at)).where(*self._is_of(lines.c), waits)
+        head = first.correlate(lines).scalar_subquery().label(self._table.c.due_at.name)
+        # Materialized: a subquery would be evaluated each time when it is named.
+        heads = select(*lines.c, head).where(lines.c.attempts.is_not(None)).cte("heads")
+        heads = heads.prefix_with("MATERIALIZED")
+        conditions = [heads.c.due_at <= now]
+        urgency: tuple[ColumnElement[bool], ...] = ()
+        if busy:
+            conditions.append(heads.c.realm_id.not_in(sorted(busy)))
+        if self._kinds is not None:
+            kind = heads.c[self._kinds.column.name]
+            conditions.append(kind.in_(sorted(self._kinds.claimed)))
+            urgency = (kind.in_(sorted(self._kinds.less_urgent)),)
+        query = select(heads).where(*conditions)
+        return query.order_by(*urgency, heads.c.attempts, heads.c.due_at, heads.c.realm_id)
+
+    def _is_of(self, line: Any) -> Sequence[ColumnElement[bool]]:
+        return tuple(column == getattr(line, column.name) for column in self._line)
+
+    def _is_row(self, key: tuple[str, ...]) -> ColumnElement[bool]:
+        return and_(*(column == value for column, value in zip(self._key, key, strict=True)))
+
+    def _key_of(self, row: Any) -> tuple[str, ...]:
+        return tuple(getattr(row, column.name) for column in self._key)
+
+
+def _exists(_row: Any) -> bool:
+    return True
+
+
+_SENT = {"due_at": None, "content": ""}
+KINDS = RowKinds(mails.c.kind, claimed=frozenset(MailKind), less_urgent=NOTIFICATIONS)
+"""A newer gateway sends what this one does not know."""
+_UNREADABLE = "the encryption key does not open it"
+
+
+class SqlMails:
+    """MailQueue on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._rows = DeliveryRows(transaction, mails, KINDS)
+        self._secrets = secrets
+
+    async def add(self, queued: QueuedMail) -> bool:
+        limit = limit_of(queued.mail.kind)
+        count = await self._count_recent(queued, limit)
+        is_full = await self._is_full(queued, limit)
+        if is_full or count >= limit.of_user:
+            if limit.is_summed_up and not is_full and count < MOST_RECIPIENTS_OF_USER:
+                summary = summarized_row(queued, self._secrets)
+                await self._transaction.insert_missing(mails, [summary])
+            if limit.same_work:
+                await self._do_same_work(queued)
+            return False
+        if queued.is_dry_run:
+            await self._do_same_work(queued)
+            return True
+        await self._transaction.insert_missing(mails, [queued_row(queued, self._secrets)])
+        return True
+
+    async def _do_same_work(self, queued: QueuedMail) -> None:
+        """Take as long as for a mail: write a row that says nothing and is purged as others."""
+        queued_row(queued, self._secrets)
+        await self._transaction.insert_missing(change_log, [{"topics": ()}])
+
+    async def _count_recent(self, queued: QueuedMail, limit: MailLimit) -> int:
+        """Return how many mails of its sort the user has got in the period."""
+        of_realm = and_(mails.c.realm_id == queued.mail.realm_id, _of_sort(limit))
+        recent = select(func.count()).where(
+            of_realm,
+            mails.c.user_id == queued.user_id,
+            mails.c.created_at > queued.mail.created_at - PERIOD,
+        )
+        return int((await self._transaction.execute(recent)).scalar_one())
+
+    async def _is_full(self, queued: QueuedMail, limit: MailLimit) -> bool:
+        """Return whether mails of its sort that wait in the realm leave no room for it."""
+        return await self._rows.is_full(queued.realm_id, limit.waiting, _of_sort(limit))
+
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        return await self._rows.has_due(now, busy)
+
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[QueuedMail, ...]:
+        rows = await self._rows.claim(now, lease, most, busy)
+        found = [queued for queued in map(self._read, rows) if queued is not None]
+        readable = {queued.mail.id for queued in found}
+        lost = [(row.realm_id, row.id) for row in rows if row.id not in readable]
+        await self._rows.change(lost, {**_SENT, "failed_at": now, "reason": _UNREADABLE})
+        return tuple(found)
+
+    async def postpone(self, queued: QueuedMail, due_at: datetime, reason: str) -> None:
+        await self._change(queued, {"due_at": due_at, "reason": reason})
+
+    async def sent(self, queued: QueuedMail, now: datetime) -> None:
+        await self._change(queued, {**_SENT, "sent_at": now})
+
+    async def give_up(self, queued: QueuedMail, now: datetime, reason: str) -> None:
+        await self._change(queued, {**_SENT, "failed_at": now, "reason": reason})
+
+    async def list(self, realm_id: str, first: int, most: int) -> tuple[MailStatus, ...]:
+        shown = (
+            select(mails)
+            .where(mails.c.realm_id == realm_id, mails.c.sent_at.is_(None))
+            .order_by(mails.c.created_at, mails.c.id)
+            .offset(first)
+            .limit(most)
+        )
+        return await self._transaction.read(shown, _mail_status)
+
+    async def purge(self, now: datetime) -> None:
+        over = or_(mails.c.sent_at <= now - PERIOD, mails.c.failed_at <= now - MAILS_KEPT)
+        await self._transaction.execute(delete(mails).where(over))
+
+    async def _change(self, queued: QueuedMail, values: dict[str, Any]) -> None:
+        await self._rows.change([(queued.mail.realm_id, queued.mail.id)], values)
+
+    def _read(self, row: Any) -> QueuedMail | None:
+        try:
+            opened = self._secrets.unseal(row.content, _context(row.realm_id, row.id))
+        except SecretUnreadable:
+            return None
+        content = json.loads(opened)
+        content["arguments"] = tuple(content["arguments"])
+        mail = Mail(
+            id=row.id,
+            realm_id=row.realm_id,
+            kind=MailKind(row.kind),
+            created_at=row.created_at,
+            **content,
+        )
+        return QueuedMail(mail, row.user_id, row.attempts + 1)
+
+
+def queued_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
+    """Return the row of a mail that is due at once."""
+    mail = queued.mail
+    return {
+        "realm_id": mail.realm_id,
+        "id": mail.id,
+        "user_id": queued.user_id,
+        "kind": mail.kind.value,
+        "content": secrets.seal(_content(mail), _context(mail.realm_id, mail.id)),
+        "created_at": mail.created_at,
+        "due_at": mail.created_at,
+        "attempts": 0,
+    }
+
+
+def summarized_row(queued: QueuedMail, secrets: SecretsAtRest) -> dict[str, Any]:
+    """Return the row of the one mail that replaces all further mails of a period.
+
+    Its id is the same for all of them, so that the first one is stored. It is due when the period
+    is over: it reaches the recipient after the last change that it reports.
+    """
+    mail, end = queued.mail, period_end(queued.mail.created_at)
+    names = (mail.realm_id, queued.user_id or "", mail.kind.value, mail.recipient, end.isoformat())
+    digest = hashlib.sha256(json.dumps(names).encode()).hexdigest()
+    summary = replace(mail, id=str(UUID(digest[:32])))
+    return {**queued_row(replace(queued, mail=summary), secrets), "due_at": end}
+
+
+def _of_sort(limit: MailLimit) -> ColumnElement[bool]:
+    return mails.c.kind.in_(sorted(kind.value for kind in limit.kinds))
+
+
+def _content(mail: Mail) -> str:
+    return json.dumps(
+        {
+            "realm_title": mail.realm_title,
+            "recipient": mail.recipient,
+            "locale": mail.locale,
+            "arguments": mail.arguments,
+            "link": mail.link,
+            # A gateway of the version before reads mails without a theme alone.
+            **({"theme": mail.theme} if mail.theme else {}),
+        }
+    )
+
+
+def _mail_status(row: Any) -> MailStatus:
+    return MailStatus(**{name: getattr(row, name) for name in MailStatus.__dataclass_fields__})
+
+
+def _context(realm_id: str, mail_id: str) -> str:
+    return f"mail:{realm_id}:{mail_id}"
+
+
+_DELIVERED = {"due_at": None}
+
+
+class SqlWebhooks:
+    """WebhookQueue on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._rows = DeliveryRows(transaction, webhooks)
+
+    async def add(self, realm_id: str, added: Sequence[WebhookDelivery]) -> bool:
+        if await self._rows.is_full(realm_id, MOST_WAITING):
+            return False
+        rows = [
+            {
+                "realm_id": realm_id,
+                "id": delivery.id,
+                "body": delivery.body,
+                "created_at": delivery.created_at,
+                "due_at": delivery.created_at,
+                "attempts": 0,
+            }
+            for delivery in added
+        ]
+        await self._transaction.insert_missing(webhooks, rows)
+        return True
+
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        return await self._rows.has_due(now, busy)
+
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[WebhookDelivery, ...]:
+        return tuple(map(_delivery, await self._rows.claim(now, lease, most, busy)))
+
+    async def postpone(self, delivery: WebhookDelivery, due_at: datetime, reason: str) -> None:
+        await self._rows.change([_key(delivery)], {"due_at": due_at, "reason": reason})
+
+    async def received(self, delivery: WebhookDelivery) -> None:
+        row = webhooks.c.realm_id == delivery.realm_id, webhooks.c.id == delivery.id
+        await self._transaction.execute(delete(webhooks).where(*row))
+
+    async def give_up(self, delivery: WebhookDelivery, now: datetime, reason: str) -> None:
+        await self._rows.change(
+            [_key(delivery)], {**_DELIVERED, "failed_at": now, "reason": reason}
+        )
+
+    async def list(self, realm_id: str, first: int, most: int) -> tuple[WebhookStatus, ...]:
+        shown = (
+            select(webhooks)
+            .where(webhooks.c.realm_id == realm_id)
+            .order_by(webhooks.c.created_at, webhooks.c.id)
+            .offset(first)
+            .limit(most)
+        )
+        return await self._transaction.read(shown, _webhook_status)
+
+    async def retry(self, realm_id: str, now: datetime) -> int:
+        given_up = webhooks.c.realm_id == realm_id, webhooks.c.failed_at.is_not(None)
+        again = {"due_at": now, "created_at": now, "attempts": 0, "failed_at": None}
+        return await self._transaction.count_changed(
+            update(webhooks).where(*given_up).values(again)
+        )
+
+    async def purge(self, now: datetime) -> None:
+        over = webhooks.c.failed_at <= now - WEBHOOKS_KEPT
+        await self._transaction.execute(delete(webhooks).where(over))
+
+
+def _key(delivery: WebhookDelivery) -> tuple[str, str]:
+    return (delivery.realm_id, delivery.id)
+
+
+def _delivery(row: Any) -> WebhookDelivery:
+    return WebhookDelivery(row.realm_id, row.id, row.body, row.created_at, row.attempts + 1)
+
+
+def _webhook_status(row: Any) -> WebhookStatus:
+    return WebhookStatus(
+        **{name: getattr(row, name) for name in WebhookStatus.__dataclass_fields__}
+    )
+
+
+_FIELDS = tuple(field.name for field in fields(LogoutNotice))
+
+
+class SqlLogoutNotices:
+    """LogoutNoticeQueue on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._rows = DeliveryRows(transaction, notices)
+
+    async def add(self, added: Sequence[LogoutNotice]) -> None:
+        rows = [
+            {name: getattr(notice, name) for name in _FIELDS} | {"due_at": notice.created_at}
+            for notice in added
+        ]
+        await self._transaction.insert_missing(notices, rows)
+
+    async def has_due(self, now: datetime, busy: Collection[str] = ()) -> bool:
+        return await self._rows.has_due(now, busy)
+
+    async def claim(
+        self, now: datetime, lease: timedelta, most: int, busy: Collection[str] = ()
+    ) -> tuple[LogoutNotice, ...]:
+        found = map(_parse_notice, await self._rows.claim(now, lease, most, busy))
+        return tuple(replace(notice, attempts=notice.attempts + 1) for notice in found)
+
+    async def postpone(self, notice: LogoutNotice, due_at: datetime) -> None:
+        key = (notice.realm_id, notice.session_id, notice.client)
+        await self._rows.change([key], {"due_at": due_at})
+
+    async def remove(self, notice: LogoutNotice) -> None:
+        await self._transaction.execute(delete(notices).where(_is_notice(notice)))
+
+
+def _is_notice(notice: LogoutNotice) -> ColumnElement[bool]:
+    return and_(
+        notices.c.realm_id == notice.realm_id,
+        notices.c.session_id == notice.session_id,
+        notices.c.client == notice.client,
+    )
+
+
+def _parse_notice(row: Any) -> LogoutNotice:
+    return LogoutNotice(**{name: getattr(row, name) for name in _FIELDS})

@@ -1,0 +1,376 @@
+"""Realms, their keys and documents, and the log of changes in SQL."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Dialect,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
+
+from gateway.domain.keys import KeyProvider, KeyStatus, RealmKey, key_algorithm
+from gateway.domain.limits.caches import cached
+from gateway.domain.ports.invalidation import RecordedChange
+from gateway.domain.ports.storage import DocumentKind
+from gateway.domain.realm import Realm
+from gateway.domain.secrets import Secret, SecretsAtRest
+from gateway.representations.realms import parse_realm, render_realm
+from gateway.storage.sql.column_types import Name, is_name
+from gateway.storage.sql.prepared_query import FixedQuery, PreparedQuery, QueryExecutor
+from gateway.storage.sql.schema import (
+    admin_events,
+    change_log,
+    realm_documents,
+    realm_keys,
+    realms,
+    user_events,
+    users,
+)
+from gateway.storage.sql.transaction import Transaction, insert_into, is_row
+
+_LARGE: Final = (user_events, admin_events, users)
+_PARSED_BYTES: Final = 16 * 1024 * 1024
+_AT_ONCE: Final = 10_000
+"""Rows of one statement, which must end within seconds."""
+_TEXT: Final = type_coerce(realms.c.document, Text).label(realms.c.document.key)
+_AS_TEXT: Final = select(*(c for c in realms.c if c is not realms.c.document), _TEXT)
+"""Realms with their documents as text."""
+_BY_NAME: Final = FixedQuery(
+    _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
+)
+
+
+class SqlRealms:
+    """RealmRepository on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def find_by_name(self, name: str) -> Realm | None:
+        if not is_name(name):
+            return None
+        rows = await self._transaction.fetch(_BY_NAME, wanted=name)
+        return self._read(rows[0]) if rows else None
+
+    async def find_by_id(self, realm_id: str) -> Realm | None:
+        found = await self._transaction.execute(_AS_TEXT.where(realms.c.id == realm_id))
+        row = found.first()
+        return None if row is None else self._read(row)
+
+    async def get_for_update(self, name: str) -> Realm | None:
+        if is_name(name):
+            realm = select(realms.c.id).where(realms.c.name == name)
+            await self._transaction.execute(realm.with_for_update(key_share=True))
+        return await self.find_by_name(name)
+
+    async def exists(self, realm_id: str) -> bool:
+        found = await self._transaction.execute(select(realms.c.id).where(realms.c.id == realm_id))
+        return found.first() is not None
+
+    async def find_name(self, realm_id: str) -> str | None:
+        named = select(realms.c.name).where(realms.c.id == realm_id)
+        return await self._transaction.first(named, _name)
+
+    async def list(self) -> tuple[Realm, ...]:
+        rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
+        return tuple(map(self._read, rows))
+
+    async def add(self, realm: Realm) -> None:
+        await self._transaction.execute(
+            insert(realms), self._values(realm), taken=_realm_conflict(realm)
+        )
+
+    async def replace(self, realm: Realm) -> None:
+        one = update(realms).where(realms.c.id == realm.id).values(self._values(realm))
+        await self._transaction.change(one, taken=_realm_conflict(realm))
+
+    async def remove(self, realm_id: str) -> None:
+        for table in _LARGE:
+            await self._clear(table, realm_id)
+        await self._transaction.execute(delete(realms).where(realms.c.id == realm_id))
+
+    async def _clear(self, table: Table, realm_id: str) -> None:
+        """Delete the realm's rows by ranges of ids: no statement walks over deleted rows."""
+        of_realm, last = table.c.realm_id == realm_id, ""
+        while True:
+            some = select(table.c.id).where(of_realm, table.c.id > last).order_by(table.c.id)
+            ends = select(func.max(some.limit(_AT_ONCE).subquery().c.id))
+            end = (await self._transaction.execute(ends)).scalar_one()
+            if end is None:
+                return
+            gone = delete(table).where(of_realm, table.c.id > last, table.c.id <= end)
+            await self._transaction.execute(gone)
+            last = end
+
+    def _read(self, row: Any) -> Realm:
+        return _with_secrets(_parsed(row.document), row, self._secrets)
+
+    def _values(self, realm: Realm) -> dict[str, Any]:
+        smtp = realm.smtp
+        public = replace(realm, smtp=smtp.with_secrets(None, None), webhook_secret=None)
+        return {
+            "id": realm.id,
+            "name": realm.name,
+            "enabled": realm.enabled,
+            "document": render_realm(public),
+            "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
+            "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
+            "webhook_secret": self._sealed(realm.webhook_secret, _webhook_secret_of(realm.id)),
+        }
+
+    def _sealed(self, secret: Secret | None, context: str) -> str | None:
+        return None if secret is None else self._secrets.seal(secret.reveal(), context)
+
+
+# Every change to a realm reads it again in its transaction.
+@cached(_PARSED_BYTES)
+def _parsed(text: str) -> Realm:
+    return parse_realm(json.loads(text), report_ineffective=True)
+
+
+def _name(row: Any) -> str:
+    return str(row.name)
+
+
+def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
+    """Return the realm of a row whose document is decoded."""
+    return _with_secrets(parse_realm(row.document, report_ineffective=True), row, secrets)
+
+
+def _with_secrets(realm: Realm, row: Any, secrets: SecretsAtRest) -> Realm:
+    sealed_ones = (row.smtp_password, row.smtp_token_secret, row.webhook_secret)
+    if all(sealed is None for sealed in sealed_ones):
+        return realm
+
+    def opened(sealed: str | None, context: str) -> Secret | None:
+        return None if sealed is None else Secret(secrets.unseal(sealed, context))
+
+    password = opened(row.smtp_password, _password_of(row.id))
+    # Before it had a column of its own it was in the document, like any other setting.
+    token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
+    smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
+    webhook_secret = opened(row.webhook_secret, _webhook_secret_of(row.id))
+    return replace(realm, smtp=smtp, webhook_secret=webhook_secret)
+
+
+def _password_of(realm_id: str) -> str:
+    return f"smtp-password:{realm_id}"
+
+
+def _token_secret_of(realm_id: str) -> str:
+    return f"smtp-token-secret:{realm_id}"
+
+
+def _webhook_secret_of(realm_id: str) -> str:
+    return f"webhook-secret:{realm_id}"
+
+
+def _realm_conflict(realm: Realm) -> str:
+    return f"Realm {realm.name} already exists"
+
+
+class SqlKeys:
+    """KeyRepository on SQL."""
+
+    def __init__(self, transaction: Transaction, secrets: SecretsAtRest) -> None:
+        self._transaction = transaction
+        self._secrets = secrets
+
+    async def list(self, realm_id: str) -> tuple[RealmKey, ...]:
+        of_realm = select(realm_keys).where(realm_keys.c.realm_id == realm_id)
+        newest_first = of_realm.order_by(realm_keys.c.created_at.desc(), realm_keys.c.kid)
+        rows = await self._transaction.execute(newest_first)
+        return tuple(read_key_row(row, self._secrets) for row in rows)
+
+    async def list_for_update(self, realm_id: str) -> tuple[RealmKey, ...]:
+        realm = select(realms.c.id).where(realms.c.id == realm_id)
+        await self._transaction.execute(realm.with_for_update(key_share=True))
+        return await self.list(realm_id)
+
+    async def add(self, key: RealmKey) -> None:
+        values = {
+            "realm_id": key.realm_id,
+            "id": key.id,
+            "created_at": key.created_at,
+            **self._material(key),
+            **_changeable(key),
+        }
+        await self._transaction.execute(insert(realm_keys), values, taken=_key_conflict(key))
+
+    async def replace(self, key: RealmKey, *, material: bool = False) -> None:
+        one = update(realm_keys).where(is_row(realm_keys, key.realm_id, key.id))
+        values = {**(self._material(key) if material else {}), **_changeable(key)}
+        await self._transaction.change(one.values(values), taken=_key_conflict(key))
+
+    async def remove(self, realm_id: str, key_id: str) -> bool:
+        return await self._transaction.remove(realm_keys, realm_id, key_id)
+
+    def _material(self, key: RealmKey) -> dict[str, Any]:
+        context = _context(key.realm_id, key.kid)
+        return {
+            "kid": key.kid,
+            "algorithm": key.algorithm.value,
+            "private_key": self._secrets.seal(key.private_key.reveal(), context),
+            "certificate": key.certificate,
+        }
+
+
+def read_key_row(row: Any, secrets: SecretsAtRest) -> RealmKey:
+    """Return the key of a row."""
+    private_key = secrets.unseal(row.private_key, _context(row.realm_id, row.kid))
+    return RealmKey(
+        id=row.id,
+        realm_id=row.realm_id,
+        kid=row.kid,
+        algorithm=key_algorithm(row.algorithm),
+        status=KeyStatus(row.status),
+        created_at=row.created_at,
+        active_from=row.active_from,
+        private_key=Secret(private_key),
+        certificate=row.certificate,
+        retire_at=row.retire_at,
+        name=row.name,
+        provider=None if row.provider is None else KeyProvider(row.provider),
+        priority=row.priority,
+        config=_document(row.config),
+    )
+
+
+def _key_conflict(key: RealmKey) -> str:
+    return f"Key {key.kid} already exists"
+
+
+def _context(realm_id: str, kid: str) -> str:
+    return f"signing-key:{realm_id}:{kid}"
+
+
+def _changeable(key: RealmKey) -> dict[str, Any]:
+    return {
+        "status": key.status.value,
+        "active_from": key.active_from,
+        "retire_at": key.retire_at,
+        "name": key.name,
+        "provider": None if key.provider is None else key.provider.value,
+        "priority": key.priority,
+        "config": dict(key.config),
+    }
+
+
+def _document(stored: Any) -> Mapping[str, str]:
+    """Return the document of the column; a row from a JSON array holds its text."""
+    found: Mapping[str, str] = json.loads(stored) if isinstance(stored, str) else stored
+    return found
+
+
+_COLUMNS: Final = realm_documents.c
+_OF_KIND: Final = FixedQuery(
+    select(_COLUMNS.name, _COLUMNS.document)
+    .where(*(_COLUMNS[name] == bindparam(name, type_=Name) for name in ("realm_id", "kind")))
+    .order_by(_COLUMNS.name)
+)
+_KEY: Final = ("realm_id", "kind", "name")
+_ONE: Final = FixedQuery(
+    select(_COLUMNS.document).where(
+        *(_COLUMNS[name] == bindparam(name, type_=Name) for name in _KEY)
+    )
+)
+
+
+class SqlDocuments:
+    """RealmDocuments on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def find(self, realm_id: str, kind: DocumentKind, name: str) -> Mapping[str, Any] | None:
+        if not is_name(name):
+            return None
+        rows = await self._transaction.fetch(_ONE, realm_id=realm_id, kind=kind, name=name)
+        return rows[0].document if rows else None
+
+    async def list(self, realm_id: str, kind: DocumentKind) -> Mapping[str, Mapping[str, Any]]:
+        rows = await self._transaction.fetch(_OF_KIND, realm_id=realm_id, kind=kind)
+        return dict(rows)
+
+    def expect_find(self, realm_id: str, kind: DocumentKind, name: str) -> None:
+        self._transaction.read_ahead(_ONE, realm_id=realm_id, kind=kind, name=name)
+
+    def expect_list(self, realm_id: str, kind: DocumentKind) -> None:
+        self._transaction.read_ahead(_OF_KIND, realm_id=realm_id, kind=kind)
+
+    async def put(
+        self, realm_id: str, kind: DocumentKind, name: str, document: Mapping[str, Any]
+    ) -> None:
+        values = {"realm_id": realm_id, "kind": kind, "name": name, "document": document}
+        statement = insert_into(realm_documents, self._transaction.dialect).values(values)
+        await self._transaction.execute(
+            statement.on_conflict_do_update(
+                index_elements=["realm_id", "kind", "name"], set_={"document": document}
+            )
+        )
+
+    async def remove(self, realm_id: str, kind: DocumentKind, name: str) -> bool:
+        if not is_name(name):
+            return False
+        one = delete(realm_documents).where(_is(realm_id, kind, name))
+        return await self._transaction.count_changed(one) > 0
+
+
+def _is(realm_id: str, kind: DocumentKind, name: str) -> ColumnElement[bool]:
+    columns = realm_documents.c
+    return and_(columns.realm_id == realm_id, columns.kind == kind, columns.name == name)
+
+
+KEPT: Final = 10_000
+"""Records that a purge leaves: far more than the changes between two reads."""
+
+
+class SqlChangeLog:
+    """ChangeLog on SQL."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    async def record(self, topics: Sequence[str]) -> None:
+        if topics:
+            values = {"topics": tuple(dict.fromkeys(topics))}
+            await self._transaction.insert_later(change_log, [values])
+
+    async def purge(self) -> int:
+        newest = select(func.max(change_log.c.id)).scalar_subquery()
+        return await self._transaction.count_changed(
+            delete(change_log).where(change_log.c.id <= newest - KEPT)
+        )
+
+
+class SqlChangeLogReader:
+    """ChangeLogReader by prepared queries."""
+
+    def __init__(self, executor: QueryExecutor, dialect: Dialect) -> None:
+        self._executor = executor
+        columns = change_log.c
+        later = columns.id > bindparam("identity", type_=columns.id.type)
+        after = select(columns.id, columns.topics).where(later).order_by(columns.id)
+        self._newest = PreparedQuery(select(func.max(columns.id).label("newest")), dialect)
+        self._after = PreparedQuery(after, dialect)
+
+    async def newest(self) -> int:
+        rows = await self._executor.execute(self._newest, self._newest.arguments())
+        return int(rows[0][0] or 0)
+
+    async def after(self, identity: int) -> Sequence[RecordedChange]:
+        rows = await self._executor.execute(self._after, self._after.arguments(identity=identity))
+        return [RecordedChange(*self._after.read(row)) for row in rows]

@@ -1,3 +1,0 @@
-"""Realms in SQL."""
-
-from gateway.storage.sql.realms.repository import SqlRealms, read_realm_row

@@ -1,0 +1,191 @@
+"""Protected sites: one JSON document each, and a row for each host.
+
+Every way of storing a site passes `put`, which alone decides who may have a host: one site has a
+host, one realm has its name whatever the port, and no realm has a name of the rules file.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import ColumnElement, Select, Text, and_, delete, func, or_, select, type_coerce
+
+from gateway.domain.errors import AlreadyExists, InvalidInput
+from gateway.domain.forward_auth import ReservedNames, Site, UnreadableSite, share_cookies
+from gateway.domain.hosts import RULES_FILE, WILDCARD, HostOwners, without_port
+from gateway.domain.limits.caches import cached
+from gateway.domain.limits.input_sizes import in_slices
+from gateway.representations.sites import parse_site, render_stored_site
+from gateway.storage.sql.column_types import is_name
+from gateway.storage.sql.schema import realms, site_hosts, sites
+from gateway.storage.sql.transaction import Transaction, insert_into
+
+_PARSED_BYTES: Final = 16 * 1024 * 1024
+_LOCK: Final = 0x7265616C_6D676174
+"""Of PostgreSQL: transactions that take hosts come one after the other."""
+_TEXT: Final = type_coerce(sites.c.document, Text).label(sites.c.document.key)
+_WITH_COOKIE_DOMAIN: Final = '"cookieDomain":"'
+"""In the text of a site with a cookie domain, which is compact JSON."""
+_WITH_REALM: Final = select(
+    sites.c.realm_id, sites.c.name, _TEXT, realms.c.name.label("realm")
+).join(realms)
+
+
+class SqlSites:
+    """SiteRepository on SQL; `reserved_names` returns the names that no realm gets."""
+
+    def __init__(
+        self, transaction: Transaction, reserved_names: Callable[[], ReservedNames]
+    ) -> None:
+        self._transaction = transaction
+        self._reserved_names = reserved_names
+
+    async def all(self) -> Mapping[str, tuple[Site, ...]]:
+        found: defaultdict[str, list[Site]] = defaultdict(list)
+        rows = await self._transaction.execute(_WITH_REALM.order_by(realms.c.name, sites.c.name))
+        async for row in in_slices(rows):
+            site = _read_or_report(row)
+            if site is not None:
+                found[row.realm_id].append(site)
+        return {realm_id: tuple(of_realm) for realm_id, of_realm in found.items()}
+
+    async def protected(self, realm_id: str | None = None) -> Mapping[str, tuple[Site, ...]]:
+        found: defaultdict[str, list[Site]] = defaultdict(list)
+        chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
+        async for row in in_slices(await self._transaction.execute(chosen)):
+            site = _read_or_report(row)
+            found[row.realm_id].append(await self._refusing(row) if site is None else site)
+        return {of_realm: tuple(listed) for of_realm, listed in found.items()}
+
+    async def _refusing(self, row: Any) -> Site:
+        """Return a site with the hosts of the row's site and no rule."""
+        own = and_(site_hosts.c.realm_id == row.realm_id, site_hosts.c.site == row.name)
+        hosts = await self._transaction.read(
+            select(site_hosts.c.host).where(own).order_by(site_hosts.c.host), lambda each: each.host
+        )
+        return Site(row.name, hosts, (row.realm,), rules=())
+
+    async def list(self, realm_id: str) -> tuple[Site, ...]:
+        of_realm = _WITH_REALM.where(sites.c.realm_id == realm_id)
+        found = await self._transaction.read(of_realm.order_by(sites.c.name), _read_or_report)
+        return tuple(site for site in found if site is not None)
+
+    async def list_unreadable(self, realm_id: str | None = None) -> tuple[UnreadableSite, ...]:
+        chosen = _of_realms(realm_id).order_by(realms.c.name, sites.c.name)
+        found = await self._transaction.read(chosen, _read)
+        return tuple(site for site in found if isinstance(site, UnreadableSite))
+
+    async def find(self, realm_id: str, name: str) -> Site | UnreadableSite | None:
+        if not is_name(name):
+            return None
+        one = _WITH_REALM.where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.first(one, _read)
+
+    async def put(self, realm_id: str, site: Site) -> None:
+        reserved = self._reserved_names()
+        await self._require_free_hosts(realm_id, site, reserved.hosts)
+        if site.cookie_domain is not None:
+            await self._require_free_domain(realm_id, site, site.cookie_domain, reserved)
+        document = render_stored_site(site)
+        values = {"realm_id": realm_id, "name": site.name, "document": document}
+        await self._transaction.execute(
+            insert_into(sites, self._transaction.dialect)
+            .values(values)
+            .on_conflict_do_update(index_elements=["realm_id", "name"], set_={"document": document})
+        )
+        own = and_(site_hosts.c.realm_id == realm_id, site_hosts.c.site == site.name)
+        await self._transaction.execute(delete(site_hosts).where(own))
+        rows = [{"host": host, "realm_id": realm_id, "site": site.name} for host in site.hosts]
+        await self._transaction.insert(
+            site_hosts, rows, taken="A host of the site belongs to another site"
+        )
+
+    async def remove(self, realm_id: str, name: str) -> bool:
+        if not is_name(name):
+            return False
+        one = delete(sites).where(sites.c.realm_id == realm_id, sites.c.name == name)
+        return await self._transaction.count_changed(one) > 0
+
+    async def _require_free_hosts(self, realm_id: str, site: Site, reserved: HostOwners) -> None:
+        """Raise AlreadyExists for a host that is not free for the site.
+
+        Uniqueness of names beyond ports and below wildcards is no key of a table. So one
+        transaction at a time takes hosts; SQLite has one writer in any case.
+        """
+        if self._transaction.dialect != "sqlite":
+            await self._transaction.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        related = select(site_hosts).where(or_(*_related(site.hosts)))
+        rows = (await self._transaction.execute(related.order_by(site_hosts.c.host))).all()
+        of_others = {row.host for row in rows if (row.realm_id, row.site) != (realm_id, site.name)}
+        of_realms = HostOwners((row.host, row.realm_id) for row in rows)
+        for host in site.hosts:
+            owners = reserved.owners(host)
+            if RULES_FILE in owners:
+                raise AlreadyExists(f"Host {host} belongs to a site of the rules file")
+            if owners:
+                raise AlreadyExists(f"Host {host} belongs to the gateway, under any port")
+            if host in of_others:
+                raise AlreadyExists(f"Host {host} belongs to another site")
+            if of_realms.owners(host) - {realm_id}:
+                raise AlreadyExists(f"Host {host} belongs to another realm, under any port")
+
+    async def _require_free_domain(
+        self, realm_id: str, site: Site, domain: str, reserved: ReservedNames
+    ) -> None:
+        """Raise AlreadyExists for a cookie domain of which another realm has a part.
+
+        Both have a session cookie of one name, so each would end the sessions of the other.
+        """
+        of_others = select(sites.c.document).where(
+            sites.c.realm_id != realm_id, _TEXT.contains(_WITH_COOKIE_DOMAIN)
+        )
+        taken = list(
+            await self._transaction.read(of_others, lambda row: str(row.document["cookieDomain"]))
+        )
+        taken += [each for each, realm in reserved.cookie_domains if realm != site.realms[0]]
+        if any(share_cookies(domain, other) for other in taken):
+            raise AlreadyExists(
+                f"Cookie domain {domain} belongs to another realm, or one above or below it does"
+            )
+
+
+def _of_realms(realm_id: str | None) -> Select[Any]:
+    return _WITH_REALM if realm_id is None else _WITH_REALM.where(sites.c.realm_id == realm_id)
+
+
+def _related(hosts: Sequence[str]) -> Iterator[ColumnElement[bool]]:
+    """Yield conditions for all hosts that may have a name in common with these, and few others."""
+    column, names = site_hosts.c.host, sorted(set(map(without_port, hosts)))
+    yield column.in_(names)
+    yield column.startswith(WILDCARD)
+    for name in names:
+        yield column.startswith(f"{name}:")
+        if name.startswith(WILDCARD):
+            below = name.removeprefix("*")
+            yield column.endswith(below)
+            yield column.contains(f"{below}:")
+
+
+def _read(row: Any) -> Site | UnreadableSite:
+    try:
+        return _parsed(row.document, row.realm)
+    except InvalidInput as refusal:
+        return UnreadableSite(row.name, row.realm, str(refusal))
+
+
+# Every change of a realm reads its sites again, which are mostly the same.
+@cached(_PARSED_BYTES)
+def _parsed(text: str, realm: str) -> Site:
+    return parse_site(json.loads(text), realm=realm)
+
+
+def _read_or_report(row: Any) -> Site | None:
+    found = _read(row)
+    if isinstance(found, Site):
+        return found
+    structlog.get_logger().error(
+        "site cannot be read", realm=found.realm, site=found.name, reason=found.reason
+    )
+    return None
