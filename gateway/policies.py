@@ -155,7 +155,7 @@ def _number_problem(argument: str) -> str | None:
 
 
 class Digits:
-    """The rule, with its number."""
+    """`digits(n)`: at least n decimal digits of any script."""
 
     name = "digits"
     description = number_argument("Digits", "1")
@@ -169,7 +169,7 @@ class Digits:
 
 
 class Length:
-    """The rule, with its number."""
+    """`length(n)`: at least n characters, 8 without a number."""
 
     name = "length"
     description = number_argument("Minimum Length", "8")
@@ -181,7 +181,7 @@ class Length:
 
 
 class LowerCase:
-    """The rule, with its number."""
+    """`lowerCase(n)`: at least n lower-case letters."""
 
     name = "lowerCase"
     description = number_argument("Lowercase Characters", "1")
@@ -195,7 +195,7 @@ class LowerCase:
 
 
 class MaxLength:
-    """The rule, with its number."""
+    """`maxLength(n)`: at most n characters, 64 without a number."""
 
     name = "maxLength"
     description = number_argument("Maximum Length", "64")
@@ -207,7 +207,7 @@ class MaxLength:
 
 
 class NotContainsUsername:
-    """The rule; it takes no argument and reads none."""
+    """`notContainsUsername`: the user name is not in the password, in any case of letters."""
 
     name = "notContainsUsername"
     description = no_argument("Not Contains Username")
@@ -218,7 +218,7 @@ class NotContainsUsername:
 
 
 class NotEmail:
-    """The rule; it takes no argument and reads none."""
+    """`notEmail`: not the e-mail address; a user without an address passes."""
 
     name = "notEmail"
     description = no_argument("Not Email")
@@ -229,7 +229,7 @@ class NotEmail:
 
 
 class NotUsername:
-    """The rule; it takes no argument and reads none."""
+    """`notUsername`: not the user name, in any case of letters."""
 
     name = "notUsername"
     description = no_argument("Not Username")
@@ -244,7 +244,10 @@ _OFF: Final = -1
 
 
 class PasswordAge:
-    """The rule."""
+    """`passwordAge(days)`: not the current password, nor one that was set within so many days.
+
+    -1 switches it off.
+    """
 
     name = "passwordAge"
     description = number_argument("Not Recently Used (In Days)", str(_DAYS))
@@ -262,7 +265,10 @@ class PasswordAge:
 
 
 class PasswordBlacklist:
-    """The rule."""
+    """`passwordBlacklist(file)`: not in the list.
+
+    A missing list refuses every password, because nothing can be compared.
+    """
 
     name = "passwordBlacklist"
     description = RuleDescription(file_name_argument, "Password Blacklist", "String")
@@ -276,7 +282,10 @@ _REMEMBERED: Final = 3
 
 
 class PasswordHistory:
-    """The rule, with its number."""
+    """`passwordHistory(n)`: none of the last n passwords, including the current one.
+
+    -1 switches it off; 0 and 1 forbid the current one alone.
+    """
 
     name = "passwordHistory"
     description = number_argument("Not Recently Used", str(_REMEMBERED))
@@ -294,7 +303,11 @@ class PasswordHistory:
 
 
 class RegexPattern:
-    """The rule; it may stand several times."""
+    """`regexPattern(p)`: the whole password matches p; the rule may occur several times.
+
+    A pattern that could match for hours is refused when the realm is written; a password for which
+    all patterns together take too long is refused.
+    """
 
     name = "regexPattern"
     description = RuleDescription(pattern_argument, "Regular Expression", "String", repeatable=True)
@@ -309,7 +322,7 @@ class RegexPattern:
 
 
 class SpecialChars:
-    """The rule, with its number."""
+    """`specialChars(n)`: at least n characters that are neither letters nor digits."""
 
     name = "specialChars"
     description = number_argument("Special Characters", "1")
@@ -327,7 +340,7 @@ def _is_special(character: str) -> bool:
 
 
 class UpperCase:
-    """The rule, with its number."""
+    """`upperCase(n)`: at least n capital letters."""
 
     name = "upperCase"
     description = number_argument("Uppercase Characters", "1")

@@ -66,7 +66,11 @@ class AnyClient(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientAccessType(Condition):
-    """Holds for clients of one of the `types`."""
+    """Holds for clients of one of the `types`: confidential, public or bearer-only.
+
+    Unlike Keycloak, it is also evaluated before an authorization request and at the endpoints of
+    pushed requests and devices.
+    """
 
     provider: ClassVar = "client-access-type"
     types: frozenset[str] = frozenset()
@@ -88,7 +92,11 @@ def _access_type(client: Client) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClientAttributes(Condition):
-    """Holds for clients with all of `attributes`; None matches no client."""
+    """Holds for clients with all of `attributes`; None matches no client.
+
+    The configuration is the text of a JSON list of objects with `key` and `value`. A key that is
+    there twice matches no client.
+    """
 
     provider: ClassVar = "client-attributes"
     attributes: tuple[tuple[str, str], ...] | None = None
@@ -118,7 +126,10 @@ class ClientAttributes(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientRoles(Condition):
-    """Holds for clients that own one of the `roles`."""
+    """Holds for clients that own one of the `roles`.
+
+    A client that is created owns none.
+    """
 
     provider: ClassVar = "client-roles"
     roles: frozenset[str] = frozenset()
@@ -177,7 +188,7 @@ class ClientScopes(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientType(Condition):
-    """Holds for clients of the protocol; an empty one says nothing."""
+    """Holds for clients of the protocol, `openid-connect` or `saml`; an empty one says nothing."""
 
     provider: ClassVar = "client-type"
     protocol: str = ""
@@ -195,7 +206,10 @@ class ClientType(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterContext(Condition):
-    """Holds for one of the `sources`, values of UpdateSource."""
+    """Holds by the right by which a client is created or changed: one of the `sources`.
+
+    The values are those of UpdateSource.
+    """
 
     provider: ClassVar = "client-updater-context"
     sources: frozenset[str] = frozenset()
@@ -212,7 +226,10 @@ class ClientUpdaterContext(Condition):
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceGroups(Condition):
-    """Holds for members of one of the groups with these `paths`."""
+    """Holds for changes by members of one of the groups with these `paths`.
+
+    A name without a slash at its beginning is that of a group at the top.
+    """
 
     provider: ClassVar = "client-updater-source-groups"
     paths: frozenset[str] = frozenset()
@@ -233,7 +250,11 @@ _LOCALHOST: Final = ("127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceHost(Condition):
-    """Holds for addresses in one of the `networks`."""
+    """Holds for changes from addresses in one of the `networks`.
+
+    Unlike in Keycloak names are never looked up, so that no answer of DNS is trusted: a host is an
+    address, a network such as `10.0.0.0/8`, or `localhost`. Another name is refused.
+    """
 
     provider: ClassVar = "client-updater-source-host"
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
@@ -269,7 +290,10 @@ Role = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class ClientUpdaterSourceRoles(Condition):
-    """Holds for users with one of the `roles`."""
+    """Holds for changes by users with one of the `roles`.
+
+    A role of a client is written `client_id.role`.
+    """
 
     provider: ClassVar = "client-updater-source-roles"
     roles: frozenset[Role] = frozenset()

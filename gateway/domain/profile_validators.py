@@ -131,17 +131,17 @@ _DIGITS: Final = ("DIGIT ", "ARABIC-INDIC DIGIT ", "FULLWIDTH DIGIT ")
 
 
 def username_characters(configuration: Configuration) -> Check:
-    """Refuse what no user name has."""
+    """Refuse blanks, quotes, brackets and symbols; `error-message` replaces the message."""
     return _refusing(_IN_USERNAME.search, configuration, _USERNAME_MESSAGE)
 
 
 def person_name_characters(configuration: Configuration) -> Check:
-    """Refuse what no name of a person has."""
+    """Refuse what no name of a person has: fewer characters than in user names."""
     return _refusing(_IN_PERSON_NAME.search, configuration, "error-person-name-invalid-character")
 
 
 def idn_homograph(configuration: Configuration) -> Check:
-    """Refuse letters, marks and digits of other scripts."""
+    """Refuse letters, marks and digits of other scripts, so that Cyrillic passes for no Latin."""
     return _refusing(lambda text: not all(map(_is_common, text)), configuration, _USERNAME_MESSAGE)
 
 
@@ -208,7 +208,7 @@ _TWO_DIGITS: Final = 100
 
 
 def local_date(_: Configuration) -> Check:
-    """Require dates in the short form; a year of two digits is of this century."""
+    """Require dates in the short form, `1/31/2027`; a year of two digits is of this century."""
 
     def check(text: str) -> Finding | None:
         found = _LOCAL.fullmatch(text)
@@ -220,7 +220,7 @@ def local_date(_: Configuration) -> Check:
 
 
 def iso_date(_: Configuration) -> Check:
-    """Require dates with hyphens."""
+    """Require dates with hyphens, `2027-01-31`. Spec: RFC 3339 (`full-date`)."""
 
     def check(text: str) -> Finding | None:
         found = _ISO.fullmatch(text)
@@ -250,7 +250,11 @@ _ADDRESS: Final = re.compile(r"\[(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|IPv6:[0-9A-Fa-
 
 
 def email(configuration: Configuration) -> Check:
-    """Require e-mail addresses."""
+    """Require e-mail addresses; `max-local-length` limits the part before the sign.
+
+    That part is of atoms with points between them, or of texts in quotes; the domain of labels of
+    at most 63 characters, or an address in brackets.
+    """
     longest = configuration.integer("max-local-length")
     longest_local = _LONGEST_LOCAL if longest is None else longest
 
@@ -328,7 +332,7 @@ def _limits(
 
 
 def integer(configuration: Configuration) -> Check:
-    """Require whole numbers of 64 bits."""
+    """Require whole numbers of 64 bits, from `min` to `max`."""
     limits = _limits(configuration, configuration.integer)
 
     def check(text: str) -> Finding | None:
@@ -374,7 +378,7 @@ TOO_COSTLY: Final = "error-pattern-too-costly"
 
 
 def pattern(configuration: Configuration) -> Check:
-    """Require values that match the whole pattern."""
+    """Require values that match the whole pattern; `error-message` replaces the message."""
     expression = configuration.text("pattern")
     message = configuration.text("error-message") or "error-pattern-no-match"
     if not expression:
@@ -409,7 +413,10 @@ _LEGAL: Final = frozenset(
 
 
 def uri(configuration: Configuration) -> Check:
-    """Require absolute addresses."""
+    """Require absolute addresses.
+
+    `allowedSchemes` (http, https), `allowFragment` and `requireValidUrl` may be set.
+    """
     schemes = configuration.texts("allowedSchemes") or _SCHEMES
     allows_fragment = configuration.flag("allowFragment", default=True)
     needs_authority = configuration.flag("requireValidUrl", default=True)

@@ -35,7 +35,10 @@ _ALIAS = "auth-flow-alias"
 
 @dataclass(frozen=True, slots=True)
 class AuthFlowEnforcer(Executor):
-    """Sets the flow, and the level of authentication that it reaches."""
+    """Sets the flow, and the level of authentication that it reaches.
+
+    It acts on authorization requests alone: no other request has a flow of the browser.
+    """
 
     provider: ClassVar = "auth-flow-enforcer"
     flow: EnforcedFlow
@@ -59,6 +62,7 @@ class PkceEnforcer(AutoConfigured):
     """Demands S256 of clients and of their requests.
 
     A method without a challenge is refused in every request, and the grant compares the verifier.
+    Spec: RFC 7636 §4.3
     """
 
     provider: ClassVar = "pkce-enforcer"
@@ -110,7 +114,7 @@ class RejectImplicitGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectPasswordGrant(AutoConfigured):
-    """Demands that the grant is off, and refuses it whatever the client may do."""
+    """Demands that the password grant is off, and refuses it whatever the client may do."""
 
     provider: ClassVar = "reject-ropc-grant"
 
@@ -131,7 +135,7 @@ class RejectPasswordGrant(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class RejectRequest(Executor):
-    """Refuses each event."""
+    """Refuses each event, so that conditions decide what may be done at all."""
 
     provider: ClassVar = "reject-request"
 
@@ -162,7 +166,10 @@ def _refusal() -> PolicyRefusal:
 
 @dataclass(frozen=True, slots=True)
 class SecureParContent(Executor):
-    """Refuses parameters beside `request_uri` that were not pushed."""
+    """Refuses parameters beside `request_uri` that were not pushed.
+
+    Spec: RFC 9126 §4, FAPI 2.0 Security Profile §5.3.2.2
+    """
 
     provider: ClassVar = "secure-par-content"
 
@@ -205,6 +212,7 @@ class SecureRequestObject(Executor):
     Without `verify_nbf` an object needs no `nbf`. That the object is valid now and for this issuer,
     where it says so, is a rule of every request.
     A pushed request is judged when it is pushed; its use only requires that it was signed.
+    Spec: FAPI 2.0 Message Signing §5.3.1, FAPI 1.0 Advanced §5.2.2
     """
 
     provider: ClassVar = "secure-request-object"
@@ -288,6 +296,7 @@ class SecureResponseType(AutoConfigured):
 
     `allow_token` permits `code id_token token` too. The ID token is a detached signature, without
     claims of the user.
+    Spec: FAPI 1.0 Advanced §5.1.1, §5.2.2
     """
 
     provider: ClassVar = "secure-response-type"
@@ -324,7 +333,7 @@ class SecureResponseType(AutoConfigured):
 
 @dataclass(frozen=True, slots=True)
 class SecureSession(Executor):
-    """Demands what binds a response to its request. Spec: FAPI 1.0 Baseline §5.2.2."""
+    """Demands a `nonce`, or a `state` where no ID token comes. Spec: FAPI 1.0 Baseline §5.2.2."""
 
     provider: ClassVar = "secure-session"
 

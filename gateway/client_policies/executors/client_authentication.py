@@ -41,10 +41,10 @@ _BOUND_BY_DPOP: Final = frozenset({EventKind.TOKEN_REVOKE, EventKind.USERINFO_RE
 
 @dataclass(frozen=True, slots=True)
 class DpopBindEnforcer(AutoConfigured):
-    """Demands bound tokens: every token that is issued is bound, and no other is accepted.
+    """Demands tokens bound by DPoP: every token that is issued is bound, and no other is accepted.
 
     The endpoints verify the proof, and compare its key with the one that a token names.
-    `binds_codes`: authorization requests name the key that the code is for.
+    `binds_codes`: authorization requests name the key that the code is for. Spec: RFC 9449 §5
     """
 
     provider: ClassVar = "dpop-bind-enforcer"
@@ -94,9 +94,9 @@ _UNBOUND: Final = "Client certificate missing, or its thumbprint and one in the 
 
 @dataclass(frozen=True, slots=True)
 class HolderOfKeyEnforcer(AutoConfigured):
-    """Demands bound tokens: every token that is issued is bound, and no other is accepted.
+    """Demands tokens bound to a certificate, on issue and on use.
 
-    The endpoints compare the certificate with the one that a token names.
+    The endpoints compare the certificate with the one that a token names. Spec: RFC 8705 §3
     """
 
     provider: ClassVar = "holder-of-key-enforcer"
@@ -165,6 +165,7 @@ class SecureClientAuthenticationAssertion(Executor):
     """Refuses the addresses of endpoints as audience of the assertion that authenticated a client.
 
     A client that authenticates by something else passes: `secure-client-authenticator` is about it.
+    Spec: FAPI 2.0 Security Profile §5.3.2.1, number 8
     """
 
     provider: ClassVar = "secure-client-authentication-assertion"
@@ -239,7 +240,7 @@ class SecureSignatureAlgorithm(Executor):
     It judges requests too: what a client signed, and what would sign its tokens. ID tokens of a
     client that names no algorithm are signed by that of the realm. A client of before is refused
     until it is updated, which sets `default`. Keycloak judges clients alone, when they are created
-    or changed.
+    or changed. Spec: FAPI 2.0 Security Profile §5.4.1
     """
 
     provider: ClassVar = "secure-signature-algorithm"

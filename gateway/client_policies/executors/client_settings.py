@@ -41,7 +41,12 @@ _KINDS: Final = TOKEN_REQUESTS | {
 
 @dataclass(frozen=True, slots=True)
 class ConfidentialClient(Executor):
-    """Refuses clients that cannot authenticate."""
+    """Refuses clients that cannot authenticate.
+
+    Keycloak lets passwords, refreshes, devices and token exchange of public clients pass; here they
+    are refused too. Bearer-only clients are refused at every endpoint, whatever the policies of the
+    realm.
+    """
 
     provider: ClassVar = "confidential-client"
 
@@ -127,7 +132,7 @@ _ENDS: Final = ("", "/", ":", "?")
 
 @dataclass(frozen=True, slots=True)
 class SecureClientUris(Executor):
-    """Refuses addresses without TLS; `allows_local` excepts those of a request.
+    """Refuses addresses with a wildcard or without TLS; `allows_local` excepts those of a request.
 
     Of a request it judges where the browser would go, after a sign-in or a logout.
     """
@@ -193,7 +198,8 @@ class SecureClientUrisPattern(Executor):
     """Refuses addresses of the `fields`, empty for all, that match none of the `patterns`.
 
     Of a request it judges where the browser would go, after a sign-in or a logout. Keycloak judges
-    clients alone, when they are created or changed.
+    clients alone, when they are created or changed. A pattern that may take long is
+    refused when the profile is written.
     """
 
     provider: ClassVar = "secure-client-uris-pattern"
@@ -283,7 +289,11 @@ _IPV6_LOOPBACK: Final = "::1"
 
 @dataclass(frozen=True, slots=True)
 class SecureRedirectUrisEnforcer(Executor):
-    """Judges redirect URIs, and those after a logout, by what each flag allows."""
+    """Judges redirect URIs, and those after a logout, by what each flag allows.
+
+    Host names are compared as text, never looked up.
+    Spec: OAuth 2.1 draft §2.3.1, §8.4, RFC 8252 §7
+    """
 
     provider: ClassVar = "secure-redirect-uris-enforcer"
     private_use_scheme: bool = False
@@ -426,7 +436,10 @@ def _loopback_version(host: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class UseLightweightAccessToken(Executor):
-    """Issues lightweight access tokens, whatever the client's setting."""
+    """Issues lightweight access tokens, whatever the client's setting.
+
+    Such a token holds only what mappers add to it.
+    """
 
     provider: ClassVar = "use-lightweight-access-token"
 
