@@ -1,4 +1,4 @@
-"""One new file plus one line: each kind in its folder is registered, documented and tested."""
+"""A new kind is one definition and one line: each is registered, documented and tested."""
 
 import ast
 from collections import Counter
