@@ -292,7 +292,8 @@ Role = tuple[str | None, str]
 class ClientUpdaterSourceRoles(Condition):
     """Holds for changes by users with one of the `roles`.
 
-    A role of a client is written `client_id.role`.
+    A role of a client is written `client_id.role`: the last dot separates them. A dot in the name
+    of a role is written `~.`, and a `~` in front of a dot `~~`, so two roles never have one text.
     """
 
     provider: ClassVar = "client-updater-source-roles"
