@@ -33,10 +33,10 @@ from gateway.protocol.certificate_refusal import (
 )
 
 _HERE: Final = Path(__file__).parent
-_STYLE: Final = (_HERE / "page.css").read_text("utf-8")
+_STYLE: Final = (_HERE / "certificate_refusal.css").read_text("utf-8")
 _TEMPLATE: Final = Environment(
     loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined
-).get_template("page.html")
+).get_template("certificate_refusal.html")
 
 
 def _policy() -> bytes:
