@@ -242,7 +242,17 @@ def _name(text: str | None) -> bytes:
 
 
 class NginxLookup(CertificateLookup):
-    """Reads the header of the certificate and `ssl-client-verify`."""
+    """Reads what nginx reports: `$ssl_client_escaped_cert` and `$ssl_client_verify`.
+
+    The first is URL-encoded PEM, the second is `SUCCESS`, `FAILED:reason` or `NONE`. nginx cannot
+    report the chain.
+
+    Keycloak decodes by form rules and treats an unreadable header as no certificate. Here a `+` is
+    a plus sign, never a space (nginx escapes it), and anything but exactly one certificate is an
+    error: ignoring it would hide an attack or a broken proxy.
+
+    Keycloak: 11.1, provider `nginx`. Spec: RFC 7468 §5; RFC 3986 §2.1
+    """
 
     name: ClassVar = "nginx"
     default_header: ClassVar = "ssl-client-cert"
@@ -277,7 +287,15 @@ _ERROR: Final = re.compile(rb"[1-9][0-9]{0,4}")
 
 
 class HaproxyLookup(CertificateLookup):
-    """Reads the headers of the certificate, of the chain, and the number of the verdict."""
+    """Reads what HAProxy reports: `ssl_c_der`, `ssl_c_chain_der` and `ssl_c_verify`.
+
+    The certificate is DER in base64, or PEM. The chain is one header with the DER of all
+    certificates one after the other, in base64, or a header for each. The verdict is a number of
+    OpenSSL: 0 for a verified certificate, else the error.
+
+    Keycloak: 11.1, provider `haproxy`.
+    Spec: https://docs.haproxy.org/2.6/configuration.html#7.3.4-ssl_c_verify
+    """
 
     name: ClassVar = "haproxy"
     default_header: ClassVar = "ssl-client-cert"
@@ -315,7 +333,16 @@ _GENEROUS: Final = b"GENEROUS"
 
 
 class ApacheLookup(CertificateLookup):
-    """Reads the header of the certificate, the chain by index, and `ssl-client-verify`."""
+    """Reads what Apache reports: `SSL_CLIENT_CERT`, the chain by index, and SSL_CLIENT_VERIFY.
+
+    Certificates are PEM with spaces for their line ends. mod_headers writes `(null)` for a variable
+    that is not set: no certificate. The verdict is `SUCCESS`, `FAILED:reason`, `NONE`, or
+    `GENEROUS` where `SSLVerifyClient optional_no_ca` let a certificate pass whose issuer Apache
+    could not verify.
+
+    Keycloak: 11.1, provider `apache`. Spec: RFC 7468 §5;
+    https://httpd.apache.org/docs/2.4/mod/mod_ssl.html#envvars
+    """
 
     name: ClassVar = "apache"
     default_header: ClassVar = "ssl-client-cert"
@@ -348,7 +375,19 @@ _READ: Final = frozenset({_CERTIFICATE, _CHAIN, _HASH})
 
 
 class EnvoyLookup(CertificateLookup):
-    """Reads `Chain`, `Cert` and `Hash` of the one element of the header."""
+    """Reads what Envoy reports: `x-forwarded-client-cert` (XFCC), elements of `Key=value` pairs.
+
+    `Chain` holds the leaf and its chain, `Cert` the leaf alone, both URL-encoded PEM. Keycloak
+    reads `Chain` alone. Exactly one element is accepted: with `APPEND_FORWARD` or `FORWARD_ONLY`
+    another one could be the client's own, so Envoy needs `SANITIZE_SET`. Envoy reports no verdict.
+
+    Envoy writes URIs and DNS names of the certificate as they are, so they can contain `;Chain=`
+    and the certificate of another client: `Hash`, which Envoy writes before them, has to be of the
+    leaf.
+
+    Keycloak: 11.1, provider `envoy`. Spec:
+    https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert
+    """
 
     name: ClassVar = "envoy"
     default_header: ClassVar = "x-forwarded-client-cert"
@@ -393,7 +432,15 @@ _SEPARATOR: Final = b","
 
 
 class TraefikLookup(CertificateLookup):
-    """Reads leaf and chain from one header."""
+    """Reads what Traefik's middleware PassTLSClientCert reports: base64, between commas.
+
+    The first certificate is the leaf. Traefik 3 writes them bare; `cert-is-url-encoded` is for a
+    proxy that URL-encodes the header. Traefik reports no verdict, and leaves a header of the client
+    as it is where the connection has no certificate.
+
+    Keycloak: 11.1, provider `traefik`.
+    Spec: https://doc.traefik.io/traefik/middlewares/http/passtlsclientcert/
+    """
 
     name: ClassVar = "traefik"
     default_header: ClassVar = "x-forwarded-tls-client-cert"
@@ -419,7 +466,14 @@ _COLON: Final = b":"
 
 
 class Rfc9440Lookup(CertificateLookup):
-    """Reads the leaf from one header and the chain from another."""
+    """Reads what a proxy reports by RFC 9440: `Client-Cert` and `Client-Cert-Chain`.
+
+    Each certificate is a structured byte sequence, `:<base64 of the DER>:`; the chain is a list of
+    them without the leaf. Base64 has to be padded, and a chain in more than one header line is
+    refused: one of the lines could be the client's. The standard has no header for a verdict.
+
+    Keycloak: 11.1, provider `rfc9440`. Spec: RFC 9440 §2; RFC 8941 §3.1, §3.3.5
+    """
 
     name: ClassVar = "rfc9440"
     default_header: ClassVar = "client-cert"

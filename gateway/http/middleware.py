@@ -22,7 +22,7 @@ from gateway.http.replies import Headers, send_reply
 
 
 async def complete_lifespan(receive: Receive, send: Send) -> None:
-    """Confirm each lifespan message at once, until shutdown."""
+    """Confirm each lifespan message at once, until shutdown. Spec: ASGI lifespan protocol 2.0."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -77,7 +77,11 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class PlainPath:
-    """Strips the leading /auth segment, and one slash at the end: /auth/realms/a/ is /realms/a."""
+    """Strips the leading /auth segment, and one slash at the end: /auth/realms/a/ is /realms/a.
+
+    Keycloak takes one slash at the end of every path; an escaped one belongs to the last segment.
+    Spec: 4.2
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -111,7 +115,11 @@ _TRACEPARENT = b"traceparent"
 
 
 class RequestLog:
-    """Logs and counts each request when its response is complete."""
+    """Writes one line, one count and one span for each request when its response is complete.
+
+    The line contains realm, client, certificate thumbprint and token id, never a secret, a token, a
+    certificate or the query. The outermost layer: it also logs requests that raise.
+    """
 
     def __init__(
         self, app: ASGIApp, log: FilteringBoundLogger, metrics: Metrics, tracer: Tracer
@@ -191,7 +199,16 @@ _ONLY_ON_PAGES: Final = {
 
 
 class SecurityHeadersMiddleware:
-    """Adds the headers to the beginning of each response."""
+    """Adds the headers for browsers of the realm in the path to each response.
+
+    Endpoints look the realm up and store its values in the exchange. For responses without an
+    endpoint (unmatched paths, requests that the edge rejects) the realm is looked up here. A path
+    of the admin API that names no realm has the values of the caller's realm, or those of `master`;
+    a path outside all realms has the defaults.
+
+    Values are sent as the realm sets them, empty ones are not sent; the content security policy is
+    sent with pages only. Spec: 2.2 `browser_security_headers`; Keycloak: 0.3, 14
+    """
 
     def __init__(self, app: ASGIApp, directory: Directory) -> None:
         self._app = app
@@ -259,7 +276,13 @@ _HAS_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class UnreadBody:
-    """Reads and discards the rest of a body before the response begins."""
+    """Reads and discards the rest of a small body before the response begins.
+
+    Some responses are known before the body has arrived, such as 401 without a token. If the
+    connection is closed then, a proxy that is still writing loses the response. For a large or slow
+    body the response does not wait.
+    Spec: RFC 9112 §9.6 (closing while the peer still sends destroys the answer)
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -274,7 +274,15 @@ _REQUEST_LINE_PARTS: Final = 3
 
 
 class Nginx(Dialect):
-    """The request line shows an absolute form, which nginx's own variables hide."""
+    """nginx's `auth_request`: the request line in `X-Original-Request`.
+
+    The request line shows an absolute form, which nginx's own variables hide. The default server of
+    a listener gets every request whose host no other server has, so nginx reports in
+    `X-Realmgate-Server` which server is asking: `$server_name`, the first name of the server, and
+    `$server_port`. nginx passes on 401 and 403 and the header `WWW-Authenticate`, and makes 500 of
+    every other answer.
+    Source: https://nginx.org/en/docs/http/ngx_http_auth_request_module.html
+    """
 
     name: ClassVar = "nginx"
 
@@ -298,35 +306,56 @@ class Nginx(Dialect):
 
 
 class Traefik(ForwardedRequest):
-    """`trustForwardHeader` must be off, as it is by default."""
+    """Traefik's ForwardAuth; `trustForwardHeader` must be off, as it is by default.
+
+    Traefik returns every answer but 2xx to the caller with its headers.
+    Source: https://doc.traefik.io/traefik/middlewares/http/forwardauth/
+    """
 
     name: ClassVar = "traefik"
     returns_refusals: ClassVar = True
 
 
 class Caddy(ForwardedRequest):
-    """The directive sets `X-Forwarded-Method` and `X-Forwarded-Uri` by itself."""
+    """Caddy's `forward_auth`, which sets `X-Forwarded-Method` and `X-Forwarded-Uri` by itself.
+
+    Caddy returns every answer but 2xx to the caller with its headers.
+    Source: https://caddyserver.com/docs/caddyfile/directives/forward_auth
+    """
 
     name: ClassVar = "caddy"
     returns_refusals: ClassVar = True
 
 
 class Haproxy(ForwardedRequest):
-    """The action sets the headers."""
+    """HAProxy with a Lua action that sets the headers and asks before a request is passed on.
+
+    The action returns every answer but 200 to the caller with its headers and its page.
+    Source: https://docs.haproxy.org/2.6/configuration.html, `http-request lua`
+    """
 
     name: ClassVar = "haproxy"
     returns_refusals: ClassVar = True
 
 
 class Apache(ForwardedRequest):
-    """The hook sets the headers."""
+    """Apache with a Lua hook that sets the headers and asks before a request is passed on.
+
+    The hook returns every answer but 200 to the caller with its headers and its page.
+    Source: https://httpd.apache.org/docs/2.4/mod/mod_lua.html
+    """
 
     name: ClassVar = "apache"
     returns_refusals: ClassVar = True
 
 
 class Envoy(Dialect):
-    """Method and Host are the caller's; `path_prefix` is `/.realmgate/guard/envoy`."""
+    """Envoy's HTTP service of `ext_authz`: the caller's own request, below the path prefix.
+
+    Method and Host are the caller's; `path_prefix` is `/.realmgate/guard/envoy`. Envoy returns
+    every answer but 200 to the caller with its headers.
+    Source: https://www.envoyproxy.io/docs/envoy/latest/api-v3/extensions/filters/http/ext_authz/v3/ext_authz.proto
+    """
 
     name: ClassVar = "envoy"
     returns_refusals: ClassVar = True
