@@ -34,7 +34,7 @@ DOMAIN = ADMIN.parent / "domain"
 OWN_ATTRIBUTE = re.compile(r'"(realmgate\.[\w.]+)"')
 ONLY_IN_KEYCLOAK = {"userCacheEnabled", "realmCacheEnabled", "oid4VciEnabled"}
 """Members of Keycloak's RealmRepresentation, 26.7 and before, that the gateway refuses."""
-FILES = {"realm_files/plan.py", "realms/bootstrap_administrator.py"}
+FILES = {"realm_files/plan.py", "realms/administrators.py"}
 """Modules that store realms for the operator, or a new realm."""
 
 

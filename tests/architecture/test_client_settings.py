@@ -10,6 +10,7 @@ from gateway.representations.clients.settings import CHECKS
 from scripts.setting_rows import SETTING_ROWS, Place
 
 ROOT = Path(__file__).parents[2]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 READERS = "gateway/representations/"
 PARSERS = ROOT / READERS / "clients"
 WRITERS = {
@@ -63,22 +64,38 @@ def clients_of(code: ast.Module) -> set[str]:
 
 def reads(code: ast.Module) -> Iterator[str]:
     """Yield each use of a client's attributes, and each name of one."""
-    clients = clients_of(code)
-    for node in ast.walk(code):
-        match node:
-            case ast.Attribute(value=owner, attr="attributes"):
-                name = ast.unparse(owner).rpartition(".")[2]
-                if name in clients or name.endswith("client"):
-                    yield f"{node.lineno}: {ast.unparse(node)}"
-            case ast.Call(func=ast.Name(id="replace"), args=[ast.Name(id=name), *_]) if (
-                name in clients or name.endswith("client")
-            ):
-                if any(keyword.arg == "attributes" for keyword in node.keywords):
-                    yield f"{node.lineno}: {ast.unparse(node)}"
-            case ast.Constant(value=str(text)) if text in ATTRIBUTES:
-                yield f"{node.lineno}: {text!r}"
-            case _:
-                pass
+    yield from _reads(code, clients_of(code))
+
+
+def _reads(scope: ast.AST, clients: set[str]) -> Iterator[str]:
+    """Yield the uses in one scope; a name that a function annotates otherwise is no client."""
+    for node in ast.iter_child_nodes(scope):
+        own = clients - (_others_of(node) if isinstance(node, FUNCTIONS) else set())
+        yield from _use(node, own)
+        yield from _reads(node, own)
+
+
+def _others_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return the arguments of a function that are annotated, and not as clients."""
+    arguments = (node for node in ast.walk(function.args) if isinstance(node, ast.arg))
+    return {each.arg for each in arguments if each.annotation and not is_client(each.annotation)}
+
+
+def _use(node: ast.AST, clients: set[str]) -> Iterator[str]:
+    match node:
+        case ast.Attribute(value=owner, attr="attributes"):
+            name = ast.unparse(owner).rpartition(".")[2]
+            if name in clients or name.endswith("client"):
+                yield f"{node.lineno}: {ast.unparse(node)}"
+        case ast.Call(func=ast.Name(id="replace"), args=[ast.Name(id=name), *_]) if (
+            name in clients or name.endswith("client")
+        ):
+            if any(keyword.arg == "attributes" for keyword in node.keywords):
+                yield f"{node.lineno}: {ast.unparse(node)}"
+        case ast.Constant(value=str(text)) if text in ATTRIBUTES:
+            yield f"{node.lineno}: {text!r}"
+        case _:
+            pass
 
 
 def test_only_representations_read_attributes_of_clients() -> None:
@@ -121,6 +138,12 @@ def test_every_way_of_reading_is_found(code: str) -> None:
     assert list(reads(ast.parse(code))) != []
 
 
-def test_attributes_of_others_are_theirs() -> None:
-    code = "def f(user: User, client: Client): return user.attributes['a'], client.tokens"
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(user: User, client: Client): return user.attributes['a'], client.tokens",
+        "def f(before: Client): pass\ndef g(before: Role): replace(before, attributes={})",
+    ],
+)
+def test_attributes_of_others_are_theirs(code: str) -> None:
     assert list(reads(ast.parse(code))) == []

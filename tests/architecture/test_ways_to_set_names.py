@@ -16,10 +16,10 @@ CHECKS: Final = {"require_free_names", "require_all_free_names"}
 ADDING: Final = "authentication/new_accounts/new_users.py"
 PROOFS: Final = "authentication/unique_names.py"
 KEEP_NAMES: Final = {
-    ("admin/sessions/administration.py", "_reject_tokens_of_user"),
+    ("admin/sessions.py", "_reject_tokens_of_user"),
     ("admin/users/administration.py", "_store_enabled"),
     ("admin/users/credentials.py", "_attempt"),
-    ("admin/users/look_alikes.py", "store_missing_keys"),
+    ("admin/users/listing.py", "store_missing_keys"),
     ("authentication/account_updates.py", "replace"),
     ("authentication/pending_actions.py", "_with_new_password"),
     ("authentication/permanent_lockout.py", "lock_for_good"),
