@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from gateway.admin.realm_files import export as realm_document
+from gateway.admin.realm_files import export
 from gateway.domain.errors import RealmNotFound
 from gateway.domain.keys import SignatureAlgorithm
 from tests.support.realm_imports import ACME, ELLIPTIC, Imports, changed
@@ -68,7 +68,7 @@ async def test_the_administrator_brings_the_master_realm_where_there_is_none(
 async def test_the_text_does_not_show_that_users_were_written_one_by_one(
     imports_everywhere: Imports, monkeypatch: pytest.MonkeyPatch, people: int
 ) -> None:
-    monkeypatch.setattr(realm_document, "_BATCH", 3)
+    monkeypatch.setattr(export, "_BATCH", 3)
     users = [{"username": f"user-{number}", "attributes": {"a": ["1"]}} for number in range(people)]
     await imports_everywhere.run({"realm": "acme", **ELLIPTIC, "users": users})
     text = await export_realm(imports_everywhere.database, "acme")
