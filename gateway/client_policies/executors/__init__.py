@@ -1,4 +1,4 @@
-"""The executors of client policies that act: one file and one line each."""
+"""The executors of client policies that act: their table."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -26,7 +26,7 @@ _OBJECT_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "request only": ("request",),
     "request_uri only": ("request_uri",),
 }
-_INHERITED_LIFESPAN: Final = timedelta()
+_INHERITED: Final = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class DeviceGrantSettings:
 
     enabled: bool = False
     """`oauth2.device.authorization.grant.enabled`"""
-    code_lifespan: timedelta = _INHERITED_LIFESPAN
+    code_lifespan: timedelta = _INHERITED
     """`oauth2.device.code.lifespan`"""
-    polling_interval: timedelta = _INHERITED_LIFESPAN
+    polling_interval: timedelta = _INHERITED
     """`oauth2.device.polling.interval`"""
 
 
@@ -209,9 +209,6 @@ class ClientAssertions:
     def longest(self) -> timedelta:
         """How long an assertion is accepted at most, from `iat` or else from now."""
         return self.max_lifespan if self.max_lifespan > _NOT_SET else _LONGEST_ASSERTION
-
-
-_INHERITED = timedelta()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from gateway.domain.certificates import (
 from gateway.domain.distinguished_names import DistinguishedName
 
 if TYPE_CHECKING:
+    # The supervisor loads the lookups of certificates, and realms for no reason.
     from gateway.domain.realm import Realm
 
 

@@ -358,7 +358,7 @@ class _Setting:
     field: str
     value: AttributeValue
     harmless: str = ""
-    """Why it is not part of the reach of a client; empty where it is. See `reach.py`."""
+    """Why it is not part of the reach of a client; empty where it is. See `client.py`."""
 
 
 _OTHER_TIME: Final = "the same tokens for another time"
