@@ -40,11 +40,10 @@ ALLOWED = {
         "WeakValueDictionary",
     ): "one value for a realm while a question of it is asked",
     ("gateway/protocol/policy_checks.py", "WeakKeyDictionary"): "one value for a realm in memory",
-    ("gateway/protocol/scopes.py", "WeakKeyDictionary"): "one value for a realm in memory",
     (
         "gateway/protocol/scopes.py",
         "WeakKeyDictionary",
-    ): "one value for a client in memory",
+    ): "one value for a realm in memory, and one for a client",
 }
 """Which module may use which other kind, and why its memory is bounded all the same."""
 
