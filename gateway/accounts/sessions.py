@@ -178,7 +178,11 @@ class SignInCertificate:
 
 
 class AccountCertificates:
-    """The use case; it raises Forbidden and StoreUnavailable."""
+    """The use case; it raises Forbidden and StoreUnavailable.
+
+    The certificates of past sign-ins are known while the realm keeps events, and only where it
+    records sign-ins: sessions and credentials store no certificate.
+    """
 
     def __init__(self, database: Database, log: EventLog) -> None:
         self._database = database

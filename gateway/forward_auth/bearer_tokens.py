@@ -36,7 +36,11 @@ _REMEDY: Final = "bearerAudience of the site, or audiences of the rule"
 
 
 class AudienceWarnings:
-    """Finds out which decisions have a warning."""
+    """Finds out which decisions have a warning.
+
+    A site without `bearerAudience` is older than that setting. Each has one warning an hour and
+    worker, when a token passes at it.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

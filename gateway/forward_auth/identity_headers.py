@@ -361,7 +361,10 @@ _CACHED_TOKEN_BYTES: Final = 8 * 1024 * 1024
 
 
 class ServiceTokens:
-    """Signs tokens by the realm's default algorithm."""
+    """Signs tokens by the realm's default algorithm.
+
+    The JWT is no access token: no endpoint accepts its claim `typ`. Spec: RFC 7519, RFC 8725 §3.11
+    """
 
     def __init__(self, directory: Directory, issuer: Callable[[str], str], clock: Clock) -> None:
         self._directory = directory

@@ -84,7 +84,11 @@ _ADDRESS_CHANGED: Final = PageMessage.linkNotValidMessage
 
 
 class ExecuteActionsLink:
-    """Begins the actions. Opening the link proves the address that it was sent to."""
+    """Begins the actions. Opening the link proves the address that it was sent to.
+
+    The link ends when the user gets, changes or loses a credential: an old mail must not undo that.
+    Keycloak accepts it until it expires. Keycloak: ExecuteActionsActionTokenHandler
+    """
 
     kind: ClassVar = ActionTokenKind.EXECUTE_ACTIONS
     event: ClassVar = EventType.EXECUTE_ACTIONS

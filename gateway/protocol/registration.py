@@ -42,7 +42,11 @@ def names_sector(metadata: Mapping[str, Any]) -> bool:
 
 
 async def check_sector(metadata: Mapping[str, Any], documents: RemoteDocuments) -> None:
-    """Check the redirect URIs of a registration; raises RegistrationRefused."""
+    """Check the redirect URIs of a registration; raises RegistrationRefused.
+
+    The document of the sector is fetched when a client registers itself. Spec: OpenID Connect
+    Dynamic Client Registration 1.0 §5; Keycloak: SHA256PairwiseSubMapper; attacks C21
+    """
     address, redirects = metadata["sector_identifier_uri"], metadata.get("redirect_uris")
     uris = redirects if isinstance(redirects, list) else []
     problem = await sector_problem(address, uris, documents)

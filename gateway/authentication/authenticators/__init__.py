@@ -1,4 +1,4 @@
-"""The authenticators of flows, a file each."""
+"""The authenticators of flows, with their table."""
 
 from collections.abc import Sequence
 

@@ -43,7 +43,11 @@ from gateway.domain.sessions import UserSession
 
 
 class Cookie(WithoutForm):
-    """Signs in the user of the browser's session."""
+    """`auth-cookie`: the session of the browser signs its user in.
+
+    It fails where credentials are required again, or a higher level of authentication than the
+    session has; then the user of the session is the one who signs in. Keycloak: CookieAuthenticator
+    """
 
     id: ClassVar = COOKIE
 
@@ -164,7 +168,11 @@ class DenyAccess(WithoutForm):
 
 
 class Unavailable(WithoutForm):
-    """An authenticator by its id."""
+    """An authenticator by its id that never succeeds.
+
+    A flow passes it over, and fails where it requires it. Identity providers and Kerberos are
+    never configured, which Keycloak treats alike.
+    """
 
     def __init__(self, authenticator: str) -> None:
         self.id = authenticator

@@ -218,7 +218,11 @@ class _Following:
 
 
 class RequiredActions:
-    """The actions that are left to do, one after the other."""
+    """The actions that are left to do, one after the other.
+
+    An action of `required_actions` asks for a form and takes it; it never renders.
+    Keycloak: RequiredActionProvider, 16.1
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The required actions that users perform on pages: one file each, and a line here."""
+"""The required actions that users perform on pages, with their table."""
 
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts

@@ -403,4 +403,4 @@ CHECKS: Final[Mapping[str, Check]] = {
     "id_token_hint": check_id_token_hint,
     "policies": check_policies,
 }
-"""The file's name -> its check, in the order in which they run."""
+"""Name -> check, in the order in which they run."""

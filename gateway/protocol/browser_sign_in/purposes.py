@@ -53,7 +53,12 @@ _REDIRECT_URI: Final = "link_redirect_uri"
 
 @dataclass(frozen=True, slots=True)
 class FollowedLink:
-    """The client that the link was made for, and where the page at the end leads to."""
+    """The client that the link was made for, and where the page at the end leads to.
+
+    The link begins no session: a page at its end says that the account was updated. The flow of the
+    client is not run, as the link has proven the user. Keycloak: ExecuteActionsActionTokenHandler,
+    16.2
+    """
 
     client: ClientEntry = field(repr=False)
     scopes: GrantedScopes = field(repr=False)

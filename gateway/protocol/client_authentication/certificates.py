@@ -38,7 +38,13 @@ class _AcceptedCertificate(VerifiedClientCertificate):
 
 
 class TlsClientAuth(ClientAuthenticationMethod):
-    """The client holds the key of a certificate that is its own."""
+    """The client holds the key of a certificate that is its own.
+
+    With tls_client_auth, the certificate leads to an anchor of the client, or else of its realm,
+    and has the client's registered name. With self_signed_tls_client_auth, the certificate or its
+    key is registered for the client. No authority is required, but expiry, revocation and weak keys
+    still cause a refusal. Spec: RFC 8705 §2.1, §2.2; Keycloak: `client-x509`; attacks A6
+    """
 
     authenticator: ClassVar = CERTIFICATE_AUTHENTICATOR
     names: ClassVar = (TLS_METHOD, SELF_SIGNED_METHOD)

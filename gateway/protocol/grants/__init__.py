@@ -1,4 +1,4 @@
-"""The grants of the token endpoint: one file and one line each."""
+"""The grants of the token endpoint, with their table."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
