@@ -56,7 +56,7 @@ SHARED: Final = {
     "gateway/domain/mail.py: _LIMITS": _MAILS,
     "gateway/crypto/passwords.py: __init__": _HASHES,
     "gateway/domain/limits/fair_share.py: __init__": _HASHES,
-    "gateway/protocol/device_authorization.py: _LIMIT": _GUESSES,
+    "gateway/protocol/device_authorization.py: _CODE_LIMIT": _GUESSES,
     "gateway/storage/redis/device_authorizations.lua: INCR": _GUESSES,
     "gateway/storage/redis/device_authorizations.lua: device-code": _CODES,
     "gateway/storage/redis/pushed_requests.lua: pushed-request": _PUSHED,

@@ -13,7 +13,7 @@ def test_a_new_user_is_stored_in_one_place() -> None:
         for path in GATEWAY.rglob("*.py")
         if _ADDS_USER.search(path.read_text())
     }
-    assert adding == {"authentication/new_accounts/new_users.py"}
+    assert adding == {"authentication/new_users.py"}
 
 
 def test_the_role_of_a_new_user_is_chosen_in_one_place() -> None:
@@ -27,7 +27,7 @@ def test_the_role_of_a_new_user_is_chosen_in_one_place() -> None:
         "admin/access/role_index.py",
         "admin/realms/listing.py",
         "admin/roles.py",
-        "authentication/new_accounts/new_users.py",
+        "authentication/new_users.py",
         "domain/realm/realm.py",
     }
 

@@ -13,7 +13,7 @@ from typing import Final
 Function = ast.AsyncFunctionDef | ast.FunctionDef
 ROOT: Final = Path(__file__).resolve().parents[2] / "gateway"
 CHECKS: Final = {"require_free_names", "require_all_free_names"}
-ADDING: Final = "authentication/new_accounts/new_users.py"
+ADDING: Final = "authentication/new_users.py"
 PROOFS: Final = "authentication/unique_names.py"
 KEEP_NAMES: Final = {
     ("admin/sessions.py", "_reject_tokens_of_user"),
@@ -21,16 +21,15 @@ KEEP_NAMES: Final = {
     ("admin/users/credentials.py", "_attempt"),
     ("admin/users/listing.py", "store_missing_keys"),
     ("authentication/account_updates.py", "replace"),
-    ("authentication/pending_actions.py", "_with_new_password"),
-    ("authentication/permanent_lockout.py", "lock_for_good"),
-    ("authentication/recovery_codes/check.py", "_with_action"),
-    ("authentication/required_actions/configure_otp.py", "submit"),
-    ("authentication/required_actions/configure_recovery_codes.py", "_store"),
-    ("authentication/required_actions/delete_credential.py", "submit"),
-    ("authentication/required_actions/register_key.py", "_store"),
-    ("authentication/required_actions/terms_and_conditions.py", "submit"),
-    ("authentication/required_actions/update_password.py", "_change"),
-    ("protocol/action_tokens/verified_addresses.py", "mark_verified"),
+    ("authentication/engine/required_action.py", "_with_new_password"),
+    ("authentication/brute_force_protection.py", "lock_for_good"),
+    ("authentication/recovery_codes.py", "_with_action"),
+    ("authentication/required_actions/credentials.py", "submit"),
+    ("authentication/required_actions/credentials.py", "_store"),
+    ("authentication/required_actions/deletion.py", "submit"),
+    ("authentication/required_actions/profile.py", "submit"),
+    ("authentication/required_actions/credentials.py", "_change"),
+    ("protocol/action_token_handlers.py", "mark_verified"),
 }
 """Functions that change flags, attributes, credentials or required actions alone."""
 
@@ -101,7 +100,7 @@ def test_what_users_choose_themselves_is_checked_in_one_place() -> None:
         if name.startswith("authentication/") and _sets_names(function)
     }
     assert changing == {
-        ("authentication/new_accounts/registrations.py", "_store_alike"),
+        ("authentication/registration.py", "_store_alike"),
         ("authentication/profile_updates.py", "_storable"),
         ("authentication/profile_updates.py", "with_email"),
     }
