@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
 
 
-_PACKAGE = Path(__file__).resolve().parents[2]
+_PACKAGE = Path(__file__).resolve().parents[1]
 _IN_A_WHEEL = _PACKAGE / "nginx_configuration"
 SHIPPED = _IN_A_WHEEL if _IN_A_WHEEL.is_dir() else _PACKAGE.parent / "nginx"
 SITE = Path("realmgate", "site")

@@ -94,7 +94,7 @@ class Target:
 
 
 def _try_bad_certificates(target: Target) -> Iterator[Finding]:
-    """No certificate, one of another authority, an expired and a revoked one. attacks: A6, A8, A9."""
+    """No certificate, a foreign one, an expired one, a revoked one. attacks: A6, A8, A9."""
     if target.certificate is None:
         raise NotDone("--certificate FILE with a good certificate and its key is needed.")
     good = target.edge.ask(certificate=target.certificate)
@@ -289,8 +289,7 @@ _PATHS_REMEDY: Final = (
 
 
 def _try_paths(target: Target) -> Iterator[Finding]:
-    """Every path that the rules protect, and every spelling that they call ambiguous, needs a
-    decision.
+    """Every path that the rules protect, and every ambiguous spelling of one, needs a decision.
 
     The rules of this installation say what a request without a credential may do; the answer of
     the proxy must not be more. attacks: B3
@@ -383,7 +382,7 @@ def _try_resumed_session(target: Target) -> Iterator[Finding]:
 RESUMED_SESSION = Attack("resumed-session", "TLS sessions are not resumed.", _try_resumed_session)
 
 
-_STOLEN_TOKEN_REMEDY: Final = (
+_BINDING_REMEDY: Final = (
     "include realmgate/guard-server.conf and realmgate/guard.conf as they are: they report the"
     " certificate of the connection"
 )
@@ -400,7 +399,7 @@ def _try_stolen_token(target: Target) -> Iterator[Finding]:
     impostor = target.make_impostor()
     for thief, name in ((None, "without its certificate"), (impostor, "of another holder")):
         if target.edge.ask(headers=headers, certificate=thief).allowed:
-            yield Finding(f"{target.edge.url} accepts the bound token {name}", _STOLEN_TOKEN_REMEDY)
+            yield Finding(f"{target.edge.url} accepts the bound token {name}", _BINDING_REMEDY)
             return
 
 
@@ -414,8 +413,7 @@ _UNKNOWN_HOST_REMEDY: Final = "a server with default_server and return 421 on th
 
 
 def _try_unknown_host(target: Target) -> Iterator[Finding]:
-    """A protected path under a name that no site has, or under a port of its own name that none
-    has.
+    """A protected path under a name, or a port of a name, that no site has.
 
     Source: RFC 9112 §3.2
     """

@@ -118,7 +118,7 @@ CLIENT_AUTHORITIES = NginxCheck(
 
 
 def _find_early_data(proxy: Proxy) -> Iterator[Finding]:
-    """An attacker who recorded a request in TLS early data can send it again. Source: RFC 8470 §3."""
+    """An attacker can send recorded TLS early data again. Source: RFC 8470 §3."""
     for server in proxy.sensitive:
         if server.scope.value("ssl_early_data", "off") == "on":
             line = server.scope.in_force("ssl_early_data")[-1]
@@ -190,8 +190,7 @@ _OFF = {"off", "none"}
 
 
 def _find_session_resumption(proxy: Proxy) -> Iterator[Finding]:
-    """A resumed TLS session keeps the verdict of its first handshake, and so outlives a
-    revocation.
+    """A resumed TLS session keeps the verdict of its handshake, and so outlives a revocation.
 
     attacks: A9
     """
@@ -230,9 +229,7 @@ _VERIFY_MODE_REMEDY = (
 
 
 def _find_verify_mode(proxy: Proxy) -> Iterator[Finding]:
-    """`optional` and `optional_no_ca` let requests without a trusted certificate pass. attacks:
-    A6.
-    """
+    """`optional` lets requests without a trusted certificate pass. attacks: A6."""
     for server in proxy.configuration.servers:
         mode = server.scope.value("ssl_verify_client", "off")
         if mode not in _LENIENT:

@@ -35,7 +35,7 @@ _DECISION_ANSWER_REMEDY: Final = (
 
 
 def _find_decision_answer(proxy: Proxy) -> Iterator[Finding]:
-    """Only the gateway may say yes: nginx takes every answer from 200 to 299 as that. attacks: B1."""
+    """Only the gateway may say yes: nginx takes 200 to 299 as that. attacks: B1."""
     for location in proxy.decisions:
         address = proxy.configuration.address(location)
         if location not in proxy.to_gateway or location.answers_itself:
@@ -70,7 +70,7 @@ DECISION_ANSWER = NginxCheck(
 
 
 def _find_decision_body(proxy: Proxy) -> Iterator[Finding]:
-    """A decision request has no body: with the caller's Content-Length the gateway waits for one."""
+    """A decision request has no body: with a Content-Length the gateway waits for one."""
     for location in proxy.decisions:
         if location.handler is None:
             continue

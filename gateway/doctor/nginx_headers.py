@@ -235,16 +235,14 @@ IDENTITY_HEADERS_CHECK = NginxCheck(
 )
 
 
-_PROXY_SECRET_REMEDY = (
+_PROXY_REMEDY = (
     "run realmgate nginx render with the settings of the gateway (REALMGATE_PROXY_SECRET_FILE),"
     " include realmgate/proxy-headers.conf in the location, and reload nginx"
 )
 
 
 def _find_proxy_secret(proxy: Proxy) -> Iterator[Finding]:
-    """The secret that identifies the proxy must be sent, and must be the gateway's. attacks: A1,
-    A2.
-    """
+    """The proxy must send its secret, and it must be the gateway's. attacks: A1, A2."""
     secret = proxy.gateway.proxy_secret
     if secret is None:
         return
@@ -255,12 +253,12 @@ def _find_proxy_secret(proxy: Proxy) -> Iterator[Finding]:
             yield Finding(
                 f"{location} does not send the proxy secret, so the gateway ignores certificates"
                 f" and https{lost}",
-                _PROXY_SECRET_REMEDY,
+                _PROXY_REMEDY,
                 location.place if header is None else header.place,
             )
         elif not secret.matches(header.arguments[1]):
             problem = f"{location} sends another proxy secret than the gateway requires"
-            yield Finding(problem, _PROXY_SECRET_REMEDY, header.place)
+            yield Finding(problem, _PROXY_REMEDY, header.place)
 
 
 PROXY_SECRET = NginxCheck(

@@ -17,8 +17,7 @@ _SAFE_DIRECTIVES: Final = {"return", "rewrite", "set", "break"}
 
 
 def _find_condition(proxy: Proxy) -> Iterator[Finding]:
-    """An `if` in a location is a location of its own: it loses headers and decisions, or swaps
-    them.
+    """An `if` in a location is a location of its own: it loses headers and decisions.
 
     Source:
     https://github.com/nginxinc/nginx-wiki/blob/master/source/start/topics/depth/ifisevil.rst
@@ -79,7 +78,7 @@ ALIAS_TRAVERSAL = NginxCheck(
 
 
 def _find_gateway_address(proxy: Proxy) -> Iterator[Finding]:
-    """Only the proxy may reach the gateway, and no other host may read their traffic. attacks: A1."""
+    """Only the proxy may reach the gateway or read their traffic. attacks: A1."""
     if not proxy.gateway.is_local and proxy.gateway.proxy_secret is None:
         yield Finding(
             f"other machines can reach the gateway on {proxy.gateway.listen} without the proxy",

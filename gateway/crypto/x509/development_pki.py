@@ -199,10 +199,10 @@ def _require_issued_by(certificate: x509.Certificate, issuer: Authority) -> None
 def _issue_again(directory: Path, additions: Mapping[str, Entries], now: datetime) -> None:
     validity = Validity.starting(now, LIFETIME)
     lists = []
-    for name in (ISSUING, ROOT):
-        issuer = read_authority(directory, name)
+    for authority in (ISSUING, ROOT):
+        issuer = read_authority(directory, authority)
         current = _current_list(directory, issuer)
-        entries = (*current, *additions.get(name, ()))
+        entries = (*current, *additions.get(authority, ()))
         lists.append(issue_revocation_list(issuer, entries, _number(current) + 1, validity))
     write_files(directory, {REVOCATION_LISTS: pem(*lists)})
 

@@ -33,9 +33,6 @@ from gateway.domain.forward_auth import SiteSession
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript, named_failures
 
-_EPOCH_OF_CODES: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND_OF_CODES: Final = timedelta(microseconds=1)
-
 
 def code_key(realm_id: str, name: CodeName) -> str:
     """Return the key of a code."""
@@ -69,7 +66,7 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         name=name,
         user_id=user_id,
         scope=scope,
-        issued_at=_EPOCH_OF_CODES + issued_at * _MICROSECOND_OF_CODES,
+        issued_at=_EPOCH + issued_at * _MICROSECOND,
         redirect_uri=redirect_uri,
         nonce=nonce,
         code_challenge=challenge,
@@ -78,14 +75,14 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         acr=acr,
         authenticated_at=None
         if authenticated_at is None
-        else _EPOCH_OF_CODES + authenticated_at * _MICROSECOND_OF_CODES,
+        else _EPOCH + authenticated_at * _MICROSECOND,
         claims=claims,
         proof_key=last[0] if last else None,
     )
 
 
 def _optional_number(instant: datetime | None) -> int | None:
-    return None if instant is None else (instant - _EPOCH_OF_CODES) // _MICROSECOND_OF_CODES
+    return None if instant is None else (instant - _EPOCH) // _MICROSECOND
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
