@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway.cli.doctor.realm_checks import authority_names, certificate_names, has_database
 from gateway.cli.output import counted
 from gateway.doctor.findings import (
     Examination,
@@ -22,6 +21,7 @@ from gateway.doctor.findings import (
     ProblemFound,
     WarningFound,
 )
+from gateway.doctor.realm_checks import authority_names, certificate_names, has_database
 from gateway.domain.errors import RealmgateError
 from gateway.domain.secrets import Secret
 

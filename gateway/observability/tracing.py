@@ -64,7 +64,7 @@ class _CarriedTrace:
 
 
 class CarriedTraces:
-    """Implements `gateway.domain.ports.observability.Tracer` without recording anything."""
+    """Implements `domain.ports.observability.Tracer` without recording anything."""
 
     def begin(self, name: str, traceparent: str | None) -> _CarriedTrace:  # noqa: ARG002 - the port's signature
         parent = parse_traceparent(traceparent)
@@ -87,7 +87,7 @@ class _RecordedTrace:
 
 
 class RecordedTraces:
-    """Implements `gateway.domain.ports.observability.Tracer` with a server span for each request."""
+    """Implements `domain.ports.observability.Tracer` with a server span for each request."""
 
     def __init__(self, exporter: SpanExporter | None = None) -> None:
         """Send spans to `exporter`, by OTLP where none is given."""

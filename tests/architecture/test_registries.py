@@ -16,16 +16,13 @@ import pytest
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
-from gateway.authentication.authenticators.reset_links import ResetLinks
+from gateway.authentication.authenticators.reset_credentials import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
-from gateway.authentication.form_actions import form_actions
-from gateway.authentication.new_accounts.confirmations import Confirmations
-from gateway.authentication.new_accounts.registrations import Registrations
-from gateway.authentication.new_passwords import PasswordChanges
-from gateway.authentication.one_time_password import OneTimePasswordCheck
-from gateway.authentication.password_check import PasswordCheck
+from gateway.authentication.one_time_passwords import OneTimePasswordCheck
+from gateway.authentication.passwords import PasswordChanges, PasswordCheck
 from gateway.authentication.recovery_codes import RecoveryCodeCheck
+from gateway.authentication.registration import Confirmations, Registrations, form_actions
 from gateway.authentication.web_authn import KeyCheck
 from gateway.client_policies import CONDITIONS as POLICY_CONDITIONS
 from gateway.client_policies import EXECUTORS
@@ -34,10 +31,10 @@ from gateway.doctor.attacks import ATTACKS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
-from gateway.domain.ports.directory import Directory
+from gateway.domain.ports.lookups import Directory
 from gateway.domain.ports.sessions import SessionStore
-from gateway.domain.user_profile.validators import VALIDATORS
-from gateway.http.edge.certificate_lookup import LOOKUPS
+from gateway.domain.profile_validators import VALIDATORS
+from gateway.http.certificate_lookup import LOOKUPS
 from gateway.http.forward_auth.dialects import DIALECTS
 from gateway.listeners import LISTENERS
 from gateway.policies import POLICIES
@@ -315,7 +312,7 @@ REGISTRIES = {
         ),
     ),
     "validators of user profiles": Registry(
-        "gateway.domain.user_profile.validators",
+        "gateway.domain.profile_validators",
         VALIDATORS,
         {
             **dict.fromkeys(
@@ -375,7 +372,7 @@ REGISTRIES = {
         },
     ),
     "form actions": Registry(
-        "gateway.authentication.form_actions",
+        "gateway.authentication.registration",
         {each.id: each for each in form_actions(cast("PasswordChanges", None))},
         {
             "registration-user-creation": "tests/http/test_registration.py"
@@ -430,7 +427,7 @@ REGISTRIES = {
         dict.fromkeys((attack.name for attack in ATTACKS), _ATTACKED),
     ),
     "certificate lookups": Registry(
-        "gateway.http.edge.certificate_lookup",
+        "gateway.http.certificate_lookup",
         LOOKUPS,
         dict.fromkeys(LOOKUPS, _DECODED),
     ),

@@ -256,7 +256,7 @@ def register_from(service: Registration, address: str, client_id: str) -> int:
     """Return the status of a registration without a token from a network."""
     sent = {"clientId": client_id}
     headers = {"X-Forwarded-For": address}
-    answer = service.ask("POST", "default", sent, **headers)
+    answer = service.ask("POST", "default", sent, token=None, content=None, **headers)
     if answer.status_code == TOO_MANY:
         assert answer.json()["error"] == "slow_down"
         assert int(answer.headers["Retry-After"]) > 0

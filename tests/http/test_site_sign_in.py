@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 import pytest
 import redis
 
-from gateway.forward_auth import browser
+from gateway.forward_auth import browser as site_pages
 from gateway.forward_auth.browser import REFUSED_PATH
 from gateway.storage.redis.private_server import PrivateRedis
 from tests.support.open_redirects import REFUSED
@@ -215,7 +215,7 @@ REPORTED: Final = {
 
 def test_every_page_of_a_site_needs_what_the_proxy_reports(protected: Protected) -> None:
     """attacks: B4."""
-    pages = {path for name, path in vars(browser).items() if name.endswith("_PATH")} - {
+    pages = {path for name, path in vars(site_pages).items() if name.endswith("_PATH")} - {
         REFUSED_PATH
     }
     assert len(pages) >= 3

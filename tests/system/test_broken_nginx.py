@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from gateway.cli.nginx import NginxSite, PlainHttp, render_nginx
 from gateway.doctor.findings import Finding
 from gateway.doctor.nginx_examinations import CHECKS
-from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, Proxy
+from gateway.doctor.nginx_scopes import Configuration, GatewayFacts, NginxCheck, Proxy
 from gateway.doctor.nginx_syntax import Directive, read_configuration, read_dump
 from gateway.domain.forward_auth import Site
 from gateway.domain.secrets import Secret
@@ -26,6 +27,7 @@ from tests.support.edge_certificates import EdgeCertificates
 from tests.support.nginx import make_prefix, make_site, nginx_command
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCTOR = ROOT / "gateway/doctor"
 BROKEN = Path(__file__).parent / "broken_nginx"
 SECRET = "known-to-the-proxy-and-the-gateway-alone"
 GATEWAY = GatewayFacts(
@@ -116,8 +118,11 @@ def test_every_check_has_a_broken_configuration_and_a_public_source() -> None:
     for broken in ALL:
         assert f"| `{broken.check}` |" in page
         assert f"({broken.source}) | [{broken.name.removesuffix('.conf')}](" in page
-    modules = {path.stem for path in (ROOT / "gateway/cli/doctor/nginx/checks").glob("*.py")}
-    assert {check.find.__module__.rpartition(".")[2] for check in CHECKS} == modules - {"__init__"}
+    modules = [import_module(f"gateway.doctor.{path.stem}") for path in DOCTOR.glob("nginx_*.py")]
+    values = [value for module in modules for value in vars(module).values()]
+    assert [
+        each.name for each in values if isinstance(each, NginxCheck) and each not in CHECKS
+    ] == []
 
 
 @pytest.mark.parametrize("header", ["ssl-client-cert", "x-client-certificate"])

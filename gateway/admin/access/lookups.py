@@ -123,8 +123,10 @@ def names_state(if_match: str | None) -> TypeGuard[str]:
     return if_match is not None and if_match.strip() != _ANY
 
 
-def require_match(if_match: str, *documents: object) -> None:
+def require_match(if_match: str | None, *documents: object) -> None:
     """Raise PreconditionFailed if the header names another state than each of the documents."""
+    if not names_state(if_match):
+        return
     known = {found.group() for found in _TAG.finditer(if_match)}
     if known.isdisjoint(map(entity_tag, documents)):
         raise PreconditionFailed("it has changed since")
