@@ -30,6 +30,10 @@ class AccountConsents:
     """The use cases.
 
     All raise Forbidden, MissingPart for an unknown client, and StoreUnavailable.
+
+    A consent names client scopes by their ids: those of the client, no others of the realm.
+
+    Keycloak: 17.5.
     """
 
     def __init__(self, database: Database, online: OnlineSessionStore) -> None:
@@ -127,7 +131,10 @@ class OwnApplication:
 
 
 class AccountApplications:
-    """The use case; it raises Forbidden and StoreUnavailable."""
+    """The use case; it raises Forbidden and StoreUnavailable.
+
+    Keycloak: 17.5.
+    """
 
     def __init__(self, database: Database, directory: Directory, sessions: AccountSessions) -> None:
         self._database = database

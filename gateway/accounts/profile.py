@@ -44,7 +44,10 @@ class ShownProfile:
 
 
 class AccountProfile:
-    """The use cases. All raise Forbidden and StoreUnavailable."""
+    """The use cases. All raise Forbidden and StoreUnavailable.
+
+    Keycloak: 17.2.
+    """
 
     def __init__(self, database: Database, updates: ProfileUpdates) -> None:
         self._database = database
@@ -117,7 +120,10 @@ def rules_for(caller: AccountCaller) -> UserProfile:
 
 
 class AccountGroups:
-    """The use cases; they raise Forbidden and StoreUnavailable."""
+    """The use cases; they raise Forbidden and StoreUnavailable.
+
+    Keycloak: 17.6.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

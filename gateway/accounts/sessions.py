@@ -56,7 +56,13 @@ class OwnDevice:
 
 
 class AccountSessions:
-    """The use cases. All raise Forbidden and StoreUnavailable."""
+    """The use cases. All raise Forbidden and StoreUnavailable.
+
+    The end of one session leaves the offline session that applications began in it, as in Keycloak;
+    the end of all ends offline sessions too.
+
+    Keycloak: 17.3.
+    """
 
     def __init__(
         self, directory: Directory, online: OnlineSessionStore, sessions: Sessions

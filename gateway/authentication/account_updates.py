@@ -46,7 +46,10 @@ class AccountUpdate:
 
 
 class AccountUpdates:
-    """Opens the transactions."""
+    """Opens the transactions.
+
+    Gateways remove the user from their caches once it is committed.
+    """
 
     def __init__(self, database: Database, invalidation: Invalidation, clock: Clock) -> None:
         self._database = database
@@ -77,6 +80,10 @@ async def notify_previous_address(update: AccountUpdate, realm: Realm, after: Us
     """Queue the mail where the address has changed, and the realm has a mail server.
 
     Beyond the limit of such mails one mail at the end of the hour stands for all further changes.
+
+    An attacker with the account must not move it to another mailbox unnoticed. The mail is queued
+    in the transaction of the change, in the language that the user had before, and does not name
+    the new address. docs/users.md#changes-of-an-address
     """
     before, now = update.user, update.now
     if before.email is None or before.email == after.email or not can_send_mails(realm):

@@ -64,7 +64,12 @@ def new_action_token(
     lifespan: timedelta,
     **fields: Any,
 ) -> ActionToken:
-    """Return a token with an id of its own; `fields` are others of ActionToken."""
+    """Return a token with an id of its own; `fields` are others of ActionToken.
+
+    A token is a JWT under the realm's secret key, which only gateways can make. What it lets the
+    user do is checked where the link is opened. Keycloak: DefaultActionToken,
+    Urls.actionTokenBuilder
+    """
     issued_at = now.replace(microsecond=0)
     return ActionToken(
         kind=kind,
@@ -204,7 +209,12 @@ class LinkMail:
 
 
 class MailPauses:
-    """The pauses between mails to a user, for all gateways."""
+    """The pauses between mails to a user, for all gateways.
+
+    There is a pause between two of the same kind to the same user, and a limit for each address,
+    which users of several accounts and networks share; the queue limits them as well, so that a
+    mailbox is not flooded. Keycloak: EmailCooldownManager; attacks E8
+    """
 
     def __init__(self, marks: OneTimeMarks, limiter: RateLimiter) -> None:
         self._marks = marks

@@ -33,7 +33,10 @@ def is_locked_for_good(user: User) -> bool:
 
 
 async def lock_for_good(stores: Stores, realm_id: str, user_id: str) -> None:
-    """Disable the account, unless it is gone or disabled already."""
+    """Disable the account, unless it is gone or disabled already.
+
+    Keycloak: 4.1 step 7 (permanentLockout)
+    """
     user = await stores.users.get_for_update(realm_id, user_id)
     if user is not None and user.enabled:
         attributes = {**user.attributes, LOCKOUT_ATTRIBUTE: (LOCKOUT_REASON,)}
@@ -136,7 +139,15 @@ class Attempt:
 
 
 class BruteForceGuard:
-    """Admits attempts and counts their outcomes."""
+    """Admits attempts and counts their outcomes.
+
+    An attempt reserves a place before anything is compared and reports the outcome afterwards.
+    Where other attempts hold every place that is left, it waits for a while, since one of them may
+    succeed. An attempt that is cancelled before its outcome is known gives its place back
+    uncounted.
+
+    Keycloak: 4 (brute-force protection); attacks: D1, D3, D4, D5
+    """
 
     def __init__(self, store: LoginFailureStore, metrics: Metrics) -> None:
         self._store = store

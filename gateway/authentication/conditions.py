@@ -47,7 +47,10 @@ from gateway.domain.users import User
 
 
 class RequestedClientScope(WithoutEffect):
-    """Matches requests with the client scope `client_scope`; `negate` inverts the result."""
+    """`conditional-client-scope`: the request asks for a client scope.
+
+    Matches requests with the client scope `client_scope`; `negate` inverts the result.
+    """
 
     id: ClassVar = CLIENT_SCOPE
 
@@ -62,7 +65,11 @@ _SEPARATOR: Final = "##"
 
 
 class CredentialUsed(WithoutEffect):
-    """Matches where any of `credentials` was used and `included` is set, or none was and it is not.
+    """`conditional-credential`.
+
+    Certain kinds of credentials were used in this sign-in, or were not.
+
+    Matches where any of `credentials` was used and `included` is set, or none was and it is not.
 
     The kinds are separated by `##`.
     """
@@ -77,10 +84,14 @@ class CredentialUsed(WithoutEffect):
 
 
 class LevelOfAuthentication:
-    """Matches where the level `loa-condition-level` is required.
+    """`conditional-level-of-authentication`: a level is required that is not reached yet.
+
+    Matches where the level `loa-condition-level` is required.
 
     It was reached before where that was not longer than `loa-max-age` seconds ago. The first level
     of a sign-in is always required.
+
+    Keycloak: ConditionalLoaAuthenticator (26.7)
     """
 
     id: ClassVar = LEVEL
@@ -122,7 +133,10 @@ def _level_was_reached(sign_in: SignIn, config: Config, level: int) -> bool:
 
 
 class SubFlowExecuted(WithoutEffect):
-    """Matches where the sub-flow `flow_to_check` has the result `check_result`."""
+    """`conditional-sub-flow-executed`: an earlier sub-flow succeeded, or did not.
+
+    Matches where the sub-flow `flow_to_check` has the result `check_result`.
+    """
 
     id: ClassVar = SUB_FLOW_EXECUTED
 
@@ -134,11 +148,13 @@ class SubFlowExecuted(WithoutEffect):
 
 
 class UserAttribute(WithoutEffect):
-    """Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
+    """`conditional-user-attribute`: an attribute of the user has a value.
+
+    Matches users whose attribute `attribute_name` has the value `attribute_expected_value`.
 
     With `regex` the value is a pattern; one that takes long refuses the sign-in, and so does a
-    value of the attribute that is too long to be compared with it. With
-    `include_group_attributes` those of groups count as well; `not` turns it round.
+    value of the attribute that is too long to be compared with it. With `include_group_attributes`
+    those of groups count as well; `not` turns it round.
     """
 
     id: ClassVar = USER_ATTRIBUTE
@@ -174,7 +190,10 @@ class UserAttribute(WithoutEffect):
 
 
 class UserConfigured(WithoutEffect):
-    """Matches where all required authenticators of the flow, or any alternative, are set up."""
+    """`conditional-user-configured`: the user has set up what the flow asks for.
+
+    Matches where all required authenticators of the flow, or any alternative, are set up.
+    """
 
     id: ClassVar = USER_CONFIGURED
 
@@ -197,7 +216,9 @@ class UserConfigured(WithoutEffect):
 
 
 class UserRole(WithoutEffect):
-    """Matches users with the role `condUserRole`: `role`, or `client.role`.
+    """`conditional-user-role`: the user has a role, composites and groups included.
+
+    Matches users with the role `condUserRole`: `role`, or `client.role`.
 
     `negate` inverts the result.
     """

@@ -27,7 +27,12 @@ OTP: Final = "otp"
 
 
 class OneTimePasswordCheck:
-    """Compares codes, for everything that accepts one."""
+    """Compares codes, for everything that accepts one.
+
+    An accepted code advances the stored credential: of gateways that compare it at once, one stores
+    the step, and it stays used where Redis loses its data (attacks: D7). Spec: RFC 4226 §7.2, RFC
+    6238 §5.2. Keycloak: 6, 1.5 (`totp`)
+    """
 
     def __init__(self, codes: OneTimePasswords, database: Database) -> None:
         self._codes = codes
@@ -98,7 +103,11 @@ def new_otp_secret() -> str:
 
 
 def render_enrollment(realm: Realm, user: User, secret: str, *, needs_label: bool) -> OtpEnrollment:
-    """Return what the page shows."""
+    """Return what the page shows.
+
+    Algorithm, digits and period are those of the realm's policy at this moment; the credential
+    keeps them. Spec: RFC 4226 §4. Keycloak: 6, 16.1
+    """
     policy, shown = realm.otp_policy, _base32(secret)
     return OtpEnrollment(
         secret=secret,

@@ -57,7 +57,11 @@ class PasswordCosts:
 
 
 class PasswordCheck:
-    """Compares passwords, for everything that accepts one."""
+    """Compares passwords, for everything that accepts one.
+
+    A failed check costs the same for every name of a realm, whatever there is to compare: a new
+    hash, and the dearest hash in use of each kind (attacks: D4, D11; decision 0023). Keycloak: 5.3
+    """
 
     def __init__(
         self, passwords: PasswordHasher, database: Database, costs: PasswordCosts | None = None
@@ -257,7 +261,15 @@ class PreparedPassword:
 
 
 class PasswordChanges:
-    """Prepares new passwords, and stores those of existing users."""
+    """Prepares new passwords, and stores those of existing users.
+
+    Every password in clear text passes here; a credential that comes hashed does not. Former
+    passwords are credentials of another type, as many and as long as a rule needs them.
+
+    A hash takes long, so it is made before the transaction, which compares what it was made for. If
+    another request was faster, all of it is repeated: no password is overwritten unchecked, and the
+    history includes it. Keycloak: 5.2, 5.5; PasswordCredentialProvider.createCredential
+    """
 
     def __init__(self, gate: NewPasswords, hasher: PasswordHasher) -> None:
         self._gate = gate

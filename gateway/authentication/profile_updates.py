@@ -297,7 +297,12 @@ class _AttributeChange(Protocol):
 
 
 class ProfileUpdates:
-    """Stores what users change of their own profile."""
+    """Stores what users change of their own profile.
+
+    Only attributes that the user is shown, and may change, are taken from a form; all others stay.
+    A document replaces all that the user may change. A new e-mail address is not verified.
+    Keycloak: 16.1, 17.2
+    """
 
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates
@@ -376,6 +381,10 @@ class EmailUpdates:
 
     Methods raise ProfileRejected for what is wrong with the address, SignInRefused for a user who
     was removed or disabled, and StoreUnavailable.
+
+    The address that waits for its link is the user attribute `kc.email.pending`: a later request,
+    and an administrator who removes it, end the link. So does another password: an attacker with
+    the account for a moment must not regain it by an older link. Keycloak: UpdateEmail, 16.1
     """
 
     def __init__(self, updates: AccountUpdates) -> None:

@@ -32,7 +32,13 @@ _CODE_SIGNS: Final = "ABCDEFGHIJKLMNPQRSTUVWXYZ123456789"
 
 @dataclass(frozen=True, slots=True)
 class RecoveryCodes:
-    """The codes of a credential that were not used: pairs of number, from 1, and hash."""
+    """The codes of a credential that were not used: pairs of number, from 1, and hash.
+
+    The two JSON strings are Keycloak's: `totalCodes`, `remainingCodes` and the name of the hash,
+    and `codes` with `number` and `encodedHashedValue`, the SHA-512 of the code in Base64.
+    Credentials of Keycloak before 26.2 call the same hash `RS512`. Keycloak:
+    RecoveryAuthnCodesCredentialModel, RecoveryAuthnCodesUtils (26.7), 16.1
+    """
 
     left: tuple[tuple[int, str], ...] = field(repr=False)
     data: Mapping[str, Any]
@@ -114,7 +120,13 @@ def _json(document: dict[str, Any]) -> str:
 
 
 class RecoveryCodeCheck:
-    """Compares recovery codes, and uses them up."""
+    """Compares recovery codes, and uses them up.
+
+    Of two gateways that are given the same code at once, one finds that the list has changed. The
+    user who has few codes left has to generate new ones. Keycloak requires that of a user who has
+    none left and warns in the account console below the threshold. Keycloak:
+    RecoveryAuthnCodesFormAuthenticator, RecoveryAuthnCodesCredentialProvider (26.7), 16.1
+    """
 
     def __init__(self, updates: AccountUpdates) -> None:
         self._updates = updates

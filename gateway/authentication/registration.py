@@ -89,7 +89,12 @@ class FormRejected(RealmgateError):
 
 
 class FormAction(Protocol):
-    """One part of a form."""
+    """One part of a form.
+
+    The parts take the form one after the other. Each adds to the draft of the new account, or
+    refuses the form; only what all of them have accepted is stored. Keycloak: FormAction,
+    FormAuthenticationFlow (26.7)
+    """
 
     id: ClassVar[str]
 
@@ -117,7 +122,10 @@ _CONFIRMATION_FIELD: Final = "password-confirm"
 
 
 class RegistrationPassword:
-    """Asks for a password that meets the rules of the realm."""
+    """`registration-password-action`: the password of the new user, twice.
+
+    Fields `password` and `password-confirm`. Keycloak: RegistrationPassword (26.7)
+    """
 
     id: ClassVar = REGISTRATION_PASSWORD
 
@@ -149,7 +157,11 @@ _TERMS_FIELD: Final = "termsAccepted"
 
 
 class RegistrationTerms:
-    """Asks whether the user accepts the terms."""
+    """`registration-terms-and-conditions`: the new user accepts the terms of the realm.
+
+    Field `termsAccepted`. The instant is kept as by the required action TERMS_AND_CONDITIONS, which
+    the user does not have to perform again. Keycloak: RegistrationTermsAndConditions (26.7)
+    """
 
     id: ClassVar = REGISTRATION_TERMS
 
@@ -167,7 +179,12 @@ class RegistrationTerms:
 
 
 class UserCreation:
-    """Asks for the attributes that users may set, and checks them."""
+    """`registration-user-creation`: the attributes of the user profile.
+
+    Asks for the attributes that users may set, and checks them.
+
+    Keycloak: RegistrationUserCreation (26.7)
+    """
 
     id: ClassVar = USER_CREATION
 
@@ -204,7 +221,11 @@ def form_actions(passwords: PasswordChanges) -> tuple[FormAction, ...]:
 
 
 class Registrations:
-    """Stores new accounts."""
+    """Stores new accounts.
+
+    The user gets what every new user gets: the default role, default groups and default actions.
+    Keycloak: RegistrationUserCreation (26.7)
+    """
 
     def __init__(self, database: Database, limiter: RateLimiter) -> None:
         self._database = database
@@ -305,7 +326,11 @@ def confirmation_page(sign_in: SignIn) -> Challenge:
 
 
 class Confirmations:
-    """Sends the mails; both take the same time, as both find the user first (attacks: D11)."""
+    """Sends the mails; both take the same time, as both find the user first (attacks: D11).
+
+    The page is the same where the address belongs to another account: the mail then goes to the
+    user of that account and says so, and no account is made (attacks: D10).
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -344,7 +369,13 @@ _TAKEN: Final = {EMAIL: EventError.EMAIL_IN_USE, USERNAME: EventError.USERNAME_I
 
 
 class RegistrationPageForm:
-    """Shows the form, and stores the account that it describes."""
+    """`registration-page-form`: the page on which users register.
+
+    Shows the form, and stores the account that it describes.
+
+    Its parts are the actions of the form of the flow. Where one of them does not act, the flow
+    fails. Keycloak: RegistrationPage, FormAuthenticationFlow (26.7)
+    """
 
     id: ClassVar = REGISTRATION_FORM
     needs_user: ClassVar[bool] = False

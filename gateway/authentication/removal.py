@@ -23,7 +23,10 @@ from gateway.representations.users import PASSWORD
 
 
 class AccountRemoval:
-    """Removes a user with everything that belongs to the account."""
+    """Removes a user with everything that belongs to the account.
+
+    Keycloak: UserManager.removeUser
+    """
 
     def __init__(self, online_sessions: OnlineSessionStore, failures: LoginFailureStore) -> None:
         self._online_sessions = online_sessions
@@ -80,6 +83,8 @@ def find_removable_credential(
     """Return the credential of a user with `held`, who has reached a level of authentication.
 
     Raises CredentialNotFound, CredentialNotRemovable or LevelTooLow.
+
+    Keycloak: CredentialDeleteHelper (26.7)
     """
     found = next((one for one in held if one.id == credential_id), None)
     if found is None:

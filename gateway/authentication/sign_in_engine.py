@@ -155,8 +155,16 @@ def sign_in_engine(
 class ResumableSignIn:
     """Runs the steps of sign-ins and stores what is left to do.
 
-    A refused sign-in stays stored as it was before: the user may start over.
-    Methods raise Overloaded, StoreUnavailable, and InvalidInput for a session that is too large.
+    A refused sign-in stays stored as it was before: the user may start over. Methods raise
+    Overloaded, StoreUnavailable, and InvalidInput for a session that is too large.
+
+    A step is claimed before it runs: of two requests with the same form, at any gateways, one runs
+    the step, and the other one comes to Replayed. A gateway that dies in between leaves the form as
+    it was: its page is shown again.
+
+    The browser gets a new id with every credential that was right. Who has planted the id in the
+    browser, or has seen it before, does not go on where the user has proven something (attacks:
+    session fixation).
     """
 
     def __init__(self, engine: SignInEngine, sessions: AuthenticationSessionStore) -> None:

@@ -45,7 +45,12 @@ _NO_SECRETS: Final = "{}"
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A key of a user."""
+    """A key of a user.
+
+    `aaguid`, `credentialId` (Base64), `counter`, `credentialPublicKey` (COSE in Base64url),
+    `attestationStatementFormat` and `transports`; the secret data is empty. Keycloak:
+    WebAuthnCredentialModel, WebAuthnCredentialData (26.7)
+    """
 
     credential: Credential
     id: bytes
@@ -137,7 +142,10 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class RelyingParty:
-    """The gateway as browsers know it, by its public URL."""
+    """The gateway as browsers know it, by its public URL.
+
+    Keycloak: WebAuthnRegister, WebAuthnAuthenticator (26.7); Spec: WebAuthn Level 3 §7.1
+    """
 
     public_url: str
 
@@ -189,7 +197,12 @@ _SECOND_DECOY: Final = 64
 
 
 class KeyDecoys:
-    """Derives decoys from a secret of 32 bytes."""
+    """Derives decoys from a secret of 32 bytes.
+
+    A page that asks a named user for a key lists the ids of the keys. Without decoys it would
+    reveal which names have an account with keys. Decoys are derived from a secret, the realm and
+    the name, so a name has the same ones on every page and gateway. Spec: WebAuthn Level 3 §14.6.2
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -250,7 +263,10 @@ class _Presented:
 
 
 class KeyCheck:
-    """Asks for keys, and verifies what is presented."""
+    """Asks for keys, and verifies what is presented.
+
+    Keycloak: WebAuthnAuthenticator, WebAuthnCredentialProvider (26.7); Spec: WebAuthn Level 3 §7.2
+    """
 
     def __init__(
         self,
@@ -424,7 +440,10 @@ _SUBMITTED: Final = ("authenticatorData", "error")
 
 
 class Passkeys:
-    """Offers passkeys on the page of another form."""
+    """Offers passkeys on the page of another form.
+
+    Keycloak: WebAuthnConditionalUIAuthenticator, UsernamePasswordForm (26.7)
+    """
 
     def __init__(self, checks: KeyCheck) -> None:
         self._checks = checks

@@ -76,7 +76,10 @@ LONGEST_TOKEN: Final = 16 * 1024
 
 
 class BearerTokens:
-    """Identifies the bearer of an access token."""
+    """Identifies the bearer of an access token.
+
+    Spec: RFC 6750 §2.1, RFC 8705 §3, RFC 9449 §7; attacks: B8
+    """
 
     def __init__(
         self,

@@ -54,6 +54,9 @@ def return_url(site: Site, host: str, wanted: str) -> str:
     """Return the absolute URL; raises UnsafeReturnUrl.
 
     `wanted` is an https URL, or a path of `host`, which is one of the site.
+
+    The URL is written anew from a host of the site and a path that every reader reads alike. What
+    is neither is refused, never repaired. attacks: C3
     """
     text = wanted
     if len(text) > LONGEST_RETURN_URL:
@@ -147,7 +150,11 @@ def pending_id(state: str) -> str:
 
 
 class PendingSignIns:
-    """Seals sign-ins for the host where they began, and opens them there."""
+    """Seals sign-ins for the host where they began, and opens them there.
+
+    Nothing is stored before a user has signed in. Each sign-in has a cookie of its own, so that
+    several tabs can sign in at once; `surplus` bounds them.
+    """
 
     def __init__(self, secrets_at_rest: SecretsAtRest) -> None:
         self._secrets = secrets_at_rest
@@ -224,7 +231,12 @@ class SignedIn:
 
 
 class SiteSignIn:
-    """Begins and completes sign-ins. Methods raise PageError and StoreUnavailable."""
+    """Begins and completes sign-ins. Methods raise PageError and StoreUnavailable.
+
+    The realm's own endpoint asks the user. The code is redeemed here by the rule of the grant,
+    without a request: no token is issued. Spec: RFC 6749 §4.1, RFC 7636 §4.1, RFC 9207 §2.4, OpenID
+    Connect Core §3.1.2
+    """
 
     def __init__(
         self,
@@ -399,7 +411,11 @@ class SignOutCodes:
 
 
 class SiteSignOut:
-    """Ends sessions of sites. Methods raise StoreUnavailable."""
+    """Ends sessions of sites. Methods raise StoreUnavailable.
+
+    The form that signs out carries a code that is sealed for the session cookie of the browser: no
+    other page can send it. attacks: D14; Spec: OpenID Connect Back-Channel Logout §2.5
+    """
 
     def __init__(self, sites: SiteSessions, sessions: Sessions) -> None:
         self._sites = sites

@@ -63,7 +63,11 @@ CHANGES_AGE: Final = timedelta(milliseconds=200)
 
 
 class LiveAccounts:
-    """Finds what credentials name, without what was changed meanwhile."""
+    """Finds what credentials name, without what was changed meanwhile.
+
+    Changes of other gateways arrive by message and by the log of changes. The log is read at most
+    `CHANGES_AGE` before an answer, so a lost message delays no refusal for longer.
+    """
 
     def __init__(
         self,
@@ -148,7 +152,10 @@ class Rights:
 def current_rights(
     realm: RealmEntry, client: ClientEntry, user: UserEntry, scopes: Iterable[str]
 ) -> Rights:
-    """Return the rights of the user for the client with the scopes that were granted."""
+    """Return the rights of the user for the client with the scopes that were granted.
+
+    A token grants no more than it says, and no more than its user still has. Keycloak: 2.1
+    """
     names = frozenset(scopes)
     granted = still_granted(realm, client.client, names).permitted_to(user.roles)
     roles = carried_roles(client, user, granted)

@@ -23,7 +23,13 @@ class _OwnersRefused(CredentialRefused):
 
 
 class ClientCertificates:
-    """Identifies the holder of a certificate."""
+    """Identifies the holder of a certificate.
+
+    Without a client in the rule the identity is the certificate itself: it has names and no roles.
+    A rule that names clients gets the service account of the client that the certificate's name is
+    registered for. A device that is locked in one of the site's realms is refused by every rule,
+    and so is a certificate whose clients are all disabled. Spec: RFC 8705 §2.1; attacks: A6 to A10
+    """
 
     def __init__(self, accounts: LiveAccounts, index: CertificateOwnerIndex) -> None:
         self._accounts = accounts

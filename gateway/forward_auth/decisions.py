@@ -185,7 +185,14 @@ class _CachedIdentity:
 
 
 class Decisions:
-    """Answers for every protected site."""
+    """Answers for every protected site.
+
+    The rule is found before any credential is looked at, and a credential is verified only where
+    the rule asks for one. Exactly one credential decides: the Authorization header, or else the
+    session cookie, or else the certificate. One that was sent and is invalid is never passed over
+    for another. An identity is kept for `IDENTITY_AGE`; rules are evaluated at every request.
+    attacks: B1, B3, B8
+    """
 
     def __init__(
         self,

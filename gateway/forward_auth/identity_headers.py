@@ -53,9 +53,13 @@ _SAFE_IN_LIST: Final = _SAFE_IN_TEXT.replace(",", "")
 def identity_headers(identity: Identity) -> tuple[tuple[str, str], ...]:
     """Return the headers that have a value.
 
-    `Remote-Email` is sent for verified addresses alone. `Remote-Roles` has realm roles by name
-    and client roles as `client/role`; a slash in the name of a role or a group is `~/`. A
-    certificate without a client has no `Remote-User`: its common name may be a user's.
+    `Remote-Email` is sent for verified addresses alone. `Remote-Roles` has realm roles by name and
+    client roles as `client/role`; a slash in the name of a role or a group is `~/`. A certificate
+    without a client has no `Remote-User`: its common name may be a user's.
+
+    Values are printable ASCII: every other character, `%`, and in lists the comma, is percent-
+    encoded as UTF-8. The proxy removes all of `IDENTITY_HEADERS` from the caller's own request.
+    attacks: B6
     """
     email = identity.email if identity.email_verified else None
     realm_roles = (render_names((role,)) for role in sorted(identity.realm_roles))
@@ -335,6 +339,11 @@ def is_unremovable(name: bytes) -> bool:
 
     Names are compared in lower case, with `-` for every character but letters and digits: programs
     read `X_Forwarded_User` and `X-Forwarded-User` as the same.
+
+    A caller must not set them for a service. The proxies remove them; nginx and Traefik know no
+    patterns, so the gateway refuses a request with a header that they cannot remove: in another
+    spelling, or of a family without being listed. `scripts/removed_headers.py` writes the list into
+    the configurations of the proxies and into docs/removed-headers.md. attacks: A4, B6
     """
     if len(name) > _LONGEST_CACHED:
         return _find_unremovable(name)

@@ -29,7 +29,11 @@ REFRESH_INTERVAL: Final = timedelta(minutes=1)
 
 
 class SessionCookies:
-    """Identifies the user of a browser."""
+    """Identifies the user of a browser.
+
+    A session of a site lasts with the user session of the realm, and moves that session's idle
+    timeout as a refresh does, at most once in `REFRESH_INTERVAL`.
+    """
 
     def __init__(self, accounts: LiveAccounts, sites: SiteSessions, sessions: Sessions) -> None:
         self._accounts = accounts

@@ -26,7 +26,11 @@ from gateway.protocol.scopes import GrantedScopes, still_granted
 
 
 class AccountPage(StrEnum):
-    """A page; the value is its path, relative to `/realms/{realm}/account/`."""
+    """A page; the value is its path, relative to `/realms/{realm}/account/`.
+
+    A sign-in leads to one of these and to no other address. Paths are Keycloak's where it has the
+    page.
+    """
 
     PERSONAL_INFO = ""
     SIGNING_IN = "account-security/signing-in"
@@ -49,6 +53,8 @@ class AccountVisit:
     """The page that the user wants to see, and the action to perform before, if any.
 
     `action` is a required action as in `kc_action`, `action_parameter` what follows its name.
+
+    Keycloak: 17.7.
     """
 
     client: ClientEntry = field(repr=False)
@@ -129,7 +135,12 @@ _CONSOLE: Final = "account-console"
 
 
 class ConsoleClients:
-    """Finds the client in every realm."""
+    """Finds the client in every realm.
+
+    The console is there while the realm has an enabled client `account`, whose roles say what users
+    may do. Users sign in to `account-console`, or to `account` where the realm lacks that.
+    Keycloak: 8.6, 17.7
+    """
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory

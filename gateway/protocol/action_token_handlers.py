@@ -151,7 +151,11 @@ _RESET_NOT_VALID: Final = PageMessage.linkNotValidMessage
 
 
 class ResetCredentialsLink:
-    """Runs the rest of the flow. Opening the link proves the address that it was sent to."""
+    """Runs the rest of the flow. Opening the link proves the address that it was sent to.
+
+    The flow goes on in the browser that opens the link, in a new sign-in: a session that another
+    browser has planted, or has begun, gains nothing. Keycloak: ResetCredentialsActionTokenHandler
+    """
 
     kind: ClassVar = ActionTokenKind.RESET_CREDENTIALS
     event: ClassVar = EventType.RESET_PASSWORD
@@ -196,7 +200,10 @@ _UPDATED: Final = "emailUpdated"
 
 
 class UpdateEmailLink:
-    """Changes the address, while it is the one that the user has asked for last."""
+    """Changes the address, while it is the one that the user has asked for last.
+
+    Keycloak: UpdateEmailActionTokenHandler
+    """
 
     kind: ClassVar = ActionTokenKind.UPDATE_EMAIL
     event: ClassVar = EventType.UPDATE_EMAIL
@@ -261,7 +268,10 @@ _STALE_LINK: Final = PageMessage.staleEmailVerificationLink
 
 
 class VerifyEmailLink:
-    """Marks the address as verified, while it is that of the user."""
+    """Marks the address as verified, while it is that of the user.
+
+    Keycloak: VerifyEmailActionTokenHandler.
+    """
 
     kind: ClassVar = ActionTokenKind.VERIFY_EMAIL
     event: ClassVar = EventType.VERIFY_EMAIL

@@ -113,6 +113,9 @@ class ActionTokenEndpoint:
     """Checks links and hands them to their handlers.
 
     Methods raise PageError for a link without effect, and StoreUnavailable.
+
+    Mail scanners open links before their readers do: GET changes nothing. Of several POSTs, at any
+    gateways, one acts. Keycloak: LoginActionsService, 16.2
     """
 
     def __init__(

@@ -202,7 +202,11 @@ class RevocationSources:
 
 
 class CertificateExplainer:
-    """Explains certificates. Belongs to one event loop."""
+    """Explains certificates. Belongs to one event loop.
+
+    The request is one that no caller has sent: nothing is counted, stored or recorded, and no token
+    is signed. As in a request, only a trusted path leads to a question to an OCSP responder.
+    """
 
     def __init__(
         self,

@@ -134,7 +134,13 @@ MISSING_CERTIFICATE: Final = CertificateRefusal(
 
 
 class RefusalExplainer:
-    """Explains the proxy's refusals. Belongs to one event loop."""
+    """Explains the proxy's refusals. Belongs to one event loop.
+
+    The explanation contains the certificate of the caller and the results of its checks: no
+    clients, anchors, URLs, or reasons of deny lists. The proxy's own words are evidence, used where
+    the checks of the gateway find nothing or less. Nothing is fetched: OCSP is not asked. Source:
+    the phrases are those of OpenSSL, https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
+    """
 
     def __init__(
         self, directory: Directory, trust: AnchoredTrust, sources: RevocationSources, clock: Clock

@@ -58,7 +58,10 @@ _USER_CODE: Final = "device_user_code"
 
 @dataclass(frozen=True, slots=True)
 class DeviceConnection:
-    """The client of the device, what it asks for, and the code that the user typed."""
+    """The client of the device, what it asks for, and the code that the user typed.
+
+    A device asks nothing of the sign-in itself: no prompt, no age, no level. Keycloak: 12.9
+    """
 
     client: ClientEntry = field(repr=False)
     scopes: GrantedScopes = field(repr=False)
@@ -135,7 +138,11 @@ _REFUSALS: Final[Mapping[DeviceStatus, tuple[UserCodeMessage, str]]] = {
 
 
 class UserCodes:
-    """Finds the devices of user codes."""
+    """Finds the devices of user codes.
+
+    An address may try a few codes that do not exist, and has to wait then. Spec: RFC 8628 §3.3,
+    §5.1; Keycloak: 12.9
+    """
 
     def __init__(self, devices: DeviceAuthorizationStore, services: CheckServices) -> None:
         self._devices = devices
@@ -196,7 +203,10 @@ class DeviceResult(StrEnum):
 
 
 class DeviceApprovals:
-    """Stores the answers of users."""
+    """Stores the answers of users.
+
+    Spec: RFC 8628 §3.3, §3.5; Keycloak: 1.8
+    """
 
     def __init__(self, joining: SessionJoining, devices: DeviceAuthorizationStore) -> None:
         self._joining = joining
@@ -266,7 +276,12 @@ def verification_uri(issuer: str) -> str:
 
 
 class DeviceAuthorizationEndpoint:
-    """Answers devices of every realm."""
+    """Answers devices of every realm.
+
+    Client authentication, the client's permission, repeated parameters, sizes, PKCE, in this order.
+    Scopes that the client may not have are left out, as in Keycloak. Spec: RFC 8628 §3.1, §3.2,
+    §6.1; Keycloak: 12.9
+    """
 
     def __init__(
         self,

@@ -23,7 +23,10 @@ from gateway.representations.shapes import MASK
 
 
 def note_refusal(event: EventDraft, refusal: SignInRefused) -> None:
-    """Note the user of a refusal, and the lock-out as a further event."""
+    """Note the user of a refusal, and the lock-out as a further event.
+
+    Keycloak: 4.2
+    """
     event.user_id = refusal.user_id
     if refusal.lockout is not None:
         event.further.append(_locked_out(refusal.lockout))
@@ -62,7 +65,12 @@ _MOMENT: Final = timedelta(microseconds=1)
 
 
 class EventRecording:
-    """Stores the events of realms that ask for it, and passes them to event listeners."""
+    """Stores the events of realms that ask for it, and passes them to event listeners.
+
+    A request without an event type is not recorded, nor is one that failed for want of a store;
+    what it has changed in an account before is. Texts from outside are shortened, and masked where
+    they look like a secret. Keycloak: 10.1 to 10.3
+    """
 
     def __init__(
         self,

@@ -41,6 +41,11 @@ class IdentityCookies:
 
     `max_age` is None for a cookie that ends with the browser; `session_max_age` is that of
     KEYCLOAK_SESSION.
+
+    The value of KEYCLOAK_IDENTITY is a JWT signed with the realm's secret key, which only gateways
+    can make; it names a session, and holds no longer than that. KEYCLOAK_SESSION is a hash of the
+    session's id, which pages of clients compare with the `session_state` that they were given.
+    Spec: OpenID Connect Session Management §3.2; Keycloak: 12.11, createLoginCookie (26.7)
     """
 
     identity: str = field(repr=False)
@@ -148,7 +153,12 @@ _ANY_ORIGIN: Final = "*"
 
 
 class LoginStatus(Enum):
-    """What the frame may tell the page."""
+    """What the frame may tell the page.
+
+    A page of the client asks a frame of the gateway, which asks here with the browser's cookie.
+    Only pages at an origin of the client get an answer. Spec: OpenID Connect Session Management §3;
+    Keycloak: 12.6
+    """
 
     REFUSED = auto()
     UNCHANGED = auto()

@@ -57,7 +57,10 @@ class ClientFrame:
 def logout_frames(
     session: UserSession, clients: Iterable[Client], issuer: str
 ) -> tuple[ClientFrame, ...]:
-    """Return the frames of the clients that took part in the session and want one."""
+    """Return the frames of the clients that took part in the session and want one.
+
+    Spec: OpenID Connect Front-Channel Logout §2, §3
+    """
     return tuple(
         ClientFrame(client, _frame_url(client, session, issuer))
         for client in clients
@@ -127,7 +130,10 @@ class LogoutRequest:
 async def check_logout_request(
     request: ProtocolRequest, parameters: Parameters, directory: Directory
 ) -> LogoutRequest:
-    """Return what the parameters ask for; raises PageError and StoreUnavailable."""
+    """Return what the parameters ask for; raises PageError and StoreUnavailable.
+
+    Spec: OpenID Connect RP-Initiated Logout §2, §3; Keycloak: 12.6; attacks C2, C3, C23
+    """
     if parameters.repeated:
         raise invalid_request_page("duplicated parameter")
     token, client_id, redirect_uri, state = map(
@@ -237,7 +243,10 @@ LogoutOutcome = AskToLogOut | LoggedOut
 
 
 class BrowserLogout:
-    """Ends the sessions of browsers."""
+    """Ends the sessions of browsers.
+
+    Spec: OpenID Connect RP-Initiated Logout §2; Keycloak: 12.6
+    """
 
     def __init__(self, directory: Directory, sessions: Sessions) -> None:
         self._directory = directory
@@ -313,7 +322,13 @@ def _may_end(asked: LogoutRequest, session: UserSession) -> bool:
 
 
 class LogoutEndpoint:
-    """Ends sessions for clients of every realm."""
+    """Ends sessions for clients of every realm.
+
+    An offline token ends the offline session and the online one with its id; another token leaves
+    the offline session. An expired token is accepted: it still names the session. A revoked token,
+    and one whose client has left the session, is refused, unlike in Keycloak. Keycloak: 12.6 (POST
+    with refresh_token)
+    """
 
     def __init__(
         self,
@@ -376,6 +391,8 @@ def logout_token(
     """Return a new token, signed as the client's ID tokens are, and not encrypted yet.
 
     Raises LookupError where the realm has no key for it.
+
+    Spec: OpenID Connect Back-Channel Logout §2.4, §2.6; Keycloak: 12.6
     """
     events: dict[str, Any] = {_LOGOUT_EVENT: {}}
     if client.logout.revoke_offline_tokens:
@@ -406,6 +423,10 @@ class NoticeDelivery:
     """Deliveries of notices.
 
     `issuer` returns the issuer of a realm by its name.
+
+    A notice is in the queue until a client has confirmed it, so it may come twice: a gateway may be
+    killed between the two. Clients accept that, the session of theirs is over either way. Spec:
+    OpenID Connect Back-Channel Logout §2.5, §2.8
     """
 
     def __init__(

@@ -59,7 +59,12 @@ _NO_RIGHTS: Final = Rights(frozenset(), EffectiveRoles())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationRequests:
-    """Answers the requests. All methods raise OAuthError, UnknownField and StoreUnavailable."""
+    """Answers the requests. All methods raise OAuthError, UnknownField and StoreUnavailable.
+
+    A bearer is an administrator with an access token; `install` also takes a client's own
+    credentials. A public client has none and gets only what is public. Keycloak: client
+    registration service, its provider `install`; Spec: RFC 6750 §2.1, RFC 7591, RFC 7592
+    """
 
     registration: ClientRegistration
     tokens: RegistrationTokens

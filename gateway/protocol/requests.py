@@ -24,7 +24,11 @@ from gateway.protocol.errors import EventFailure, OAuthError
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The form of one request: the first value of each name, and the names that came twice."""
+    """The form of one request: the first value of each name, and the names that came twice.
+
+    An empty value counts as absent, and a name that is sent twice is remembered as such: which
+    answer that gets depends on the endpoint's order of checks. Spec: RFC 6749 §3.1, §3.2
+    """
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
     repeated_names: frozenset[str] = frozenset()
@@ -76,6 +80,8 @@ class Page:
 
     `is_own`: it is at an address of the gateway itself. `may_read`: the browser may pass the
     response to the page.
+
+    Keycloak: 12.7
     """
 
     origin: str | None = None
@@ -150,6 +156,8 @@ class ProtocolRequest:
     proxy) are what the proxy reports; `certificate` says what it may be used for in the realm.
     `issuer` comes from the configured public URL. `event` collects what is recorded of it, `page`
     whether the page of a browser may read the response.
+
+    Keycloak: EventBuilder
     """
 
     realm: RealmEntry
@@ -170,7 +178,12 @@ class ProtocolRequest:
 
 
 def require_https(realm: Realm, remote_address: str, *, secure: bool) -> None:
-    """Raise OAuthError (403) for a request in clear where the realm requires TLS."""
+    """Raise OAuthError (403) for a request in clear where the realm requires TLS.
+
+    `http/guarded_endpoint.py` applies both to every route; whether a request came by TLS is what
+    the proxy reports. Spec: 2.1 `ssl_required`; Keycloak: sslRequired, token endpoint, checks 1 and
+    2
+    """
     if not transport_is_sufficient(realm.ssl_required, remote_address, secure=secure):
         raise OAuthError(
             "invalid_request",

@@ -73,6 +73,8 @@ def with_common_parameters(issuer: str, response: AuthorizationResponse) -> dict
 
     state, session_state, iss, code and tokens; of an error: error, error_description, state, iss.
     `iss` is left out for a client with `exclude.issuer.from.auth.response`.
+
+    Spec: RFC 9207 §2 (`iss`), JARM §2.1 (iss, aud, exp); Keycloak: 12.10
     """
     target, given = response.target, dict(response.parameters)
     if target.client.authorization.exclude_session_state:
@@ -103,7 +105,10 @@ def signed_response(request: ProtocolRequest, client: Client, parameters: Mappin
 
 
 def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """Return the redirect; a fragment of the redirect URI is left out."""
+    """Return the redirect; a fragment of the redirect URI is left out.
+
+    Spec: RFC 6749 §3.1.2 (a query of the redirect URI is retained)
+    """
     uri = redirect_uri.partition("#")[0]
     separator = "&" if "?" in uri else "?"
     if uri.endswith(("?", "&")):
@@ -112,13 +117,19 @@ def deliver_in_query(redirect_uri: str, parameters: Mapping[str, str]) -> Redire
 
 
 def deliver_in_fragment(redirect_uri: str, parameters: Mapping[str, str]) -> Redirect:
-    """Return the redirect; the parameters replace a fragment of the redirect URI."""
+    """Return the redirect; the parameters replace a fragment of the redirect URI.
+
+    Spec: OAuth 2.0 Multiple Response Type Encoding Practices §2.1
+    """
     uri = redirect_uri.partition("#")[0]
     return Redirect(f"{uri}#{urlencode(parameters, quote_via=quote)}")
 
 
 def deliver_by_form_post(redirect_uri: str, parameters: Mapping[str, str]) -> FormPost:
-    """Return the form; a fragment of the redirect URI is left out."""
+    """Return the form; a fragment of the redirect URI is left out.
+
+    Spec: OAuth 2.0 Form Post Response Mode §2
+    """
     return FormPost(redirect_uri.partition("#")[0], parameters)
 
 

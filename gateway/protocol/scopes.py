@@ -57,7 +57,11 @@ _NUMBERS: Final = count()
 
 
 class RealmScopes:
-    """The scopes of one realm, prepared."""
+    """The scopes of one realm, prepared.
+
+    The scopes are those of the realm; a client names the ones it gets always and those it may ask
+    for. Spec: RFC 6749 §3.3; Keycloak: client scopes
+    """
 
     def __init__(self, scopes: Iterable[RoleBoundScope]) -> None:
         """Take all scopes by name; those of other protocols are left out."""
@@ -192,7 +196,12 @@ SIGNED_IN: Final = "1"
 
 @dataclass(frozen=True, slots=True)
 class ClaimsContext:
-    """The subject of tokens, the granted scopes, and the mappers of scopes and client."""
+    """The subject of tokens, the granted scopes, and the mappers of scopes and client.
+
+    A client without full scope gets only roles that are its own, or in its scope mappings or in
+    those of the scopes it was granted. A client whose reach is limited gets no administrative roles
+    beyond that, except those of its own service account. Keycloak: 2.1, scope mappings
+    """
 
     subject: TokenSubject
     granted: GrantedScopes

@@ -55,7 +55,10 @@ class GrantServices:
 
 
 class SessionTokens:
-    """Begins sessions and issues their first tokens."""
+    """Begins sessions and issues their first tokens.
+
+    Keycloak: 1.3, 3.
+    """
 
     def __init__(
         self, sessions: Sessions, database: Database, encryption: ClientEncrypters

@@ -115,7 +115,12 @@ class SessionEnded(OAuthError):
 
 
 class SessionJoining:
-    """Begins, joins and renews the sessions of sign-ins."""
+    """Begins, joins and renews the sessions of sign-ins.
+
+    A new session has an id of its own. Who is signed in already keeps the session: the client joins
+    it, and credentials that were asked for again renew it. Keycloak: attachSession,
+    OIDCLoginProtocol; attacks: session fixation
+    """
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -250,7 +255,10 @@ class CompletedSignIn:
 
 
 class SignInCompletion:
-    """Begins or joins the session, and issues what the client asked for."""
+    """Begins or joins the session, and issues what the client asked for.
+
+    Spec: RFC 6749 §4.1.2, OpenID Connect Core §3.1.2.5, §3.2.2.5, §3.3.2.5; Keycloak: 12.10
+    """
 
     def __init__(self, sessions: Sessions, encryption: ClientEncrypters) -> None:
         self._joining = SessionJoining(sessions)

@@ -26,7 +26,13 @@ _EXTENSION: Final = "urn:ietf:params:oauth:grant-type"
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedGrant:
-    """Refuses every request; `event` is what Keycloak calls its use."""
+    """Refuses every request; `event` is what Keycloak calls its use.
+
+    Their requests pass the checks that all grants share, so that a client that fails to
+    authenticate is answered with 401. Spec: RFC 6749 §5.2; Keycloak: 1.1 (26.7)
+
+    Keycloak that the gateway does not support.
+    """
 
     event: EventType
     policy_event: EventKind | None = None

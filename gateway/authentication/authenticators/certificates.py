@@ -36,7 +36,12 @@ from gateway.domain.users import User
 
 
 class CertificateUsername(WithoutForm):
-    """Finds the user of the certificate; a locked account is refused as one without a password."""
+    """`direct-grant-auth-x509-username`: the certificate of the TLS client names the user.
+
+    Finds the user of the certificate; a locked account is refused as one without a password.
+
+    Only a certificate that is trusted in the realm counts. Keycloak: 11.2
+    """
 
     id: ClassVar = CERTIFICATE
 
@@ -56,7 +61,16 @@ _CANCEL: Final = "cancel"
 
 
 class CertificateForm:
-    """Finds the user of the certificate, and asks whether to sign in as that user."""
+    """`auth-x509-client-username-form`: the certificate of the browser names the user.
+
+    Finds the user of the certificate, and asks whether to sign in as that user.
+
+    A page shows the certificate and the user, who continues or ignores it; the flow may leave the
+    page out. Without a certificate the flow goes on to the next alternative; where the certificate
+    names no user who may sign in, it does so with a message. What the page has shown is bound to
+    the certificate and the user: where either differs when the form arrives, the page is shown
+    again. Keycloak: 11.2 (26.7)
+    """
 
     id: ClassVar = CERTIFICATE_FORM
     needs_user: ClassVar[bool] = False

@@ -97,10 +97,14 @@ _TERMINATE: Final = "Terminate oldest session"
 
 
 class SessionLimits(WithoutForm):
-    """Refuses another session, or ends those not refreshed for longest, by `behavior`.
+    """`user-session-limits`: how many sessions a user may have, in the realm and of the client.
+
+    Refuses another session, or ends those not refreshed for longest, by `behavior`.
 
     `userRealmLimit` and `userClientLimit` are limits; 0 or nothing is none. A session of this
     browser that goes on is not another one.
+
+    Two sign-ins at once may both find room, as in Keycloak.
     """
 
     id: ClassVar = SESSION_LIMITS
@@ -140,7 +144,7 @@ def _excess(count: int, limit: str | None) -> int:
 
 
 class AllowAccess(WithoutForm):
-    """Allows every user."""
+    """`allow-access-authenticator`: succeeds always."""
 
     id: ClassVar = ALLOW
 
@@ -151,7 +155,10 @@ class AllowAccess(WithoutForm):
 
 
 class DenyAccess(WithoutForm):
-    """Refuses the user; `denyErrorMessage` replaces the text."""
+    """`deny-access-authenticator`: fails always.
+
+    Refuses the user; `denyErrorMessage` replaces the text.
+    """
 
     id: ClassVar = DENY
 

@@ -49,7 +49,12 @@ _DEVICE_FIELDS: Final = ("selectedCredentialId", "credentialId")
 
 
 class OneTimeCodeForm:
-    """Checks the code of the device that the user has chosen, or of the first one."""
+    """`auth-otp-form`: a one-time code on a page; a user with several devices may choose.
+
+    Checks the code of the device that the user has chosen, or of the first one.
+
+    Keycloak: OTPFormAuthenticator (26.7)
+    """
 
     id: ClassVar = CODE_FORM
     needs_user: ClassVar[bool] = True
@@ -101,7 +106,7 @@ def _one_time_code_form(
 
 
 class ValidateOneTimePassword(WithoutForm):
-    """Requires the code of the user's first device."""
+    """`direct-grant-validate-otp`: the code of the user's first device, in the password grant."""
 
     id: ClassVar = CODE
     needs_user: ClassVar[bool] = True
@@ -125,7 +130,12 @@ _RECOVERY_CODE_FIELD: Final = "recoveryCodeInput"
 
 
 class RecoveryCodeForm:
-    """Asks for the next code by its number, and uses it up."""
+    """`auth-recovery-authn-code-form`: the next code of the user's list of recovery codes.
+
+    Asks for the next code by its number, and uses it up.
+
+    Field `recoveryCodeInput`. Keycloak: RecoveryAuthnCodesFormAuthenticator (26.7)
+    """
 
     id: ClassVar = RECOVERY_CODE_FORM
     needs_user: ClassVar[bool] = True

@@ -77,7 +77,12 @@ def is_proven_by_link(sign_in: SignIn) -> bool:
 
 
 class ResetLinks:
-    """Sends the links."""
+    """Sends the links.
+
+    For a name without an account the same work is done, and no mail is sent: neither the page nor
+    the time tells whether there is one. A link is void once the password was changed. Keycloak:
+    ResetCredentialEmail; attacks: D10, D11
+    """
 
     def __init__(self, database: Database, limiter: RateLimiter) -> None:
         self._database = database
@@ -145,7 +150,11 @@ def _record_link(sign_in: SignIn, account: Account, error: str | None) -> None:
 
 
 class ResetChooseUser:
-    """Identifies the user."""
+    """`reset-credentials-choose-user`: the user that has forgotten a password.
+
+    A name that no user has goes on as any other one, and so does that of a disabled account
+    (attacks: D10). A user who is signed in is not asked. Keycloak: ResetCredentialChooseUser (26.7)
+    """
 
     id: ClassVar = RESET_CHOOSE_USER
     needs_user: ClassVar[bool] = False
@@ -214,7 +223,11 @@ _FORCE_LOGIN: Final = "force-login"
 
 
 class ResetCredentialEmail:
-    """Proves the user by the link."""
+    """`reset-credential-email`: sends a link, and waits until it is opened.
+
+    The page says the same for every name (attacks: D10). Keycloak shows it above the form of the
+    sign-in. Keycloak: ResetCredentialEmail (26.7)
+    """
 
     id: ClassVar = RESET_EMAIL
     needs_user: ClassVar[bool] = False
@@ -281,7 +294,13 @@ _REMOVAL_EVENTS: Final = (EventType.REMOVE_TOTP, EventType.REMOVE_CREDENTIAL)
 
 
 class ResetOtp:
-    """Removes devices, and requires the action CONFIGURE_TOTP in this sign-in."""
+    """`reset-otp`: the user sets up another device for one-time codes.
+
+    Removes devices, and requires the action CONFIGURE_TOTP in this sign-in.
+
+    `action_on_otp_reset_flag` says what becomes of those that the user has: nothing, one that the
+    user selects is removed, or all are. Keycloak: ResetOTP (26.7)
+    """
 
     id: ClassVar = RESET_OTP
     needs_user: ClassVar[bool] = True
@@ -344,7 +363,10 @@ def _choose_device_form(
 
 
 class ResetPassword(WithoutForm):
-    """Requires the action in this sign-in."""
+    """`reset-password`: the user sets a new password, by the required action UPDATE_PASSWORD.
+
+    Keycloak: ResetPassword (26.7)
+    """
 
     id: ClassVar = RESET_PASSWORD
     needs_user: ClassVar[bool] = True

@@ -28,7 +28,10 @@ def key_page(
 
 
 class SecurityKeyForm:
-    """Asks for one of the user's security keys."""
+    """`webauthn-authenticator`: a security key as a second factor.
+
+    Keycloak: WebAuthnAuthenticator (26.7)
+    """
 
     id: ClassVar = SECURITY_KEY_FORM
     needs_user: ClassVar[bool] = True
@@ -54,9 +57,13 @@ class SecurityKeyForm:
 
 
 class PasskeyForm:
-    """Asks for a passkey: one of the user's, or any where no step has named a user.
+    """`webauthn-authenticator-passwordless`: a passkey, which may name its user.
+
+    Asks for a passkey: one of the user's, or any where no step has named a user.
 
     A user who is only named is asked whether there are passkeys or not: the page reveals nothing.
+
+    Keycloak: WebAuthnPasswordlessAuthenticator (26.7)
     """
 
     id: ClassVar = PASSKEY_FORM

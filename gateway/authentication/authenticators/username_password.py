@@ -90,7 +90,11 @@ def password_check(
 
 
 class UsernameForm:
-    """Identifies the user."""
+    """`auth-username-form`: the user name on a page of its own.
+
+    A name that no user has goes on to the next page as any other one: it reveals nothing (attacks:
+    D10). Keycloak: UsernameForm (26.7)
+    """
 
     id: ClassVar = USERNAME_FORM
     needs_user: ClassVar[bool] = False
@@ -138,7 +142,12 @@ class UsernameForm:
 
 
 class PasswordForm:
-    """Checks the password; where it is required, users without one are asked as well."""
+    """`auth-password-form`: the password on a page of its own, of a user who is named already.
+
+    Checks the password; where it is required, users without one are asked as well.
+
+    A user who has signed in with a passkey is not asked. Keycloak: PasswordForm (26.7)
+    """
 
     id: ClassVar = PASSWORD_FORM
     needs_user: ClassVar[bool] = True
@@ -184,7 +193,11 @@ class PasswordForm:
 
 
 class UsernamePasswordForm:
-    """Identifies the user and checks the password."""
+    """`auth-username-password-form`: user name and password on one page.
+
+    Where the user is known, from the session of the browser, the page asks for the password alone.
+    Keycloak: UsernamePasswordForm (26.7)
+    """
 
     id: ClassVar = USERNAME_PASSWORD_FORM
     needs_user: ClassVar[bool] = False
@@ -237,7 +250,10 @@ class UsernamePasswordForm:
 
 
 class ValidateUsername(WithoutForm):
-    """Identifies the user."""
+    """`direct-grant-validate-username`: the user name of the password grant.
+
+    A name that no user has goes on to the password as any other one (attacks: D10, D11).
+    """
 
     id: ClassVar = USERNAME
 
@@ -253,7 +269,7 @@ class ValidateUsername(WithoutForm):
 
 
 class ValidatePassword(WithoutForm):
-    """Checks the password."""
+    """`direct-grant-validate-password`: the password of the password grant."""
 
     id: ClassVar = PASSWORD_EXECUTION
 

@@ -66,6 +66,8 @@ def in_order_of_preference(steps: Sequence[FlowStep], sign_in: SignIn) -> tuple[
     """Return alternatives, the user's credentials first and in the user's order.
 
     In the order of the flow where the user's own would reveal keys of a user who is only named.
+
+    Keycloak: AuthenticationSelectionResolver
     """
     account = None if _conceals_credentials(sign_in) else sign_in.account
     held = [] if account is None else [one.type for one in account.credentials or ()]
@@ -157,7 +159,14 @@ class Progress(Enum):
 
 
 class FlowRunner:
-    """Runs flows with the authenticators and conditions that act."""
+    """Runs flows with the authenticators and conditions that act.
+
+    All required steps must succeed; a conditional sub-flow is skipped unless all its conditions
+    match. Of alternatives the first that succeeds is enough; one that the user has not set up is
+    skipped. A flow in which nothing succeeds fails. Executions that were processed before are not
+    executed again, so that a flow goes on where the user's last form has left it. Keycloak: 15,
+    DefaultAuthenticationFlow (26.7)
+    """
 
     def __init__(
         self,

@@ -114,7 +114,13 @@ def earlier_flow_level(sign_in: SignIn, notes: Mapping[str, str]) -> int:
 
 
 def reach_flow_level(sign_in: SignIn) -> None:
-    """Take the level of a flow as reached, which the user has completed with credentials."""
+    """Take the level of a flow as reached, which the user has completed with credentials.
+
+    A client policy gives a flow its level (`auth-flow-loa`). The session notes it with the version
+    of the flow, such as `{"<id of the flow>":{"<version>":2}}`, so that single sign-on goes on in
+    the same flow, and nothing else counts for it. Keycloak notes nothing: the executor's level is
+    reached by the cookie alone, or never, according to whether the client asks for a class.
+    """
     level = sign_in.context.requested.flow_level
     if level is None or sign_in.has_joined:
         return
@@ -139,6 +145,11 @@ async def requested_level(sign_in: SignIn, accounts: Accounts) -> int:
     """Return the higher level of the two, NO_LEVEL without any; raises StoreUnavailable.
 
     The realm's level of an action counts where the credentials of this flow reach it.
+
+    The client requires one, or the action that it asks for does: a credential of the second level
+    is set up or deleted only by a user who has proven one of that level. The levels of the realm's
+    browser flow count in the flow of every client. Keycloak: AcrStore (26.7), which asks the
+    client's flow only
     """
     requested = sign_in.context.requested
     level = NO_LEVEL if requested.level is None else requested.level

@@ -45,7 +45,13 @@ class PermanentLockouts:
 
 
 class GuardedChecks:
-    """The checks of one request. To be used as a context, which settles the attempt."""
+    """The checks of one request. To be used as a context, which settles the attempt.
+
+    An unknown user, a wrong secret and a locked account take the same work and end in the same
+    refusal. The attempt is reserved before the first secret of a request is compared and settled at
+    its end: a right password is counted neither as a failure nor as a success while a code is still
+    to come. Keycloak: 4.2 (26.7); attacks: D1, D3, D4, D8, D10, D11
+    """
 
     def __init__(self, guard: BruteForceGuard, lockouts: PermanentLockouts) -> None:
         self._guard = guard
@@ -149,7 +155,13 @@ _MARK_LENGTH: Final = 24
 
 
 def note_password(sign_in: SignIn, credential: Credential) -> None:
-    """Note that the user knows this password; a stronger hash of it keeps its instant."""
+    """Note that the user knows this password; a stronger hash of it keeps its instant.
+
+    A page may wait for minutes after the form of the password. A sign-in with a former password
+    must not end in a session: the user, or an administrator, has set another one to stop it
+    (attacks: D8). The link of a mail ends with the address and the password, and so do the pages
+    that it has opened.
+    """
     sign_in.note(_PROVEN_AT_NOTE, _mark(credential))
     _note_user(sign_in)
 

@@ -36,7 +36,11 @@ _PERFORMED_LAST: Final = 2**31
 
 
 class PendingActions:
-    """Finds the required action that is next."""
+    """Finds the required action that is next.
+
+    Where the user cannot perform it, as in the password grant, any of them refuses the sign-in.
+    Keycloak: 1.5, 12.10 (26.7)
+    """
 
     def __init__(self, database: Database, accounts: Accounts) -> None:
         self._database = database

@@ -114,7 +114,11 @@ def required_by(session: AuthenticationSession, actions: Iterable[str]) -> Authe
 
 @dataclass(slots=True)
 class SignIn:
-    """One request: its context, the state that it changes, and what comes of it."""
+    """One request: its context, the state that it changes, and what comes of it.
+
+    The request, the configuration and the account are values; `SignIn` collects what happens to
+    them.
+    """
 
     context: SignInContext
     begun: AuthenticationSession

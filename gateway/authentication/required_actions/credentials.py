@@ -54,7 +54,10 @@ _PASSWORD_EVENTS: Final = (EventType.UPDATE_PASSWORD, EventType.UPDATE_CREDENTIA
 
 
 class UpdatePassword:
-    """Takes the new password twice."""
+    """UPDATE_PASSWORD: the user sets a new password, which has to meet the rules of the realm.
+
+    Fields `password-new`, `password-confirm` and `logout-sessions`. Keycloak: UpdatePassword, 16.1
+    """
 
     alias = UPDATE_PASSWORD
     may_be_requested = True
@@ -159,7 +162,12 @@ _OTP_EVENTS: Final = (EventType.UPDATE_TOTP, EventType.UPDATE_CREDENTIAL)
 
 
 class ConfigureOtp:
-    """Takes the first code of a new device."""
+    """CONFIGURE_TOTP: the user sets up a device for one-time codes, and proves that it works.
+
+    Fields `totp`, `totpSecret`, `userLabel` and `logout-sessions`. The page shows the secret, and
+    its form sends it back; the session knows its digest alone, so that no other secret is taken.
+    Keycloak: UpdateTotp (26.7), 16.1
+    """
 
     alias = CONFIGURE_TOTP
     may_be_requested = True
@@ -251,7 +259,17 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class ConfigureRecoveryCodes:
-    """Shows new codes once, and stores them when the user has saved them."""
+    """CONFIGURE_RECOVERY_AUTHN_CODES.
+
+    The user saves a list of recovery codes, which replaces another.
+
+    Shows new codes once, and stores them when the user has saved them.
+
+    Fields `generatedRecoveryAuthnCodes`, `generatedAt` (milliseconds since 1970), `userLabel` and
+    `logout-sessions`. The page shows the codes, and its form sends them back; the session knows
+    their digest alone, so that no other codes are taken. Keycloak: RecoveryAuthnCodesAction (26.7),
+    16.1
+    """
 
     alias = CONFIGURE_RECOVERY_CODES
     may_be_requested = True
@@ -318,7 +336,12 @@ _KEY_EVENTS: Final = (EventType.CUSTOM_REQUIRED_ACTION, EventType.UPDATE_CREDENT
 
 
 class RegisterKey:
-    """Registers a key of one type."""
+    """webauthn-register and webauthn-register-passwordless: the user registers a key.
+
+    Fields `clientDataJSON`, `attestationObject`, `publicKeyCredentialId`, `authenticatorLabel`,
+    `transports`, `authenticatorAttachment`, `error`, `isSetRetry` and `logout-sessions`. Keycloak:
+    WebAuthnRegister, WebAuthnPasswordlessRegister (26.7)
+    """
 
     may_be_requested = True
 

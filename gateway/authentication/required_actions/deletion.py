@@ -85,7 +85,15 @@ _CREDENTIAL_NOTE: Final = "credential-removal"
 
 
 class DeleteCredential:
-    """Asks whether the credential is to be deleted, and what that means for the user."""
+    """delete_credential: the user deletes one of the own credentials, which the client names.
+
+    Asks whether the credential is to be deleted, and what that means for the user.
+
+    `kc_action=delete_credential:<id of the credential>`; button `accept`. A credential of a level
+    of authentication is deleted only in a sign-in that has reached the level. Keycloak shows the
+    page of a password too, and refuses it afterwards; here the client gets the error at once.
+    Keycloak: DeleteCredentialAction (26.7), 16.1
+    """
 
     alias = DELETE_CREDENTIAL
     may_be_requested = True

@@ -54,7 +54,13 @@ _VERIFICATION_NOTE: Final = "profile-verified"
 
 
 class UpdateProfile:
-    """Takes the attributes of the user, under one of the two aliases."""
+    """UPDATE_PROFILE and VERIFY_PROFILE: the user completes the attributes of the user profile.
+
+    Takes the attributes of the user, under one of the two aliases.
+
+    Fields named as the attributes, several values in lines. VERIFY_PROFILE is the same form, asked
+    for while the profile is not complete; clients cannot ask for it. Keycloak: 16.1
+    """
 
     def __init__(self, alias: str, updates: ProfileUpdates) -> None:
         self.alias = alias
@@ -121,7 +127,11 @@ _VERIFY_EMAIL: Final = ActionTokenKind.VERIFY_EMAIL
 
 
 class VerifyEmail:
-    """Sends the mail and waits for its link."""
+    """VERIFY_EMAIL: the user opens the link of a mail, which shows that the address is the user's.
+
+    The first mail is sent with the page, the next ones by its button; where the client asks for the
+    action, all of them are. Keycloak: VerifyEmail, 16.1
+    """
 
     alias = VERIFY_EMAIL
     may_be_requested = True
@@ -226,7 +236,13 @@ _UPDATE_EMAIL: Final = ActionTokenKind.UPDATE_EMAIL
 
 
 class UpdateEmail:
-    """Takes the address, and sends the link."""
+    """UPDATE_EMAIL: the user enters another address, which a link that is sent to it confirms.
+
+    Takes the address, and sends the link.
+
+    Fields `email` and `logout-sessions`. Where the realm verifies no addresses, the change is made
+    at once. Keycloak: UpdateEmail, 16.1
+    """
 
     alias = UPDATE_EMAIL
     may_be_requested = True
@@ -347,7 +363,11 @@ _TERMS_DECLINED: Final = "termsAndConditionsDeclined"
 
 
 class TermsAndConditions:
-    """Takes the answer to the terms."""
+    """TERMS_AND_CONDITIONS: the user accepts the terms of the realm, text `termsText`, or declines.
+
+    The instant of the acceptance is kept in the user attribute `terms_and_conditions`, in seconds
+    since 1970. Keycloak: TermsAndConditions (26.7), 16.1
+    """
 
     alias = TERMS_AND_CONDITIONS
     may_be_requested = False

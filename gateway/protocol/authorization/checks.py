@@ -41,14 +41,20 @@ from gateway.protocol.scopes import OPENID, grant_scopes
 
 
 def check_repeated_parameters(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where a parameter comes twice."""
+    """Raise OAuthError where a parameter comes twice.
+
+    Spec: RFC 6749 §3.1; Keycloak: 12.10; attacks C19.
+    """
     if draft.request.parameters.repeated:
         failure = EventFailure(EventError.INVALID_REQUEST)
         raise OAuthError("invalid_request", "duplicated parameter", event=failure)
 
 
 async def check_client(draft: AuthorizationDraft) -> None:
-    """Find the client; raises PageError or StoreUnavailable."""
+    """Find the client; raises PageError or StoreUnavailable.
+
+    Keycloak: 12.10.
+    """
     if draft.entry is not None:
         return
     client_id = draft.get("client_id")
@@ -82,7 +88,11 @@ USED_UP: Final = "PAR not found, not issued or used multiple times."
 
 
 async def check_pushed_request(draft: AuthorizationDraft) -> None:
-    """Read what was pushed; raises PageError or StoreUnavailable."""
+    """Read what was pushed; raises PageError or StoreUnavailable.
+
+    Parameters beside it do not count. Users may reload the page: the request is used up when its
+    response is issued. Spec: RFC 9126 §4; Keycloak: 12.8
+    """
     uri = draft.get("request_uri")
     if uri is None or not uri.startswith(PUSHED):
         return
@@ -103,7 +113,14 @@ async def check_pushed_request(draft: AuthorizationDraft) -> None:
 
 
 def check_sizes(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a parameter that is too long."""
+    """Raise OAuthError for a parameter that is too long.
+
+    Keycloak leaves out what is too long. Here the client gets an error: a response without its
+    `state`, or a token without its `nonce`, would be refused there for no reason that anybody could
+    see.
+
+    attacks C24.
+    """
     for name, longest in LONGEST_PARAMETERS.items():
         text = draft.get(name)
         if text is not None and (len(text) > longest or "\0" in text):
@@ -112,7 +129,10 @@ def check_sizes(draft: AuthorizationDraft) -> None:
 
 
 def check_policies_at_start(draft: AuthorizationDraft) -> None:
-    """Raise PageError: the redirect URI is not verified yet."""
+    """Raise PageError: the redirect URI is not verified yet.
+
+    A pushed request has no browser yet. Keycloak: client policies (26.7)
+    """
     if draft.is_push:
         return
     client = draft.client.client
@@ -125,7 +145,11 @@ def check_policies_at_start(draft: AuthorizationDraft) -> None:
 
 
 def check_redirect_uri(draft: AuthorizationDraft) -> None:
-    """Keep the redirect URI and the state; raises PageError."""
+    """Keep the redirect URI and the state; raises PageError.
+
+    A request without `openid` may leave it out where the client has one alone. Keycloak: 12.10;
+    Spec: RFC 6749 §3.1.2.3, OpenID Connect Core §3.1.2.1; attacks C1, C3
+    """
     uri = draft.get("redirect_uri")
     found = _only_redirect_uri(draft) if uri is None else _registered_redirect_uri(draft, uri)
     if uri is not None:
@@ -156,7 +180,10 @@ RESPONSE_TYPES: Final = (
 
 
 def check_response_type(draft: AuthorizationDraft) -> None:
-    """Keep the response type; raises OAuthError."""
+    """Keep the response type; raises OAuthError.
+
+    Its words may be in any order. Keycloak: 12.10; Spec: RFC 6749 §3.1.1, RFC 9101 §6.3
+    """
     text = draft.get("response_type")
     if text is None:
         description = "Missing parameter: response_type"
@@ -181,7 +208,10 @@ def _unsupported_response_type(reason: str) -> OAuthError:
 
 
 def check_response_mode(draft: AuthorizationDraft) -> None:
-    """Keep the mode; raises OAuthError."""
+    """Keep the mode; raises OAuthError.
+
+    Keycloak: 12.10; Spec: OAuth 2.0 Multiple Response Type Encoding Practices §3, JARM §2.3.1
+    """
     text = draft.get("response_mode")
     mode = (
         _default_response_mode(draft, text) if text in {None, JWT} else _named_response_mode(text)
@@ -219,7 +249,10 @@ def _named_response_mode(text: str | None) -> ResponseMode | None:
 
 
 def check_flows(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a flow that is disabled for the client."""
+    """Raise OAuthError for a flow that is disabled for the client.
+
+    Keycloak: 12.10.
+    """
     client = draft.client.client
     of_code = draft.response_type & {ResponseType.CODE, ResponseType.NONE}
     if of_code and not client.standard_flow_enabled:
@@ -253,7 +286,10 @@ def _disabled_flow(flow: str) -> OAuthError:
 
 
 def check_pushed_only(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError for a request that had to be pushed."""
+    """Raise OAuthError for a request that had to be pushed.
+
+    Spec: RFC 9126 §6; Keycloak: 12.8.
+    """
     required = draft.client.client.authorization.pushed_requests_only
     if required and draft.pushed_reference is None and not draft.is_push:
         text = "Pushed Authorization Request is only allowed."
@@ -261,14 +297,20 @@ def check_pushed_only(draft: AuthorizationDraft) -> None:
 
 
 def check_nonce(draft: AuthorizationDraft) -> None:
-    """Raise OAuthError where the nonce is missing."""
+    """Raise OAuthError where the nonce is missing.
+
+    Spec: OpenID Connect Core §3.2.2.1, §3.3.2.11.
+    """
     if ResponseType.ID_TOKEN in draft.response_type and draft.get("nonce") is None:
         text = "Missing parameter: nonce"
         raise refused("invalid_request", text, EventError.INVALID_REQUEST)
 
 
 def check_scope(draft: AuthorizationDraft) -> None:
-    """Keep the scopes; raises OAuthError."""
+    """Keep the scopes; raises OAuthError.
+
+    Spec: RFC 6749 §3.3; Keycloak: 12.10.
+    """
     draft.scopes = grant_scopes(draft.request.realm, draft.client.client, draft.get("scope"))
 
 
@@ -277,7 +319,10 @@ _LARGEST_MAX_AGE: Final = 2**31 - 1
 
 
 def check_max_age(draft: AuthorizationDraft) -> None:
-    """Keep the number; raises PageError."""
+    """Keep the number; raises PageError.
+
+    Spec: OpenID Connect Core §3.1.2.1; Keycloak: 12.10.
+    """
     text = draft.get("max_age")
     if text is None:
         return
@@ -292,7 +337,12 @@ PROMPTS: Final = (Prompt.NONE, Prompt.LOGIN, Prompt.CONSENT)
 
 
 def check_prompt(draft: AuthorizationDraft) -> None:
-    """Keep the words that are known; raises OAuthError."""
+    """Keep the words that are known; raises OAuthError.
+
+    `none` stands alone: nothing may be shown, so nothing else can be asked for. `create` shows the
+    page of registration, where the realm permits users to register. Spec: OpenID Connect Core
+    §3.1.2.1; Keycloak: 12.10
+    """
     words = frozenset((draft.get("prompt") or "").split())
     allowed = draft.request.realm.realm.login.registration_allowed
     if Prompt.CREATE in words and not allowed and not draft.is_push:
@@ -305,7 +355,11 @@ def check_prompt(draft: AuthorizationDraft) -> None:
 
 
 def check_claims(draft: AuthorizationDraft) -> None:
-    """Keep the claims; raises OAuthError."""
+    """Keep the claims; raises OAuthError.
+
+    Keycloak leaves out what it cannot read. Here the client gets an error, since an essential claim
+    in it would be lost. Spec: OpenID Connect Core §5.5
+    """
     text = draft.get("claims")
     if not text:
         return
@@ -326,7 +380,11 @@ def _refused_claims() -> OAuthError:
 
 
 def check_id_token_hint(draft: AuthorizationDraft) -> None:
-    """Keep the user that a valid hint names."""
+    """Keep the user that a valid hint names.
+
+    Keycloak leaves out one that it cannot verify, and so does this: the client compares the user
+    that signs in with the one it expected. Spec: OpenID Connect Core §3.1.2.1; attacks C23
+    """
     token = draft.get("id_token_hint")
     if not token:
         return
@@ -345,7 +403,11 @@ def _is_for_client(draft: AuthorizationDraft, audience: Any) -> bool:
 
 
 def check_policies(draft: AuthorizationDraft) -> None:
-    """Keep what the policies demand of the sign-in; raises OAuthError for a refused request."""
+    """Keep what the policies demand of the sign-in; raises OAuthError for a refused request.
+
+    Keycloak judges a pushed request when it is used (AUTHORIZATION_REQUEST); here its client learns
+    of the refusal at once, and it is judged again when it is used.
+    """
     request = draft.request
     if not realm_policies(request.realm):
         return

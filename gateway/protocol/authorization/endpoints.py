@@ -47,7 +47,10 @@ _RESUMED: Final = ("client", "redirect_uri", "response_type", "response_mode", "
 
 
 class AuthorizationEndpoint:
-    """Checks authorization requests of every realm."""
+    """Checks authorization requests of every realm.
+
+    Spec: RFC 6749 §3.1; Keycloak: 12.10
+    """
 
     def __init__(self, services: CheckServices) -> None:
         self._services = services
@@ -162,7 +165,11 @@ async def keep_pushed_request(
 
 
 class PushedRequestEndpoint:
-    """Keeps authorization requests of every realm."""
+    """Keeps authorization requests of every realm.
+
+    The client authenticates as at the token endpoint, so what a browser carries is a reference
+    alone. Spec: RFC 9126 §2, RFC 9449 §10.1; Keycloak: 12.8
+    """
 
     def __init__(
         self, clients: ClientAuthenticator, services: CheckServices, constraint: SenderConstraint

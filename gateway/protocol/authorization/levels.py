@@ -23,7 +23,10 @@ def levels_of(realm: Realm, client: Client) -> Mapping[str, int]:
 
 
 def level_of(name: str, levels: Mapping[str, int]) -> int | None:
-    """Return the level of an `acr`; None for one that means nothing."""
+    """Return the level of an `acr`; None for one that means nothing.
+
+    A name without a level may be a number. Keycloak: 12.10 (`acr.loa.map`)
+    """
     found = levels.get(name)
     if found is None and _NUMBER.fullmatch(name):
         return int(name)
@@ -31,7 +34,12 @@ def level_of(name: str, levels: Mapping[str, int]) -> int | None:
 
 
 def check_level(draft: AuthorizationDraft) -> None:
-    """Keep the level that is asked for; raises PageError for an unknown one that is essential."""
+    """Keep the level that is asked for; raises PageError for an unknown one that is essential.
+
+    An essential `acr` counts before the others; of several the least is enough. What the client has
+    as its minimum is asked for in any case. Spec: OpenID Connect Core §5.5.1.1; Keycloak: 12.10
+    (step-up)
+    """
     client = draft.client.client
     levels = levels_of(draft.request.realm.realm, client)
     asked = _asked_by_claims(draft.claims)
@@ -85,6 +93,10 @@ def acr_of(
     """Return the class: the highest that was requested and reached, or else that was reached.
 
     `level` is None where the flow has no levels. A name without a level may be a number.
+
+    `acr.loa.map` of the client, or else of the realm, names levels. Without levels `1` stands for a
+    sign-in with credentials, `0` for one by cookie. Spec: OpenID Connect Core §2 (`acr`); Keycloak:
+    AcrUtils
     """
     reached = (1 if fresh else 0) if level is None else level
     for candidates in (requested, names):

@@ -23,7 +23,12 @@ _CHALLENGE: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
 def check_code_challenge(draft: AuthorizationDraft) -> None:
-    """Keep the challenge; raises OAuthError."""
+    """Keep the challenge; raises OAuthError.
+
+    Without `pkce.code.challenge.method` a client may leave PKCE out, as in Keycloak; RFC 9700
+    §2.1.1 demands it of public clients, so administrators should set S256 there. Spec: RFC 7636
+    §4.3, §4.4.1; Keycloak: 12.10; attacks C7
+    """
     if ResponseType.CODE not in draft.response_type:
         return
     challenge, method = draft.get("code_challenge"), draft.get("code_challenge_method")
@@ -69,8 +74,10 @@ def require_verifier(
 
     Return what it proves; None without a challenge.
 
-    A verifier without a challenge is refused: the challenge may have been removed on the way to
-    the authorization endpoint. `enforced` is for clients that must use PKCE.
+    A verifier without a challenge is refused: the challenge may have been removed on the way to the
+    authorization endpoint. `enforced` is for clients that must use PKCE.
+
+    Spec: RFC 7636 §4.1, §4.6; Keycloak: 1.4 (rows 8 to 11); attacks: C7
     """
     if verifier is None:
         if challenge is not None or enforced:

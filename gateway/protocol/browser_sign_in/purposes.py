@@ -159,7 +159,11 @@ class LinkPurpose:
 
 
 class Purpose(Protocol):
-    """What one sign-in is for. Methods raise StoreUnavailable."""
+    """What one sign-in is for. Methods raise StoreUnavailable.
+
+    A client gets its response; a device is connected; a page of the account console is shown. The
+    request that a sign-in keeps says which.
+    """
 
     @property
     def asked(self) -> SignInRequest: ...

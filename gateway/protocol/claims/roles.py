@@ -182,6 +182,11 @@ def _role_writer(config: Mapping[str, str], path: tuple[str, ...]) -> WriteAt:
 
     Only a path that names a list of roles itself leads there. Those lists hold names; elsewhere
     `config` says of which type roles are, and whether one or all of them are written.
+
+    Below `realm_access` and `resource_access` only these mappers write, and only to the places of
+    Keycloak's role lists. `${client_id}` in the claim's name and in the prefix stands for the
+    client whose roles follow. Keycloak: 2.2 (roles), user realm role mapper, user client role
+    mapper
     """
     if path[0] == _OF_REALM[0]:
         return _write_realm_roles

@@ -22,7 +22,12 @@ SUBJECT_TYPES: Final = ("public", "pairwise")
 
 
 def subject_identifier(client: Client, user_id: str) -> str:
-    """Return the `sub` of a user for a client."""
+    """Return the `sub` of a user for a client.
+
+    A client with the mapper `oidc-sha256-pairwise-sub-mapper` gets a pairwise identifier. It is
+    computed and not stored: the salt of the mapper, or else its id, keeps others from finding the
+    user's id by trying. Spec: OpenID Connect Core §8.1; Keycloak: SHA256PairwiseSubMapper (26.7)
+    """
     for mapper in client.protocol_mappers:
         if mapper.mapper_type == PAIRWISE_MAPPER:
             salt = mapper.config.get(SALT) or mapper.id

@@ -104,7 +104,13 @@ _MOST_WITH_REGISTERED: Final = 1000
 
 
 class CertificateOwners:
-    """Finds the client of a certificate."""
+    """Finds the client of a certificate.
+
+    Devices that only know their certificate need no client_id. Names are looked up in an index, so
+    the cost does not depend on the number of clients; patterns are not searched. Of several owners
+    those of administrators win over clients that registered themselves. RFC 8705 §2 asks for the
+    client_id, so this is an extension: with it, nothing here is asked.
+    """
 
     def __init__(self, directory: Directory, index: CertificateOwnerIndex) -> None:
         self._directory = directory

@@ -106,6 +106,9 @@ async def accept_assertion(
     """Return the assertion after checks of audience, times and single use; raises OAuthError.
 
     Its signature was verified before.
+
+    An assertion names the client, this realm and a time; each is accepted once, at any gateway.
+    Spec: RFC 7523 §3, OpenID Connect Core §9; Keycloak: JWTClientValidator (26.7); attacks C12
     """
     claims = signed.claims
     _check_audience(request.issuer, claims.get("aud"))
@@ -180,7 +183,10 @@ def _seconds(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 class PrivateKeyJwt(ClientAuthenticationMethod):
-    """The client holds the private key of a registered public key."""
+    """The client holds the private key of a registered public key.
+
+    Spec: RFC 7523 §2.2, OpenID Connect Core §9; Keycloak: 1.2 (`client-jwt`)
+    """
 
     authenticator: ClassVar = "client-jwt"
     names: ClassVar = ("private_key_jwt",)
@@ -211,7 +217,11 @@ class PrivateKeyJwt(ClientAuthenticationMethod):
 
 
 class ClientSecretJwt(ClientAuthenticationMethod):
-    """The client knows its secret and does not send it."""
+    """The client knows its secret and does not send it.
+
+    A rotated secret is accepted until it expires. Spec: RFC 7523 §2.2, OpenID Connect Core §9;
+    Keycloak: `client-secret-jwt`
+    """
 
     authenticator: ClassVar = "client-secret-jwt"
     names: ClassVar = ("client_secret_jwt",)

@@ -30,7 +30,11 @@ _BAD_ESCAPE: Final = re.compile("%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class BasicCredentials:
-    """The credentials of an Authorization header."""
+    """The credentials of an Authorization header.
+
+    A header that is not Basic, or cannot be read, counts as none: the form may still name the
+    client. Spec: RFC 6749 §2.3.1, RFC 7617 §2; Keycloak 26.7
+    """
 
     client_id: str
     secret: str = field(repr=False)
@@ -128,7 +132,11 @@ _POST: Final = "client_secret_post"
 
 
 class ClientSecret(ClientAuthenticationMethod):
-    """The client knows its secret."""
+    """The client knows its secret.
+
+    What the form says overrides the header. A client may be limited to one of the two methods.
+    Spec: RFC 6749 §2.3.1; RFC 7591 §2 (token_endpoint_auth_method); Keycloak: `client-secret`
+    """
 
     authenticator: ClassVar = "client-secret"
     names: ClassVar = (_BASIC, _POST)

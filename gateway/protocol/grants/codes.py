@@ -32,7 +32,10 @@ _AUTHORIZATION_CODE_SHORTCUT: Final = "ac"
 
 
 class AuthorizationCodeGrant:
-    """Issues the tokens of a sign-in in a browser."""
+    """Issues the tokens of a sign-in in a browser.
+
+    Spec: RFC 6749 §4.1.3; Keycloak: 1.4
+    """
 
     event = EventType.CODE_TO_TOKEN
     policy_event = None  # the scopes, or the token, have to be known first
@@ -107,7 +110,11 @@ _DEVICE_CODE_REFUSALS: Final[Mapping[DeviceStatus, tuple[str, str, EventFailure 
 
 
 class DeviceCodeGrant:
-    """Issues the tokens of a sign-in that a user completed for a device."""
+    """Issues the tokens of a sign-in that a user completed for a device.
+
+    The code is spent by the poll that gets the tokens; one that is refused leaves it as it was.
+    Spec: RFC 8628 §3.4, §3.5; Keycloak: 1.8
+    """
 
     event = EventType.OAUTH2_DEVICE_CODE_TO_TOKEN
     policy_event = None  # the scopes have to be known first

@@ -137,7 +137,17 @@ class BoundCertificate:
 
 
 class RenewedCertificates:
-    """Finds out whether the certificate of a request is the renewed one of a token."""
+    """Finds out whether the certificate of a request is the renewed one of a token.
+
+    A thumbprint says nothing of the certificate behind it, so a token that is issued while an
+    overlap is allowed says the rest in a claim of its own. The gateway reads it from tokens that it
+    has verified, and nothing of it from the request. Nothing is stored.
+
+    The renewed certificate is trusted, has the same subject, the same alternative names, and the
+    same issuer by name and key, begins later, and counts for a limited time from its start. The
+    certificate of the token must be valid still, as a revocation list may omit what has expired,
+    and is checked for revocation at each use. docs/trust-in-certificates.md describes the rule.
+    """
 
     def __init__(self, revocations: Revocations) -> None:
         self._revocations = revocations

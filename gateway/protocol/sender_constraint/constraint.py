@@ -35,7 +35,10 @@ _PARTS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class TokenCredential:
-    """An access token, and the scheme under which it was presented; nothing is verified."""
+    """An access token, and the scheme under which it was presented; nothing is verified.
+
+    Spec: RFC 6750 §2.1, RFC 9449 §7.1.
+    """
 
     token: str = field(repr=False)
     scheme: TokenScheme = TokenScheme.BEARER

@@ -35,7 +35,11 @@ _CACHED_URL_BYTES: Final = 1024 * 1024
 
 
 def names_one_of(sent: str, urls: Iterable[str]) -> bool:
-    """Tell whether `sent` is one of the URLs; raises ValueError where it is no http(s) URL."""
+    """Tell whether `sent` is one of the URLs; raises ValueError where it is no http(s) URL.
+
+    Query and fragment do not count; scheme, host, port, escapes and dot segments are normalized.
+    Spec: RFC 9449 §4.3, number 9; RFC 3986 §6.2.2, §6.2.3
+    """
     named = normalized_url(sent)
     return any(normalized_url(url) == named for url in urls)
 
@@ -95,7 +99,12 @@ _SIGNED: Final[SizedCache[tuple[str, int], str]] = SizedCache(256 * 1024)
 
 
 def current_nonce(realm: RealmEntry, now: datetime) -> str:
-    """Return the nonce for the next proof."""
+    """Return the nonce for the next proof.
+
+    A nonce says when the gateway gave it out, so a proof with one was made after that. It may be
+    used again until it expires: that a proof is used once is the rule of its `jti`. Spec: RFC 9449
+    §8, §9
+    """
     issued = (now - _EPOCH) // _NEW_ONE * (_NEW_ONE // _SECOND)
     known = _SIGNED.get((realm.realm.id, issued))
     if known is None or not is_current_nonce(realm, known, now):
@@ -134,7 +143,12 @@ class NonceRequired(InvalidProof):
 
 
 class ProofChecks:
-    """Checks proofs for every realm."""
+    """Checks proofs for every realm.
+
+    Order: size, signature, claims, URL and method, time, hash of the token, nonce, single use. The
+    mark of its use comes last, so that a proof which is refused is not used up. Spec: RFC 9449
+    §4.3, §11.1; Keycloak: 2.5
+    """
 
     def __init__(self, signatures: ProofSignatures, marks: OneTimeMarks) -> None:
         self._signatures = signatures

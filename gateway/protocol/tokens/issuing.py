@@ -75,7 +75,10 @@ class SessionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TokenContext:
-    """How a token was issued. `grant` is the grant's two letters."""
+    """How a token was issued. `grant` is the grant's two letters.
+
+    Keycloak: 2.2.
+    """
 
     session: SessionKind
     lightweight: bool
@@ -426,7 +429,15 @@ def id_claims(
 
 @dataclass(frozen=True, slots=True)
 class BrowserTokens:
-    """What the client asked for of the two; `expires_in` is in seconds."""
+    """What the client asked for of the two; `expires_in` is in seconds.
+
+    There is no refresh token among them. In the implicit flow, which has no code, tokens have
+    another lifespan. An ID token that is a detached signature goes through the browser without
+    claims of the user. No access token is given to a client whose tokens are bound to a certificate
+    or to a DPoP key: the browser has neither. Spec: RFC 6749 §4.2.2, OpenID Connect Core §3.2.2.5,
+    §3.3.2.5, §3.3.2.11; FAPI 1.0 Advanced §5.1.1, §5.2.2.1 (s_hash); Keycloak: 2.3,
+    OIDCLoginProtocol
+    """
 
     token_id: str
     token_type: str

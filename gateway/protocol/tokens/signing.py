@@ -58,6 +58,10 @@ def sign_for_client(
     """Return the compact JWS by the algorithm that the client chose.
 
     Raises OAuthError when the realm has no active key for it.
+
+    A client chooses for access tokens, ID tokens, userinfo and authorization responses separately.
+    HS256, HS384 and HS512 use a secret key of the realm, as in Keycloak, not the client's secret:
+    only the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
     """
     algorithm = signing_algorithm(request, chosen)
     return _sign(request, claims, algorithm, header_type)
