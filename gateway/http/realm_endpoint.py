@@ -2,7 +2,7 @@
 
 Order: realm (404), method (405), HTTPS and realm enabled (403), body (400, 413, 415).
 
-Every route of the application is a `GuardedEndpoint` (tests/architecture/test_realm_guard.py).
+Every route of the application is a `GuardedEndpoint`, which a test of the composition checks.
 `sslRequired` and "realm enabled" are checked for each request to a realm, before an endpoint reads
 more of it, unless the endpoint declares an exemption and the reason for it. The headers of the
 realm are written by `gateway/http/middleware.py`.

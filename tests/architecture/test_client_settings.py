@@ -19,13 +19,7 @@ WRITERS = {
     "gateway/client_policies/conditions.py": "an administrator names them",
     **{
         f"gateway/client_policies/executors/{name}.py": "what it sets, and names of addresses"
-        for name in (
-            *("dpop_bind_enforcer", "holder_of_key_enforcer", "pkce_enforcer"),
-            "secure_response_type",
-            "secure_signature_algorithm",
-            *("secure_client_uris", "secure_client_uris_pattern"),
-            "tls_client_auth_ca_subject_dn",
-        )
+        for name in ("authorization_requests", "client_authentication", "client_settings")
     },
 }
 """Modules that may name attributes: they write documents that `representations` reads."""

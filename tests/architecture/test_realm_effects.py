@@ -127,7 +127,7 @@ def test_a_described_setting_is_tested_over_http_and_its_source_opens(
 def test_every_attribute_about_certificates_is_described() -> None:
     """Those of the domain: a rule that is not described is not found by operators."""
     own = re.compile(r'"(realmgate\.certificates\.[\w.]+)"')
-    files = [*_OF_THE_REALM.glob("*.py"), *(ROOT / "domain" / "mail").glob("*.py")]
+    files = [*_OF_THE_REALM.glob("*.py"), ROOT / "domain" / "expiry.py"]
     named = {name for file in files for name in own.findall(file.read_text())}
     assert named == {
         each.name for each in REALM_ATTRIBUTES if each.name.startswith("realmgate.certificates.")

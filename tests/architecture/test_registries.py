@@ -78,11 +78,14 @@ class Registry:
     entries: Mapping[str, object]
     tests: Mapping[str, str]
     """The test that fails without a kind; one test of several kinds has a case of each."""
+    further: tuple[str, ...] = ()
+    """Further modules with kinds of the family."""
 
     def modules(self) -> Iterator[ModuleType]:
         """Yield the module, or the package with all its modules."""
         module = import_module(self.package)
         yield module
+        yield from map(import_module, self.further)
         for found in walk_packages(getattr(module, "__path__", ()), f"{self.package}."):
             yield import_module(found.name)
 
@@ -370,6 +373,7 @@ REGISTRIES = {
             "webauthn-authenticator-passwordless": f"{_KEYS}"
             "::test_a_passkey_signs_in_its_user_without_a_name",
         },
+        further=("gateway.authentication.registration",),
     ),
     "form actions": Registry(
         "gateway.authentication.registration",

@@ -2,7 +2,7 @@
 
 A cache that only counts its entries has no bound where a caller chooses how large each one is.
 Every cache whose keys or values come from requests, or from what administrators store, is one of
-these; `tests/architecture/test_caches.py` lists the exceptions. CWE-770
+these; a test lists the exceptions. CWE-770
 """
 
 import asyncio

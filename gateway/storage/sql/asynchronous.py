@@ -3,7 +3,7 @@
 `sqlalchemy.ext.asyncio` 2.1 was tried in its place (measured 2026-11-22, one worker with its
 supervisor after 400 tokens): 110.2 MB instead of 103.0, since it loads the ORM, which reaches the
 limit of 110 MB; and a second cancellation during a rollback made it close the connection that is
-kept here (three cases of tests/contract/test_sql_engine.py).
+kept here.
 """
 
 import asyncio

@@ -8,8 +8,8 @@ What this package replaces in Hypercorn and h11, and the versions it was checked
 
 Hypercorn has no public interface for any of it. Before CHECKED_VERSIONS names a new version, read
 each entry against the source of that version and run the tests of the server.
-tests/unit/supervisor/test_overrides.py fails for another installed version, for a name that is gone
-and for an override that is missing here.
+A test fails for another installed version, for a name that is gone and for an override that is
+missing here.
 """
 
 from typing import Final
