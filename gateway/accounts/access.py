@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gateway.admin.access import Forbidden, NotAuthenticated, NotFound
 from gateway.authentication.validity import NoLongerValid, is_usable_client, require_usable_user
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import Forbidden, NotAuthenticated, NotFound
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.sessions import UserSession
 from gateway.protocol.claims.mapper import ClaimsFor

@@ -10,13 +10,6 @@ from enum import IntEnum
 from typing import Final
 
 from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
-from gateway.admin.access import (
-    InsufficientLevel,
-    InvalidRequest,
-    NotAuthenticated,
-    NotFound,
-    WireFamily,
-)
 from gateway.authentication.account_updates import AccountUpdate, AccountUpdates
 from gateway.authentication.engine import AccountChange
 from gateway.authentication.engine.levels import NO_LEVEL
@@ -42,6 +35,13 @@ from gateway.domain.flows import (
     UPDATE_PASSWORD,
 )
 from gateway.domain.ports.storage import Database
+from gateway.domain.refusals import (
+    InsufficientLevel,
+    InvalidRequest,
+    NotAuthenticated,
+    NotFound,
+    WireFamily,
+)
 from gateway.domain.users import Credential
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.protocol.authorization.levels import level_of, levels_of

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gateway.accounts.access import REMOVED_OR_DISABLED, AccountCaller, AccountRole
-from gateway.admin.access import NotAuthenticated
 from gateway.authentication.errors import AccountDisabled, InvalidUserCredentials
 from gateway.authentication.profile_updates import (
     OwnProfile,
@@ -25,6 +24,7 @@ from gateway.domain.authentication import ProfileField
 from gateway.domain.events import Detail, EventType
 from gateway.domain.groups import Group
 from gateway.domain.ports.storage import Database
+from gateway.domain.refusals import NotAuthenticated
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.user_profile import UserProfile, Values, Viewer
 from gateway.domain.users import User

@@ -7,7 +7,7 @@ realm file replace an authority with the same certificate, and remove none.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound, require_changeable_clients
+from gateway.admin.access import Acting, require_changeable_clients
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach
 from gateway.admin.clients import get_client
@@ -24,6 +24,7 @@ from gateway.domain.ports.certificates import AuthorityParser, MalformedCertific
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.certificates import (
     AuthorityInput,
     parse_authorities,

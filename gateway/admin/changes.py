@@ -14,19 +14,19 @@ from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
-    Caller,
-    NotFound,
     names_state,
     require_match,
     require_may_change_realm,
     require_may_control,
 )
+from gateway.domain.callers import Caller
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
 from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import NotFound
 from gateway.representations.events import recorded
 
 Given = ParamSpec("Given")

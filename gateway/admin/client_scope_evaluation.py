@@ -8,15 +8,15 @@ Keycloak: evaluate-scopes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from gateway.admin.access import NotFound
-from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import OPENID_CONNECT, Client, ProtocolMapper
 from gateway.domain.ports.lookups import ClientEntry, Directory, RealmEntry, UserEntry
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.ports.token_preview import TokenExample, TokenPreview
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import NotFound
 from gateway.domain.roles import ListedRole
 from gateway.representations.roles import role_answer
 
@@ -42,39 +42,6 @@ class ExampleOf:
     issuer: str
     now: datetime
     audience: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenExample:
-    """A token that is not issued: what a `TokenPreview` needs to know of it."""
-
-    realm: RealmEntry
-    client: ClientEntry
-    user: UserEntry
-    scope: str
-    issuer: str
-    now: datetime
-    audience: str | None
-
-
-class TokenPreview(Protocol):
-    """Claims of tokens, as the token endpoint would make them."""
-
-    def scopes(self, realm: RealmEntry, client: Client, scope: str) -> Sequence[ClientScope]:
-        """Return the client scopes that a request for `scope` would be granted."""
-        ...
-
-    def access_token(self, example: TokenExample) -> dict[str, Any]:
-        """Return the claims of an access token; raises NotFound for an unknown audience."""
-        ...
-
-    def id_token(self, example: TokenExample) -> dict[str, Any]:
-        """Return the claims of an ID token."""
-        ...
-
-    def userinfo(self, example: TokenExample) -> dict[str, Any]:
-        """Return the userinfo document."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

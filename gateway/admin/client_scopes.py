@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, InvalidRequest, NotFound, duplicate_resource
+from gateway.admin.access import Acting, AdminRole
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.domain.client_scopes import ClientScope, RealmDefault
@@ -20,6 +20,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, duplicate_resource
 from gateway.representations.client_scopes import (
     SCOPE_PROTOCOLS,
     changes_reach_of_clients,

@@ -7,9 +7,10 @@ is given keys, a user profile and the like
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound, NotSupported, WireFamily
+from gateway.admin.access import Acting
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, NotSupported, WireFamily
 from gateway.representations.components import (
     Component,
     ProviderDescription,

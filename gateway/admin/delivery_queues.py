@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
-from gateway.admin.access import Acting, InvalidRequest
+from gateway.admin.access import Acting
 from gateway.domain.clock import Clock
 from gateway.domain.deliveries import (
     FailedDelivery,
@@ -30,6 +30,7 @@ from gateway.domain.mail import (
 from gateway.domain.ports.outgoing import MailSender, WebhookSender
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import webhook_of
+from gateway.domain.refusals import InvalidRequest
 from gateway.domain.users import User
 
 

@@ -7,13 +7,14 @@ realm.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.domain.certificates import MOST_DENIED, DeniedCertificate
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import deny_list_topic
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.certificates import parse_denied_certificate, render_denied_certificate
 
 _NOT_FOUND: Final = "Denied certificate not found"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, WireFamily
+from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
 from gateway.domain.clock import Clock
 from gateway.domain.events import (
@@ -24,6 +24,7 @@ from gateway.domain.ports.events import EventLog
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import AdminEventRepository, Database, Stores, UserEventRepository
 from gateway.domain.realm import EventsConfig, Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.representations.events import (
     render_admin_event,
     render_events_config,

@@ -15,7 +15,6 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    InvalidRequest,
     Page,
     Rights,
     RoleIndex,
@@ -34,6 +33,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import GroupQuery
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.field_table import Names
 from gateway.representations.groups import (

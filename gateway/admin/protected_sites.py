@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.domain.errors import AlreadyExists, FieldError
 from gateway.domain.events import OperationType, ResourceType
@@ -17,6 +17,7 @@ from gateway.domain.forward_auth import Site, UnreadableSite, unusable_setting
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, SiteRepository, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.field_table import Names
 from gateway.representations.refusals import raise_all
 from gateway.representations.sites import (

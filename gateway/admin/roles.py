@@ -12,11 +12,7 @@ from uuid import uuid4
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    InvalidRequest,
-    MissingPart,
-    NotFound,
     Page,
-    WireFamily,
     existing,
     get_user,
     load_roles,
@@ -34,6 +30,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, MissingPart, NotFound, WireFamily
 from gateway.domain.roles import ListedRole, Role
 from gateway.representations.roles import (
     RoleName,

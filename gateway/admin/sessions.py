@@ -6,15 +6,13 @@ Keycloak: 7.1 (logout-all, push-revocation, sessions, client-session-stats), 7.2
 offline-sessions, logout, consents), 17.5; clients/{id}/user-sessions, session-count
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Final
 
 from gateway.admin.access import (
     Acting,
-    NotFound,
     Page,
     existing,
     get_user,
@@ -24,60 +22,20 @@ from gateway.admin.access import (
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import get_client
 from gateway.admin.users import invalidate_user
-from gateway.domain.clients import Client
-from gateway.domain.deliveries import logout_notices
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import NotFound
+from gateway.domain.session_endings import (
+    detach_from_sessions,
+    queue_logout_notices,
+    withdraw_consent,
+)
 from gateway.domain.sessions import UserSession
-from gateway.domain.users import User
 from gateway.representations.users import render_consent, render_session
-
-
-@dataclass(frozen=True, slots=True)
-class WithdrawnConsent:
-    """Whether there was a consent, and how many offline sessions the client has left."""
-
-    consent: bool
-    offline_sessions: int
-
-
-async def withdraw_consent(stores: Stores, user: User, client: Client) -> WithdrawnConsent:
-    """Remove the user's consent to the client, and the client from the offline sessions."""
-    realm_id = user.realm_id
-    sessions = await stores.offline_sessions.of_user(realm_id, user.id)
-    taken = [session for session in sessions if client.id in session.clients]
-    removed = await stores.consents.remove(realm_id, user.id, client.id)
-    for session in taken:
-        await stores.offline_sessions.leave(realm_id, session.id, client.id)
-    return WithdrawnConsent(removed, len(taken))
-
-
-async def detach_from_sessions(online: OnlineSessionStore, user: User, client: Client) -> None:
-    """Take the client out of the user's online sessions: its tokens are at an end."""
-    for session in await online.of_user(user.realm_id, user.id):
-        await online.detach(user.realm_id, session.id, client.id)
-
-
-async def queue_logout_notices(
-    stores: Stores, sessions: Iterable[UserSession], now: datetime
-) -> tuple[Client, ...]:
-    """Store the notices of sessions that end; return their clients, as far as they exist.
-
-    Call it before the sessions end: a gateway that is killed in between has lost nothing.
-    """
-    ending = tuple(sessions)
-    taking_part = dict.fromkeys(
-        (session.realm_id, client) for session in ending for client in session.clients
-    )
-    found = [await stores.clients.find_by_id(*place) for place in taking_part]
-    clients = {client.id: client for client in found if client is not None}
-    await stores.logout_notices.add(logout_notices(ending, clients, now))
-    return tuple(clients.values())
-
 
 _NO_SESSION: Final = "Sesssion not found"
 

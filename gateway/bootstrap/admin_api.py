@@ -100,9 +100,9 @@ from gateway.http.admin.server_info import ServerInformation, server_operations
 from gateway.http.admin.unsupported_endpoints import unsupported_operations
 from gateway.http.admin.users import user_operations
 from gateway.http.realm_endpoint import RealmContext
+from gateway.http.registration_requests import RegistrationRequests
 from gateway.protocol.claims import MAPPER_TYPES, check_mapper
 from gateway.protocol.client_authentication import ClientAuthenticator
-from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.sender_constraint import SenderConstraint
 from gateway.protocol.token_preview import ClaimsPreview
 from gateway.protocol.tokens import AccessTokens

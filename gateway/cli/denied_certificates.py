@@ -84,7 +84,7 @@ async def list_(operator: RealmOperator, *, first: int, maximum: int, output: st
 @on_realm
 async def remove(operator: RealmOperator, certificate: str) -> None:
     """Remove an entry by its ID, or by the certificate that it names."""
-    from gateway.admin.access import NotFound
+    from gateway.domain.refusals import NotFound
 
     try:
         await operator.denied_certificates.remove(operator.acting, _thumbprint(certificate))

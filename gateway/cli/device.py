@@ -61,7 +61,7 @@ async def lock(operator: RealmOperator, name: str, client_id: str, *, seconds: i
 @client_option
 async def unlock(operator: RealmOperator, name: str, client_id: str) -> None:
     """Unlock DEVICE and clear its counted failures."""
-    from gateway.admin.access import NotFound
+    from gateway.domain.refusals import NotFound
 
     client = await operator.client(client_id)
     try:

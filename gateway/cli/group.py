@@ -84,7 +84,7 @@ async def delete(operator: RealmOperator, path: str, *, yes: bool) -> None:
 
 
 async def _found(operator: RealmOperator, path: str) -> dict[str, Any]:
-    from gateway.admin.access import NotFound
+    from gateway.domain.refusals import NotFound
 
     acting = operator.acting
     try:

@@ -297,7 +297,7 @@ async def set_(operator: RealmOperator, file: str) -> None:
 @yes_option
 async def remove(operator: RealmOperator, name: str, *, yes: bool) -> None:
     """Remove SITE of a realm: requests for its hosts are refused then."""
-    from gateway.admin.access import NotFound
+    from gateway.domain.refusals import NotFound
 
     realm = operator.acting.realm.name
     confirm_removal(f"the site {name} of {realm}", yes=yes)

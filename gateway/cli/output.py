@@ -65,9 +65,7 @@ def visible(text: str) -> str:
 
 def report(failure: RealmgateError) -> int:
     """Print every line of `failure` and return its exit code."""
-    from gateway.admin.access import (
-        InvalidRequest,
-    )
+    from gateway.domain.refusals import InvalidRequest
 
     errors = failure.errors if isinstance(failure, InvalidInput) else ()
     for line in [str(error) for error in errors] or str(failure).splitlines():

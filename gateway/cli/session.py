@@ -82,7 +82,7 @@ async def end(
     """
     if [session_id is not None, name is not None, everybody].count(True) != 1:
         raise click.UsageError("Give one of SESSION, --user and --all.")
-    from gateway.admin.access import NotFound
+    from gateway.domain.refusals import NotFound
 
     acting, sessions = operator.acting, operator.sessions
     if session_id is not None:

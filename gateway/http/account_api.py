@@ -33,9 +33,9 @@ from gateway.accounts.sessions import (
     OwnSession,
     SignInCertificate,
 )
-from gateway.admin.access import AdminRefusal, InvalidRequest, MissingPart, NotFound
 from gateway.authentication.profile_updates import ProfileRejected
 from gateway.domain.localization import LocalePreferences, Texts
+from gateway.domain.refusals import ApiRefusal, InvalidRequest, MissingPart, NotFound
 from gateway.domain.roles import EffectiveRoles
 from gateway.http.admin.operations import Body, Media, read_admin_body
 from gateway.http.cross_origin import ACCOUNT_API
@@ -488,7 +488,7 @@ class AccountEndpoint(RealmEndpoint):
         asked = AccountRequest(caller, path, request.parameters, texts, document)
         try:
             return await operation.handler(asked)
-        except AdminRefusal:
+        except ApiRefusal:
             if request.event.error is not None:
                 self._context.events.answered(request)
             raise

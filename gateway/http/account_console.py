@@ -25,12 +25,12 @@ from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 from gateway.accounts.access import AccountAccess, AccountCaller, AccountRole
-from gateway.admin.access import NotAuthenticated
 from gateway.domain.clients import Client
 from gateway.domain.errors import SecretUnreadable
 from gateway.domain.events import EventError, EventType
 from gateway.domain.localization import Text
 from gateway.domain.ports.lookups import ClientEntry
+from gateway.domain.refusals import NotAuthenticated
 from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import has_lasting_part
 from gateway.http.browser import (

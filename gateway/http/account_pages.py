@@ -23,11 +23,11 @@ from gateway.accounts.sessions import (
     OwnSession,
     SignInCertificate,
 )
-from gateway.admin.access import MissingPart
 from gateway.authentication.profile_updates import ProfileRejected
 from gateway.domain.authentication import MessageKey, ProfileField
 from gateway.domain.flows import DELETE_ACCOUNT, DELETE_CREDENTIAL, UPDATE_EMAIL
 from gateway.domain.localization import Text
+from gateway.domain.refusals import MissingPart
 from gateway.domain.sessions import OTHER, UNKNOWN
 from gateway.domain.web_authn import PASSKEY, SECURITY_KEY
 from gateway.http.account_console import Notice, PageHandler, Visitor

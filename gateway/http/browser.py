@@ -25,7 +25,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 import orjson
 from starlette.types import Receive, Scope
 
-from gateway.admin.access import Forbidden, NotAuthenticated
 from gateway.domain.clients import Client
 from gateway.domain.errors import (
     Overloaded,
@@ -38,6 +37,7 @@ from gateway.domain.events import EventError, EventType
 from gateway.domain.localization import Text
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import Forbidden, NotAuthenticated
 from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import UserSession
 from gateway.http.cross_origin import is_from_own_page

@@ -11,8 +11,17 @@ from typing import Final
 
 from structlog.typing import FilteringBoundLogger
 
-from gateway.admin.access import (
-    AdminRefusal,
+from gateway.domain.errors import (
+    AlreadyExists,
+    InvalidInput,
+    Overloaded,
+    RealmNotFound,
+    StoreUnavailable,
+    UnusableSetting,
+)
+from gateway.domain.ports.client_keys import PROOF_ALGORITHMS
+from gateway.domain.refusals import (
+    ApiRefusal,
     Forbidden,
     InsufficientLevel,
     InvalidRequest,
@@ -30,15 +39,6 @@ from gateway.admin.access import (
     WireFamily,
     WrongClient,
 )
-from gateway.domain.errors import (
-    AlreadyExists,
-    InvalidInput,
-    Overloaded,
-    RealmNotFound,
-    StoreUnavailable,
-    UnusableSetting,
-)
-from gateway.domain.ports.client_keys import PROOF_ALGORITHMS
 from gateway.http.edge import EdgeRefusal
 from gateway.http.exchange import Exchange
 from gateway.http.forms import FormRefused
@@ -103,7 +103,7 @@ def _known(error: Exception, realm: str) -> Reply | None:
         case OAuthError():
             headers = (*_nonce(error), *_retry_after(error.retry_after))
             return oauth_error(error.error, error.description, status=error.status, headers=headers)
-        case AdminRefusal():
+        case ApiRefusal():
             return _refused_administration(error)
         case AlreadyExists() | InvalidInput() | UnusableSetting():
             return _refused_input(error)
@@ -183,7 +183,7 @@ _REFUSALS: Final = (
 """Error, family, status and text; None is the text of the error, which is public then."""
 
 
-def _refused_administration(error: AdminRefusal) -> Reply | None:
+def _refused_administration(error: ApiRefusal) -> Reply | None:
     match error:
         case MalformedBody():
             name = "unknown_error" if error.shape else "invalid_request"

@@ -14,15 +14,15 @@ from urllib.parse import quote
 from starlette.routing import Route
 from starlette.types import Receive, Scope
 
-from gateway.admin.access import NotFound
 from gateway.admin.registration import KEYCLOAK, OPENID, ClientView, Format
+from gateway.domain.refusals import NotFound
 from gateway.http.admin.operations import Body, read_admin_body
 from gateway.http.cross_origin import REGISTRATION
 from gateway.http.errors import MethodNotAllowed
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import RealmContext, RealmEndpoint
+from gateway.http.registration_requests import RegistrationRequests
 from gateway.http.replies import JSON_UTF8, NO_STORE, Reply, json_reply
-from gateway.protocol.registration import RegistrationRequests
 from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.representations.client_registration import Registered, render_metadata
 from gateway.representations.clients import client_representation, installation_document

@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gateway.admin.sessions import queue_logout_notices
 from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clients import Client
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.session_endings import queue_logout_notices
 from gateway.domain.sessions import (
     ClientSession,
     UserSession,

@@ -4,13 +4,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway.admin.access import (
-    NotFound,
-)
-from gateway.admin.client_scope_evaluation import TokenExample
 from gateway.domain.client_scopes import ClientScope
 from gateway.domain.clients import Client
 from gateway.domain.ports.lookups import RealmEntry
+from gateway.domain.ports.token_preview import TokenExample
+from gateway.domain.refusals import NotFound
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.protocol_claims import audiences_of
 from gateway.protocol.requests import Parameters, ProtocolRequest

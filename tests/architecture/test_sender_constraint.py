@@ -29,7 +29,7 @@ _ACCEPTORS: Final = frozenset(
         "gateway/protocol/grants/token_exchange.py",
         "gateway/protocol/introspection.py",
         "gateway/protocol/logout.py",
-        "gateway/protocol/registration.py",
+        "gateway/http/registration_requests.py",
         "gateway/protocol/revocation.py",
         "gateway/protocol/userinfo.py",
     }

@@ -95,7 +95,7 @@ _READERS_OF: Final = frozenset(
 _USES: Final[Mapping[str, str]] = {
     "gateway/forward_auth/session_cookies.py:identify": "validity.require",
     "gateway/http/admin/authentication.py:_verified": "access_tokens.resolve",
-    "gateway/protocol/action_tokens.py:_token": "validity.require",
+    "gateway/protocol/action_tokens.py:_parsed_link": "validity.require",
     "gateway/protocol/grants/codes.py:__call__": "redemption.find",
     "gateway/protocol/grants/refresh_token.py:__call__": "refresh_tokens.active",
     "gateway/protocol/introspection.py:_describe": "access_tokens.check",
@@ -107,16 +107,16 @@ _USES: Final[Mapping[str, str]] = {
 }
 """Function that reads a credential -> the call, in its module, that asks the rule."""
 _READ_ALONE: Final[Mapping[str, str]] = {
-    "gateway/admin/protected_sites.py:_existing": "a site, not a session",
+    "gateway/admin/protected_sites.py:_get_site": "a site, not a session",
     "gateway/admin/registration/tokens.py:read": "registration tokens, which are no sign-in",
     "gateway/authentication/action_tokens.py:read_action_token": "reads for the endpoint of links",
     "gateway/forward_auth/browser.py:end": "ends sessions",
     "gateway/forward_auth/browser.py:is_signed_in": "ends sessions",
-    "gateway/protocol/authorization/checks.py:check": "a hint: names the user",
-    "gateway/protocol/logout.py:_verified": "a hint: compared with the cookie",
+    "gateway/protocol/authorization/checks.py:check_id_token_hint": "a hint: names the user",
+    "gateway/protocol/logout.py:_verified_hint": "a hint: compared with the cookie",
     "gateway/protocol/revocation.py:_revoke": "the client gives its token up",
     "gateway/protocol/revocation.py:_revoke_refresh_token": "the client gives its token up",
-    "gateway/protocol/sender_constraint/dpop_proofs.py:is_current": "nonces of proofs",
+    "gateway/protocol/sender_constraint/dpop_proofs.py:is_current_nonce": "nonces of proofs",
     "gateway/protocol/tokens/access_token_checks.py:verify": "reads for `check` and `resolve`",
     "gateway/protocol/tokens/refresh_token_checks.py:read_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/tokens/refresh_token_checks.py:verify_refresh_token": (

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admin.access.errors import Forbidden, MissingRights
 from gateway.admin.access.escalation import (
     AccountControl,
     has_every_right,
@@ -28,7 +27,6 @@ from gateway.admin.access.rights import (
     REALM_ADMIN,
     Acting,
     AdminRole,
-    Caller,
     ControlledObject,
     ObjectKind,
     Rights,
@@ -36,7 +34,9 @@ from gateway.admin.access.rights import (
 )
 from gateway.admin.changes import Changes
 from gateway.admin.realms.defaults import ensure_administration, ensure_realm_defaults
+from gateway.domain.callers import Caller
 from gateway.domain.clock import SystemClock
+from gateway.domain.refusals import Forbidden, MissingRights
 from gateway.domain.roles import EffectiveRoles, ListedRole
 from gateway.storage.sql.database import SqlDatabase, SqlStores
 from tests.support.realm_imports import Messages

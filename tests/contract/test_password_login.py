@@ -8,10 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gateway.admin.access import (
-    NotFound,
-    operator,
-)
+from gateway.admin.access import operator
 from gateway.admin.changes import Changes
 from gateway.admin.users import UserActivation
 from gateway.authentication.errors import (
@@ -24,6 +21,7 @@ from gateway.authentication.realm_profile import store_profile
 from gateway.domain.errors import Overloaded, StoreUnavailable
 from gateway.domain.flows import UPDATE_PASSWORD, VERIFY_EMAIL, VERIFY_PROFILE, SignInRules
 from gateway.domain.realm import LoginSettings, PasswordRule
+from gateway.domain.refusals import NotFound
 from gateway.domain.secrets import Secret
 from gateway.domain.users import User
 from gateway.representations.stored_user_profile import StoredProfile

@@ -19,7 +19,6 @@ Keycloak: 9; it checks the roles that are named, not what they contain, and not 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, assert_never
 
-from gateway.admin.access.errors import Forbidden, MissingRights
 from gateway.admin.access.rights import (
     FREE,
     IMPLIED,
@@ -42,6 +41,7 @@ from gateway.domain.clients import (
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.refusals import Forbidden, MissingRights
 from gateway.domain.roles import EffectiveRoles, ListedRole
 
 _NAMES: Final = frozenset({*AdminRole, REALM_ADMIN})

@@ -13,11 +13,11 @@ from typing import Final, TypeGuard, TypeVar
 
 import orjson
 
-from gateway.admin.access.errors import NotFound, PreconditionFailed, TooMany
 from gateway.domain.clients import Client
 from gateway.domain.errors import FieldError, InvalidInput, RealmNotFound
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import NotFound, PreconditionFailed, TooMany
 from gateway.domain.users import User, canonical_name
 from gateway.representations.refusals import describe
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from gateway.admin.access.errors import Forbidden, NotAuthenticated, WrongClient
 from gateway.admin.access.role_index import ADMIN, CREATE_REALM
-from gateway.domain.clients import OWNER_IN_MASTER, OWNER_OF_A_REALM, Client, WithheldRoles
+from gateway.domain.callers import Caller
+from gateway.domain.clients import OWNER_IN_MASTER, OWNER_OF_A_REALM
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.refusals import Forbidden, NotAuthenticated, WrongClient
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.users import User
 
@@ -115,27 +116,6 @@ class ControlledObject:
     id: str
     by_name: bool = False
     client: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A user, or a service account, of `realm`, with a token of `client`.
-
-    `scope` are the roles that such a token may carry, None if unlimited; those in `withheld` it may
-    not. `held` are the roles that the user has in its realm; the caller acts with the others.
-    """
-
-    realm: Realm
-    user: User
-    client: Client
-    scope: EffectiveRoles | None = None
-    held: EffectiveRoles = field(default_factory=EffectiveRoles)
-    withheld: WithheldRoles | None = None
-
-    def within_token(self, held: EffectiveRoles) -> EffectiveRoles:
-        """Return those of the user's roles that the caller acts with."""
-        roles = held if self.withheld is None else self.withheld.remove_from(held)
-        return roles.within(self.scope)
 
 
 @dataclass(frozen=True, slots=True)

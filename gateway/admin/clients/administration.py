@@ -13,10 +13,6 @@ from typing import Any
 
 from gateway.admin.access import (
     Acting,
-    InvalidRequest,
-    NotFound,
-    WireFamily,
-    duplicate_resource,
     names_state,
     require_changeable_clients,
     require_match,
@@ -71,6 +67,7 @@ from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import SessionLimits
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.clients import (
     WrongAddress,
     changed_client_document,

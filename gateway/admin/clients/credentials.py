@@ -12,16 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotAcceptable,
-    NotFound,
-    NotSupported,
-    WireFamily,
-    require_changeable_clients,
-    require_may_control,
-)
+from gateway.admin.access import Acting, require_changeable_clients, require_may_control
 from gateway.admin.changes import Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.admin.clients.policies import PolicyCaller, updater_of
@@ -41,6 +32,13 @@ from gateway.domain.ports.client_keys import (
 )
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import (
+    InvalidRequest,
+    NotAcceptable,
+    NotFound,
+    NotSupported,
+    WireFamily,
+)
 from gateway.domain.secrets import Secret
 from gateway.representations.clients import (
     JWT_CREDENTIAL,

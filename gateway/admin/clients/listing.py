@@ -15,10 +15,6 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     AdminRole,
-    InvalidRequest,
-    NotFound,
-    TooMany,
-    WireFamily,
     has_every_right,
     is_above,
     is_administrative_client,
@@ -36,6 +32,7 @@ from gateway.domain.ports.invalidation import client_topic
 from gateway.domain.ports.storage import ClientSearch, Database, Stores
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, TooMany, WireFamily
 from gateway.representations.clients import INSTALLATIONS, Installation, client_representation
 from gateway.representations.users import full_user
 

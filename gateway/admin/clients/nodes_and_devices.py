@@ -10,13 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-    WireFamily,
-    require_changeable_clients,
-)
+from gateway.admin.access import Acting, require_changeable_clients
 from gateway.admin.changes import Changes
 from gateway.admin.clients.listing import changing_client, get_client, replace_client
 from gateway.domain.clients import LONGEST_DEVICE_LOCK, Client
@@ -24,6 +18,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.certificates import DeviceLock, DeviceLocks, LockCause
 from gateway.domain.ports.storage import Database
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.clients import (
     failed_notifications,
     nodes_of,

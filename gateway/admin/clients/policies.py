@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, WireFamily
+from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
 from gateway.client_policies import (
     ClientChange,
@@ -27,6 +27,7 @@ from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import RoleQuery
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.clients import client_addresses, with_client_settings
 from gateway.representations.realms import (

@@ -9,13 +9,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-    WireFamily,
-    duplicate_resource,
-)
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scopes import get_client_scope
@@ -28,6 +22,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.client_scopes import (
     MOST_MAPPERS,
     parse_mapper,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, NotFound, is_above, require_may_put_in_scope
+from gateway.admin.access import Acting, AdminRole, is_above, require_may_put_in_scope
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import lower_reach, lower_reach_of_scope, store_changed_part
 from gateway.admin.client_scope_evaluation import OF_THE_REALM, in_scope
@@ -23,6 +23,7 @@ from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import NotFound
 from gateway.domain.roles import ListedRole
 from gateway.representations.client_scopes import render_reference
 from gateway.representations.roles import role_answer

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import InvalidRequest, WireFamily
 from gateway.admin.clients.listing import get_client
 from gateway.domain.clients import Client
 from gateway.domain.ports.outgoing import DocumentUnavailable, RemoteDocuments
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.representations.client_scopes import PAIRWISE_MAPPER, SECTOR_URI
 
 _UNAVAILABLE: Final = "Failed to get redirect URIs from the Sector Identifier URI."

@@ -8,12 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    WireFamily,
-    duplicate_resource,
-)
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
 from gateway.domain.errors import AlreadyExists
@@ -21,6 +16,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import FlowBindings, Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.representations.flows import parse_flow, parse_names, render_executions, render_flow
 
 _PATH: Final = "authentication/flows"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound, WireFamily, duplicate_resource
+from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
 from gateway.admin.flows.administration import require_alias, require_plain
 from gateway.admin.flows.unit_of_work import FlowUnitOfWork, changing_flows
@@ -18,6 +18,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Requirement
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.flows import (
     AUTHENTICATORS,
     ROLES,

@@ -9,12 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-    WireFamily,
-)
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.flows.unit_of_work import remove_document
 from gateway.authentication.new_users import realm_actions
@@ -24,6 +19,7 @@ from gateway.domain.flows import CONFIGURE_RECOVERY_CODES, CONFIGURE_TOTP, Requi
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.field_table import parse_strictly
 from gateway.representations.flows import (
     ACTION_NAMES,

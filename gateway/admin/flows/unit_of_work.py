@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.domain.clients import Client
 from gateway.domain.flows import PATTERNS, AuthenticatorConfig, Execution, Flow, Flows
@@ -18,6 +18,7 @@ from gateway.domain.limits.patterns import LARGEST_PATTERNS, pattern_weight
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import DocumentKind, Stores
 from gateway.domain.realm import FlowBindings, Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.flows import (
     GONE,
     config_document,

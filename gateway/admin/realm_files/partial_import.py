@@ -17,8 +17,6 @@ from gateway.admin.access import (
     Acting,
     AdminRole,
     ControlledObject,
-    InvalidRequest,
-    NotSupported,
     ObjectKind,
     RoleIndex,
     is_administrative_client,
@@ -60,6 +58,7 @@ from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotSupported
 from gateway.domain.roles import Role
 from gateway.domain.users import User
 from gateway.representations.clients import given_field, new_client_document

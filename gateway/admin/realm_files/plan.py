@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from gateway.admin.access import InvalidRequest
 from gateway.admin.authorities import read_authorities, store_authorities
 from gateway.admin.client_scope_defaults import (
     read_scopes,
@@ -57,6 +56,7 @@ from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest
 from gateway.representations.certificates import AuthorityInput
 from gateway.representations.components import Component
 from gateway.representations.keys import KEY_PROVIDER_TYPE, key_component

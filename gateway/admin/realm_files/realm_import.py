@@ -24,8 +24,6 @@ from gateway.admin.access import (
     CREATE_REALM,
     Acting,
     AdminRole,
-    Forbidden,
-    InvalidRequest,
     RoleIndex,
     administration_client,
     is_administrative_client,
@@ -59,6 +57,7 @@ from gateway.domain.ports.invalidation import Invalidation, Topics, client_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.refusals import Forbidden, InvalidRequest
 from gateway.policies import NO_BLACKLISTS, PasswordBlacklists
 from gateway.representations.realms import (
     policies_of,

@@ -8,14 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-    RoleIndex,
-    administration_client,
-    require_may_join,
-)
+from gateway.admin.access import Acting, RoleIndex, administration_client, require_may_join
 from gateway.admin.changes import Change, Changes
 from gateway.admin.client_reach import rename_in_reaches, store_renamed_client
 from gateway.admin.clients import renamed_clients
@@ -35,6 +28,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import MASTER, Realm, SessionLimits
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.realms import require_known_realm_fields, update_realm
 
 _KEYS: Final = ("privateKey", "publicKey", "certificate", "codeSecret")

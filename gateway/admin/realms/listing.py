@@ -8,11 +8,12 @@ Keycloak: 7.1 (GET realms, GET of one), 9 (`impersonation` alone shows nothing)
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gateway.admin.access import Acting, AdminRole, Forbidden, RenderedDocument, Rights, rights_over
+from gateway.admin.access import Acting, AdminRole, RenderedDocument, Rights, rights_over
 from gateway.domain.limits.caches import SizedCache
 from gateway.domain.ports.invalidation import REALM_TOPIC, Invalidation
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import Forbidden
 from gateway.domain.roles import EffectiveRoles
 from gateway.representations.realms import (
     brief_realm,

@@ -6,15 +6,12 @@ Keycloak: localization, which records no event; here a change is one of the real
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-)
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.storage import Database, DocumentKind
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound
 from gateway.representations.realms import (
     MOST_LOCALES,
     MOST_TEXTS,

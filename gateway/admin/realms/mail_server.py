@@ -9,11 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gateway.admin.access import Acting, InvalidRequest, MailFailed
+from gateway.admin.access import Acting
 from gateway.domain.clock import Clock
 from gateway.domain.mail import MailKind, MailNotSent, mail_server, user_mail
 from gateway.domain.ports.outgoing import MailSender
 from gateway.domain.ports.storage import Database
+from gateway.domain.refusals import InvalidRequest, MailFailed
 from gateway.representations.realms import SmtpMap, keep_secrets
 
 _ADDRESS: Final = re.compile(r"[!-?A-~]{1,64}@[^@\s]+")

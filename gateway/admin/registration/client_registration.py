@@ -20,10 +20,7 @@ from typing import Any, Final
 from gateway.admin.access import (
     Acting,
     ControlledObject,
-    Forbidden,
-    InvalidRequest,
     ObjectKind,
-    WireFamily,
     require_changeable_clients,
     require_may_control,
 )
@@ -53,6 +50,7 @@ from gateway.domain.errors import AlreadyExists, InvalidInput
 from gateway.domain.events import Detail
 from gateway.domain.limits.rate_limits import RateLimiter, caller_of
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.refusals import Forbidden, InvalidRequest, WireFamily
 from gateway.domain.secrets import Secret
 from gateway.representations.client_registration import (
     BASIC_SCOPE,

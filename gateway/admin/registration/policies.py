@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from gateway.admin.access import Acting, InvalidRequest, NotFound, WireFamily, duplicate_resource
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.admin.registration.registrars import refused_by_policy
@@ -26,6 +26,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.rate_limits import RateLimit, client_registrations
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.clients import own_urls, redirect_uris, with_fields
 from gateway.representations.components import Component, merged, render_component
 from gateway.representations.flows import GONE

@@ -13,16 +13,12 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import (
-    Acting,
-    AdminRefusal,
-    AdminRole,
-    MissingRights,
-)
+from gateway.admin.access import Acting, AdminRole
 from gateway.admin.registration.tokens import TokenKind
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.storage import Stores
+from gateway.domain.refusals import ApiRefusal, MissingRights
 
 _MANAGE: Final = (AdminRole.MANAGE_CLIENTS,)
 _VIEW: Final = (AdminRole.VIEW_CLIENTS, *_MANAGE)
@@ -33,7 +29,7 @@ _FLOWS_OF_ADMINISTRATORS: Final = "The flows of a client are chosen by administr
 _NOT_CHANGED: Final = "Not authorized to update client. Maybe missing token or bad token type."
 
 
-class RegistrationRefused(AdminRefusal):
+class RegistrationRefused(ApiRefusal):
     """A refusal with an OAuth error code; `str()` is its public description.
 
     `event` is the error in the event, with `detail` (name and value) beside it; without it nothing

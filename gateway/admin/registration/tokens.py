@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import Acting, InvalidRequest, WireFamily
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.clients import changing_client
 from gateway.domain.clients import Client
@@ -23,6 +23,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.representations.clients import client_representation
 from gateway.representations.registration_policies import (
     ANONYMOUS,

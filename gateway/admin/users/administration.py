@@ -13,15 +13,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    WireFamily,
-    existing,
-    get_user,
-    get_user_for_update,
-    require_may_join,
-)
+from gateway.admin.access import Acting, existing, get_user, get_user_for_update, require_may_join
 from gateway.admin.changes import Change, Changes
 from gateway.admin.users.listing import user_document
 from gateway.authentication import brute_force_protection
@@ -46,6 +38,7 @@ from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.domain.secrets import Secret
 from gateway.domain.user_profile import (
     EMAIL,

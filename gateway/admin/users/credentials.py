@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    MailFailed,
-    NotFound,
-    WireFamily,
-    existing,
-    get_user,
-    get_user_for_update,
-)
+from gateway.admin.access import Acting, existing, get_user, get_user_for_update
 from gateway.admin.changes import Change, Changes
 from gateway.admin.users.administration import invalidate_user
 from gateway.authentication.action_tokens import LinkMail, new_action_token
@@ -36,6 +27,7 @@ from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, MailFailed, NotFound, WireFamily
 from gateway.domain.secrets import Secret
 from gateway.domain.users import PRIORITY_STEP, Credential, User
 from gateway.representations.users import (

@@ -15,15 +15,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from gateway.admin.access import (
-    AdminRole,
-    Page,
-    Rights,
-    TooMany,
-    get_user,
-    load_roles,
-    require_one_answer,
-)
+from gateway.admin.access import AdminRole, Page, Rights, get_user, load_roles, require_one_answer
 from gateway.admin.users.lockouts import Lockout, Lockouts
 from gateway.authentication.brute_force_protection import LOCKOUT_ATTRIBUTE
 from gateway.authentication.realm_profile import (
@@ -36,6 +28,7 @@ from gateway.domain.errors import InvalidInput, StoreUnavailable
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import TooMany
 from gateway.domain.roles import EffectiveRoles
 from gateway.domain.unique_names import name_key
 from gateway.domain.user_profile import UserProfile, Viewer

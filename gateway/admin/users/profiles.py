@@ -10,12 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import uuid4
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    NotFound,
-    WireFamily,
-)
+from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
 from gateway.admin.components import NO_SUCH_COMPONENT, NO_SUCH_PROVIDER, component_path
 from gateway.authentication.realm_profile import (
@@ -29,6 +24,7 @@ from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.components import Component, ProviderDescription, render_component
 from gateway.representations.stored_user_profile import (
     PROFILE_CONFIG,

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from gateway.admin.access import (
-    Caller,
-    NotAuthenticated,
-)
+from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidToken
 from gateway.domain.ports.lookups import CurrentRevocations, RealmEntry
+from gateway.domain.refusals import NotAuthenticated
 from gateway.http.exchange import Exchange
 from gateway.http.realm_endpoint import LONGEST_REALM_NAME, RealmContext
 from gateway.protocol.errors import OAuthError, ProofRefused

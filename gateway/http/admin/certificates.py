@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.access import InvalidRequest
 from gateway.admin.authorities import AuthorityAdministration
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.denied_certificates import DenyListAdministration
@@ -12,6 +11,7 @@ from gateway.admin.expiry import STANDARD_WINDOW, ExpiryListing
 from gateway.admin.realms import VIEW_REALM
 from gateway.domain.expiry import LONGEST_WINDOW
 from gateway.domain.ports.certificates import MalformedCertificate
+from gateway.domain.refusals import InvalidRequest
 from gateway.http.admin.operations import (
     MANAGE_REALM,
     PAGING,

@@ -24,22 +24,16 @@ from starlette.types import Receive, Scope
 from gateway.admin.access import (
     AccountControl,
     Acting,
-    AdminRefusal,
     AdminRole,
-    Caller,
     ControlledObject,
-    Forbidden,
-    InvalidRequest,
-    MalformedBody,
-    NotFound,
     ObjectKind,
     Rights,
-    UnknownPage,
     missing_rights,
     require_rights_of_realm_accounts,
     rights_of,
 )
 from gateway.admin.path_objects import PathObject, PathObjectKind, PathObjects
+from gateway.domain.callers import Caller
 from gateway.domain.errors import InvalidInput, UnusableSetting
 from gateway.domain.limits.input_sizes import (
     LARGE_DOCUMENT,
@@ -49,6 +43,14 @@ from gateway.domain.limits.input_sizes import (
 )
 from gateway.domain.ports.lookups import RealmEntry
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import (
+    ApiRefusal,
+    Forbidden,
+    InvalidRequest,
+    MalformedBody,
+    NotFound,
+    UnknownPage,
+)
 from gateway.http.admin.authentication import AdminAuthentication
 from gateway.http.admin.operations import PLAIN_TEXT, REALM, Decided, Operation, read_admin_body
 from gateway.http.admin.requests import AdminRequest
@@ -231,7 +233,7 @@ async def _stored_document(get: Operation, request: AdminRequest) -> Reply | Non
     """Return what GET replies if the body is that document, or one of that list; None if not."""
     try:
         reply = await get.handler(replace(request, body=None))
-    except AdminRefusal:
+    except ApiRefusal:
         return None
     if get.returns == PLAIN_TEXT:
         return reply if request.body == reply.body.decode() else None

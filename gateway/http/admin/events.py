@@ -2,11 +2,7 @@
 
 from typing import Final
 
-from gateway.admin.access import (
-    AdminRole,
-    InvalidRequest,
-    WireFamily,
-)
+from gateway.admin.access import AdminRole
 from gateway.admin.events import EventUseCases
 from gateway.domain.events import (
     ALL_NAMES,
@@ -19,6 +15,7 @@ from gateway.domain.events import (
     ResourceType,
     UserEventQuery,
 )
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.http.admin.operations import PAGING, REALM, Body, Operation, Query, Resource
 from gateway.http.admin.requests import AdminRequest, document, done, entity_reply
 from gateway.http.replies import Reply

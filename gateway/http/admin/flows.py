@@ -6,7 +6,7 @@ Keycloak: 7.4
 from collections.abc import Awaitable
 from typing import Final
 
-from gateway.admin.access import AdminRole, NotFound
+from gateway.admin.access import AdminRole
 from gateway.admin.clients import QUERY_CLIENTS
 from gateway.admin.flows import (
     AuthenticatorConfigs,
@@ -15,6 +15,7 @@ from gateway.admin.flows import (
     RequiredActions,
 )
 from gateway.admin.realms import VIEW_REALM
+from gateway.domain.refusals import NotFound
 from gateway.http.admin.operations import MANAGE_REALM, REALM, Body, Operation, Resource
 from gateway.http.admin.requests import (
     AdminRequest,

@@ -17,9 +17,10 @@ from typing import Any, Final, TypedDict, Unpack
 
 from starlette.types import Receive
 
-from gateway.admin.access import AdminRole, InvalidRequest, MalformedBody, proven_by_operation
+from gateway.admin.access import AdminRole, proven_by_operation
 from gateway.domain.errors import InvalidInput
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT
+from gateway.domain.refusals import InvalidRequest, MalformedBody
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.edge import EdgeHeaders
 from gateway.http.forms import FormRefused, parse_multipart, read_body

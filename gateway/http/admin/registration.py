@@ -2,10 +2,10 @@
 
 from http import HTTPStatus
 
-from gateway.admin.access import InvalidRequest, WireFamily
 from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
 from gateway.admin.realms import VIEW_REALM
 from gateway.admin.registration import InitialAccesses, RegistrationUseCases
+from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.http.admin.operations import REALM, Body, Media, Operation, Resource
 from gateway.http.admin.requests import AdminRequest, document, document_reply, done
 from gateway.http.replies import NO_STORE, Reply, json_reply

@@ -8,16 +8,10 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
-from gateway.admin.access import (
-    Acting,
-    InvalidRequest,
-    RenderedDocument,
-    Rights,
-    UnknownPage,
-    WireFamily,
-)
+from gateway.admin.access import Acting, RenderedDocument, Rights
 from gateway.domain.limits.input_sizes import LARGE_DOCUMENT, free_in_slices
 from gateway.domain.realm import Realm
+from gateway.domain.refusals import InvalidRequest, UnknownPage, WireFamily
 from gateway.http.replies import JSON_UTF8, Reply, json_reply, large_json_reply
 from gateway.protocol.requests import Parameters
 

@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
-from gateway.admin.access import (
-    MissingPart,
-    NotFound,
-    NotSupported,
-)
+from gateway.domain.refusals import MissingPart, NotFound, NotSupported
 from gateway.http.admin.operations import REALM, Decided, Operation, State
 from gateway.http.admin.requests import AdminRequest
 from gateway.http.replies import Reply

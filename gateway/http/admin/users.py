@@ -6,7 +6,7 @@ The list of all current lockouts is our addition. Keycloak: 4.3, 7.2, UPConfig
 from http import HTTPStatus
 from typing import Any, Final
 
-from gateway.admin.access import AdminRole, MalformedBody, Page
+from gateway.admin.access import AdminRole, Page
 from gateway.admin.changes import Changes
 from gateway.admin.sessions import UserSessions
 from gateway.admin.users import (
@@ -23,6 +23,7 @@ from gateway.admin.users import (
     read_attribute_query,
 )
 from gateway.domain.events import OperationType, ResourceType
+from gateway.domain.refusals import MalformedBody
 from gateway.domain.users import UserQuery
 from gateway.http.admin.operations import (
     BRIEF,

@@ -1,4 +1,4 @@
-"""Samples of the pages of the account console. `SAMPLES` of `samples.py` contains them."""
+"""Views of the pages of accounts and protected sites: what themes are checked with."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,8 @@ from gateway.http.pages.account_views import (
     SigningInPage,
 )
 from gateway.http.pages.action_views import ProfileInput
-from gateway.http.pages.page_values import Message, MessageKind
+from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
+from gateway.http.pages.views import NoAccessPage, SessionEndedPage, SignInFailedPage, SiteView
 
 _URL: Final = "/realms/demo/account/"
 _NOW: Final = datetime(2026, 3, 4, 9, 41, tzinfo=UTC)
@@ -213,5 +214,27 @@ ACCOUNT_SAMPLES: Final[Mapping[str, AccountView]] = {
                 last_seen_at=_NOW - _HOUR,
             ),
         ),
+    ),
+}
+
+
+_CLIENT: Final = ClientDisplay(client_id="wiki", name="Wiki", home_url="https://wiki.example.com/")
+_SIGN_IN: Final = "/.realmgate/sign-in?rd=https%3A%2F%2Fwiki.example.com%2Fedit"
+
+SITE_SAMPLES: Final[Mapping[str, SiteView]] = {
+    "site-session-ended": SessionEndedPage(sign_in_url=_SIGN_IN, client=_CLIENT),
+    "site-no-access": NoAccessPage(
+        username="maria.schmidt@example.com",
+        switch_action="/.realmgate/sign-out?rd=https%3A%2F%2Fwiki.example.com%2Fadmin",
+        session_code="code",
+        error_id="7f3c1e5a9b2d4c60",
+        client=_CLIENT,
+    ),
+    "site-no-access-anonymous": NoAccessPage(error_id="7f3c1e5a9b2d4c60"),
+    "site-sign-in-failed": SignInFailedPage(
+        message=Text("siteSignInExpired"),
+        retry_url=_SIGN_IN,
+        error_id="7f3c1e5a9b2d4c60",
+        client=_CLIENT,
     ),
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.domain.localization import Text
 from gateway.domain.web_authn import AssertionRequest, KeyChoice, RegistrationRequest
-from gateway.http.pages.account_samples import ACCOUNT_SAMPLES
+from gateway.http.pages.account_samples import ACCOUNT_SAMPLES, SITE_SAMPLES
 from gateway.http.pages.action_views import (
     ConfigureOtpPage,
     DeleteAccountPage,
@@ -24,7 +24,6 @@ from gateway.http.pages.action_views import (
     VerifyEmailPage,
 )
 from gateway.http.pages.page_values import ClientDisplay, Message, MessageKind
-from gateway.http.pages.site_samples import SITE_SAMPLES
 from gateway.http.pages.views import (
     AlreadySignedInPage,
     CertificatePage,

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.admin.access import NotFound
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.refusals import NotFound
 from gateway.domain.roles import EffectiveRoles
 from gateway.protocol.claims import roles, session_claims, user_claims
 from gateway.protocol.claims.mapper import (

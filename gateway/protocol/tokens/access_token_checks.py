@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from gateway.admin.access import Caller
 from gateway.authentication.validity import (
     Cause,
     ClientPart,
@@ -20,6 +19,7 @@ from gateway.authentication.validity import (
     SessionName,
     Validity,
 )
+from gateway.domain.callers import Caller
 from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client, RoleKey, WithheldRoles
 from gateway.domain.clock import CLOCK_LEEWAY

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.admin.access.errors import PreconditionFailed
 from gateway.admin.access.lookups import entity_tag, require_match
+from gateway.domain.refusals import PreconditionFailed
 
 DOCUMENT = {"name": "a", "attributes": {"x": ["1"]}}
 TAG = entity_tag(DOCUMENT)

@@ -10,10 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from gateway.admin.access import (
-    NotFound,
-    operator,
-)
+from gateway.admin.access import operator
 from gateway.admin.changes import Changes
 from gateway.admin.key_rotation import PUBLISH_FOR, KeyState, RealmKeys, longest_token
 from gateway.crypto.realm_keys import PyJwtKeyFactory
@@ -29,6 +26,7 @@ from gateway.domain.events import AdminEventQuery, EventPage, OperationType
 from gateway.domain.keys import KeyStatus, RealmKey, SignatureAlgorithm
 from gateway.domain.ports.signing import KeyRing
 from gateway.domain.realm import Realm, SessionLimits, TokenLifespans
+from gateway.domain.refusals import NotFound
 from gateway.domain.secrets import SecretsAtRest
 from gateway.representations.clients.settings import with_attributes
 from gateway.storage.sql.database import SqlDatabase

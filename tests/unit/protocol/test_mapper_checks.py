@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateway.admin.access.errors import NotFound
 from gateway.admin.client_scope_defaults import default_client_scopes
 from gateway.domain.clients.client import ProtocolMapper
 from gateway.domain.errors import InvalidInput
+from gateway.domain.refusals import NotFound
 from gateway.protocol.claims import CLAIM_MAPPERS, STORED_ONLY, check_mapper
 from gateway.protocol.claims.protocol_claims import RESERVED_CLAIMS
 

@@ -1,4 +1,4 @@
-"""Requests of clients that register themselves.
+"""Requests of clients that register themselves: the caller is authenticated, the event noted.
 
 Spec: RFC 7591, RFC 7592, RFC 6750 §2.1, OpenID Connect Dynamic Client Registration 1.0 §5;
 Keycloak: client registration service, its provider `install`, SHA256PairwiseSubMapper; attacks: C21

@@ -1,6 +1,6 @@
-"""Refusals of the admin API. Keycloak: error-body families A, B and C.
+"""Refusals of the admin and account APIs. Keycloak: error-body families A, B and C.
 
-AdminRefusal
+ApiRefusal
 ├── NotAuthenticated    no token, or an invalid one; the text is for logs only
 ├── Forbidden           the caller lacks a role; the text names it, for logs only
 │   └── MissingRights   the caller lacks rights of other accounts; the text names them, public
@@ -14,6 +14,7 @@ AdminRefusal
 ├── TooMany             a listing larger than an answer may be, a search that costs too much; public
 ├── MalformedBody       a body that is no JSON, or JSON of another kind; for logs only
 ├── PreconditionFailed  If-Match names another state than the stored one
+├── MailFailed          a mail that the caller asked for was not sent; its text is public
 └── NotSupported        a feature of Keycloak that this version does not support; public
 """
 
@@ -22,15 +23,15 @@ from enum import StrEnum
 from gateway.domain.errors import RealmgateError
 
 
-class AdminRefusal(RealmgateError):
+class ApiRefusal(RealmgateError):
     """A refusal of an administrative request."""
 
 
-class NotAuthenticated(AdminRefusal):
+class NotAuthenticated(ApiRefusal):
     """The caller is not known."""
 
 
-class Forbidden(AdminRefusal):
+class Forbidden(ApiRefusal):
     """The caller may not do this."""
 
 
@@ -38,23 +39,23 @@ class MissingRights(Forbidden):
     """The caller lacks administrative roles that accounts of the realm can have."""
 
 
-class InsufficientLevel(AdminRefusal):
+class InsufficientLevel(ApiRefusal):
     """The caller has not proven enough for this change."""
 
 
-class WrongClient(AdminRefusal):
+class WrongClient(ApiRefusal):
     """The token was issued for another client than the one that the endpoint serves."""
 
 
-class NotFound(AdminRefusal):
+class NotFound(ApiRefusal):
     """The object of the URL does not exist."""
 
 
-class MissingPart(AdminRefusal):
+class MissingPart(ApiRefusal):
     """An object named in the body does not exist."""
 
 
-class UnknownPage(AdminRefusal):
+class UnknownPage(ApiRefusal):
     """A page that is no number."""
 
 
@@ -66,7 +67,7 @@ class WireFamily(StrEnum):
     MESSAGE = "errorMessage"
 
 
-class InvalidRequest(AdminRefusal):
+class InvalidRequest(ApiRefusal):
     """A request that cannot be done.
 
     `code` is the error of the family OAUTH; `conflict` is set for a name that is taken.
@@ -93,15 +94,15 @@ def duplicate_resource() -> InvalidRequest:
     )
 
 
-class NotAcceptable(AdminRefusal):
+class NotAcceptable(ApiRefusal):
     """A media type that is not produced here."""
 
 
-class TooMany(AdminRefusal):
+class TooMany(ApiRefusal):
     """More than one answer may hold, or one search may ask for."""
 
 
-class MalformedBody(AdminRefusal):
+class MalformedBody(ApiRefusal):
     """A body that cannot be read; `shape` is set for valid JSON of another kind than expected."""
 
     def __init__(self, reason: str, *, shape: bool = False) -> None:
@@ -109,11 +110,11 @@ class MalformedBody(AdminRefusal):
         self.shape = shape
 
 
-class PreconditionFailed(AdminRefusal):
+class PreconditionFailed(ApiRefusal):
     """The entity has changed since the caller read it."""
 
 
-class MailFailed(AdminRefusal):
+class MailFailed(ApiRefusal):
     """A mail that the caller asked for was not sent; `text` is public, `str()` is for logs."""
 
     def __init__(self, text: str, reason: str) -> None:
@@ -121,5 +122,5 @@ class MailFailed(AdminRefusal):
         self.text = text
 
 
-class NotSupported(AdminRefusal):
+class NotSupported(ApiRefusal):
     """An unsupported feature."""
