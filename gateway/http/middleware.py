@@ -74,6 +74,7 @@ class EdgeMiddleware:
 
 _AUTH_PREFIX: Final = "/auth"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_DOT_SEGMENTS: Final = frozenset({".", ".."})
 
 
 class PlainPath:
@@ -96,10 +97,12 @@ class PlainPath:
         await self._app(scope, receive, send)
 
 
-class PrintablePath:
-    """Sends paths with control characters to `unmatched`, all others to `app`.
+class UnambiguousPath:
+    """Sends paths with control characters or dot segments to `unmatched`, all others to `app`.
 
-    A route's pattern ends with `$`, which also matches before a newline (`/token%0A`).
+    A route's pattern ends with `$`, which also matches before a newline (`/token%0A`). nginx
+    chooses a location by the path without dot segments, and passes the path as sent: a location
+    for one path must not lead to a route of another one.
     """
 
     def __init__(self, app: ASGIApp, unmatched: ASGIApp) -> None:
@@ -107,8 +110,15 @@ class PrintablePath:
         self._unmatched = unmatched
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._unmatched if _CONTROL.search(scope["path"]) else self._app
+        app = self._unmatched if _is_ambiguous(scope["path"]) else self._app
         await app(scope, receive, send)
+
+
+def _is_ambiguous(path: str) -> bool:
+    """Tell whether an unescaped path has a control character or a dot segment."""
+    if _CONTROL.search(path):
+        return True
+    return "/." in path and not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
 _TRACEPARENT = b"traceparent"
