@@ -1,43 +1,27 @@
-"""Compact JWE: made for clients, and opened where it was encrypted for a realm. Spec: RFC 7516.
+"""Compact JWE: encrypted for clients, and decrypted where it was encrypted for a realm.
 
-Compact JWE: strict parsing before any key is used.
+joserfc implements the algorithms and the encryption. Ours are the parts that its callers decide:
+a strict parser with bounds before any key is used, and one reason for every failure with a key.
+joserfc is imported with the first encrypted token, since it takes 1 MB and 20 ms.
 
-Five canonical base64url parts, at most 24 kB, a header that is one JSON object without a repeated
-name. `crit` is refused because no extension is understood, `zip` because a few bytes would unpack
-to any size. Spec: RFC 7516 §4.1, §5.2, §7.1; RFC 8725 §3.6
+Parsing: five canonical base64url parts, at most 24 kB, a header that is one JSON object without a
+repeated name. `crit` is refused because no extension is understood, `zip` because a few bytes would
+unpack to any size. Spec: RFC 7516 §4.1, §5.2, §7.1; RFC 8725 §3.6
 
-The content of a JWE: authenticated encryption by AES-GCM, or by AES-CBC with HMAC.
+Encryption: RSA-OAEP or ECDH-ES for the key, AES-GCM or AES-CBC with HMAC for the content.
+Spec: RFC 7516 §5.1; RFC 7518 §4.3, §4.6, §5.2, §5.3; RFC 7519 §5.2 (`cty`)
 
-Spec: RFC 7518 §5.2 (CBC: MAC key first, then the cipher's), §5.3 (GCM); NIST SP 800-38D §5.2.1.2
-
-How the content encryption key reaches the recipient: RSA-OAEP, or agreement on a curve.
-
-Spec: RFC 7518 §4.3 (RSAES OAEP), §4.6 (ECDH-ES: Concat KDF, direct or with key wrapping)
-
-Making a compact JWE for one recipient. Spec: RFC 7516 §5.1, §7.1; RFC 7519 §5.2 (`cty`).
-
-Opening a compact JWE that was encrypted for an RSA key of ours. Spec: RFC 7516 §5.2, §11.5.
+Decryption for an RSA key of a realm. Spec: RFC 7516 §5.2, §11.5
 """
 
-import hmac
-import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-import orjson
-from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.concatkdf import ConcatKDFHash
-from cryptography.hazmat.primitives.keywrap import aes_key_wrap
-from cryptography.hazmat.primitives.padding import PKCS7
 
 from gateway.crypto.jose import decoded, read_header
 from gateway.crypto.public_keys import PublicKey
-from gateway.domain import base64url
 from gateway.domain.errors import InvalidToken
 from gateway.domain.keys import ContentEncryption, KeyManagement, TokenEncryption
 
@@ -99,169 +83,16 @@ def _encryption(algorithm: object, content: object) -> TokenEncryption:
     return TokenEncryption(KeyManagement(algorithm), ContentEncryption(content))
 
 
-_GCM_IV_BYTES: Final = 12
-_GCM_TAG_BYTES: Final = 16
-_BLOCK_BYTES: Final = 16
-_BITS_OF_A_BYTE: Final = 8
-_GCM_KEYS: Final = {
-    ContentEncryption.A128GCM: 16,
-    ContentEncryption.A192GCM: 24,
-    ContentEncryption.A256GCM: 32,
-}
-_CBC_KEYS: Final = {
-    ContentEncryption.A128CBC_HS256: (16, "sha256"),
-    ContentEncryption.A192CBC_HS384: (24, "sha384"),
-    ContentEncryption.A256CBC_HS512: (32, "sha512"),
-}
-"""The length of each of the two keys, and of the tag, in bytes; the hash of the MAC."""
-
-
-class NotAuthentic(ValueError):
-    """Key, initialization vector, ciphertext, tag and associated data do not fit each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """Encrypted content."""
-
-    iv: bytes
-    ciphertext: bytes
-    tag: bytes
-
-
-def key_bytes(algorithm: ContentEncryption) -> int:
-    """Return the length of the content encryption key."""
-    if algorithm in _GCM_KEYS:
-        return _GCM_KEYS[algorithm]
-    half, _ = _CBC_KEYS[algorithm]
-    return 2 * half
-
-
-def seal(algorithm: ContentEncryption, key: bytes, content: bytes, associated: bytes) -> Sealed:
-    """Encrypt; `key` is used for this content alone."""
-    if algorithm in _GCM_KEYS:
-        iv = secrets.token_bytes(_GCM_IV_BYTES)
-        sealed = AESGCM(key).encrypt(iv, content, associated)
-        return Sealed(iv, sealed[:-_GCM_TAG_BYTES], sealed[-_GCM_TAG_BYTES:])
-    half, digest = _CBC_KEYS[algorithm]
-    iv = secrets.token_bytes(_BLOCK_BYTES)
-    padder = PKCS7(_BLOCK_BYTES * _BITS_OF_A_BYTE).padder()
-    encryptor = Cipher(algorithms.AES(key[half:]), modes.CBC(iv)).encryptor()
-    padded = padder.update(content) + padder.finalize()
-    ciphertext = encryptor.update(padded) + encryptor.finalize()
-    return Sealed(iv, ciphertext, _cbc_tag(key[:half], digest, associated, iv + ciphertext))
-
-
-def unseal(algorithm: ContentEncryption, key: bytes, sealed: Sealed, associated: bytes) -> bytes:
-    """Return the content; raises NotAuthentic. A shortened tag or another IV is refused."""
-    if algorithm in _GCM_KEYS:
-        if len(sealed.iv) != _GCM_IV_BYTES or len(sealed.tag) != _GCM_TAG_BYTES:
-            raise NotAuthentic
-        try:
-            return AESGCM(key).decrypt(sealed.iv, sealed.ciphertext + sealed.tag, associated)
-        except InvalidTag as error:
-            raise NotAuthentic from error
-    half, digest = _CBC_KEYS[algorithm]
-    expected = _cbc_tag(key[:half], digest, associated, sealed.iv + sealed.ciphertext)
-    # The tag comes first: padding is looked at only where the sender knew the key.
-    if not hmac.compare_digest(expected, sealed.tag) or len(sealed.iv) != _BLOCK_BYTES:
-        raise NotAuthentic
-    decryptor = Cipher(algorithms.AES(key[half:]), modes.CBC(sealed.iv)).decryptor()
-    unpadder = PKCS7(_BLOCK_BYTES * _BITS_OF_A_BYTE).unpadder()
-    try:
-        padded = decryptor.update(sealed.ciphertext) + decryptor.finalize()
-        return unpadder.update(padded) + unpadder.finalize()
-    except ValueError as error:
-        raise NotAuthentic from error
-
-
-def _cbc_tag(key: bytes, digest: str, associated: bytes, sealed: bytes) -> bytes:
-    length = (len(associated) * _BITS_OF_A_BYTE).to_bytes(8, "big")
-    return hmac.digest(key, associated + sealed + length, digest)[: len(key)]
-
-
 EncryptionKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
-_OAEP_HASHES: Final[Mapping[KeyManagement, hashes.HashAlgorithm]] = {
-    KeyManagement.RSA_OAEP: hashes.SHA1(),  # noqa: S303 - OAEP needs no collision resistance
-    KeyManagement.RSA_OAEP_256: hashes.SHA256(),
-}
-_WRAPPING_KEYS: Final[Mapping[KeyManagement, int]] = {
-    KeyManagement.ECDH_ES_A128KW: 16,
-    KeyManagement.ECDH_ES_A192KW: 24,
-    KeyManagement.ECDH_ES_A256KW: 32,
-}
-_CURVES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
-
-
-@dataclass(frozen=True, slots=True)
-class ContentKey:
-    """A new content encryption key, and what the recipient finds it by."""
-
-    key: bytes = field(repr=False)
-    encrypted: bytes
-    members: Mapping[str, Any] = field(default_factory=dict)
-    """Of the header: the ephemeral public key."""
+_ALGORITHMS: Final = frozenset((*KeyManagement, *ContentEncryption))
+"""joserfc knows RSA1_5, PBES2, `dir` and `zip` too: they are refused."""
 
 
 def fits(key: PublicKey, algorithm: KeyManagement) -> bool:
     """Tell whether content can be encrypted for `key` by `algorithm`."""
     wanted = rsa.RSAPublicKey if algorithm.uses_rsa else ec.EllipticCurvePublicKey
     return isinstance(key, wanted)
-
-
-def new_content_key(key: EncryptionKey, encryption: TokenEncryption) -> ContentKey:
-    """Return a new key for one JWE; `key` fits the algorithm."""
-    if isinstance(key, rsa.RSAPublicKey):
-        made = secrets.token_bytes(key_bytes(encryption.content))
-        return ContentKey(made, key.encrypt(made, _oaep(encryption.algorithm)))
-    ephemeral = ec.generate_private_key(key.curve)
-    agreed = _derived(ephemeral.exchange(ec.ECDH(), key), encryption)
-    members = {"epk": _public_jwk(ephemeral.public_key())}
-    if encryption.algorithm is KeyManagement.ECDH_ES:
-        return ContentKey(agreed, b"", members)
-    made = secrets.token_bytes(key_bytes(encryption.content))
-    return ContentKey(made, aes_key_wrap(agreed, made), members)
-
-
-def open_content_key(
-    key: rsa.RSAPrivateKey, algorithm: KeyManagement, content: ContentEncryption, encrypted: bytes
-) -> bytes:
-    """Return the content encryption key; a random one where it cannot be decrypted.
-
-    So a wrong key and a wrong tag end at the same place. Spec: RFC 7516 §11.5
-    """
-    other = secrets.token_bytes(key_bytes(content))
-    try:
-        found = key.decrypt(encrypted, _oaep(algorithm))
-    except ValueError:
-        return other
-    return found if len(found) == len(other) else other
-
-
-def _oaep(algorithm: KeyManagement) -> padding.OAEP:
-    digest = _OAEP_HASHES[algorithm]
-    return padding.OAEP(padding.MGF1(digest), digest, None)
-
-
-def _derived(shared: bytes, encryption: TokenEncryption) -> bytes:
-    """Return the agreed key: of the content for ECDH-ES, else the one that wraps it."""
-    wrapping = _WRAPPING_KEYS.get(encryption.algorithm)
-    length = key_bytes(encryption.content) if wrapping is None else wrapping
-    name = encryption.content if wrapping is None else encryption.algorithm
-    parties = _prefixed(name.encode("ascii")) + _prefixed(b"") + _prefixed(b"")
-    info = parties + (length * _BITS_OF_A_BYTE).to_bytes(4, "big")
-    return ConcatKDFHash(hashes.SHA256(), length, info).derive(shared)
-
-
-def _prefixed(data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + data
-
-
-def _public_jwk(key: ec.EllipticCurvePublicKey) -> dict[str, str]:
-    point, width = key.public_numbers(), (key.curve.key_size + 7) // _BITS_OF_A_BYTE
-    x, y = (base64url.encode(number.to_bytes(width, "big")) for number in (point.x, point.y))
-    return {"kty": "EC", "crv": _CURVES[key.curve.name], "x": x, "y": y}
 
 
 def encrypt(
@@ -274,33 +105,55 @@ def encrypt(
 ) -> str:
     """Return the JWE; `kid` is the recipient's name of its key, `content_type` the header's `cty`.
 
-    Keycloak: header {"alg", "enc", "typ", "cty", "kid"}
+    `key` fits the algorithm. Keycloak: header {"alg", "enc", "typ", "cty", "kid"}
     """
-    content_key = new_content_key(key, encryption)
+    from joserfc.jwe import JWERegistry, encrypt_compact  # noqa: PLC0415 - see above
+    from joserfc.jwk import ECKey, RSAKey  # noqa: PLC0415 - see above
+
+    recipient: RSAKey | ECKey
+    if isinstance(key, rsa.RSAPublicKey):
+        recipient = RSAKey.import_key(key)
+    else:
+        recipient = ECKey.import_key(key)
     header = {
-        "alg": encryption.algorithm,
-        "enc": encryption.content,
+        "alg": encryption.algorithm.value,
+        "enc": encryption.content.value,
         **({"cty": content_type} if content_type else {}),
         **({"kid": kid} if kid else {}),
-        **content_key.members,
     }
-    encoded_header = base64url.encode(orjson.dumps(header))
-    sealed = seal(encryption.content, content_key.key, content, encoded_header.encode("ascii"))
-    parts = (content_key.encrypted, sealed.iv, sealed.ciphertext, sealed.tag)
-    return ".".join((encoded_header, *map(base64url.encode, parts)))
+    registry = JWERegistry(algorithms=_ALGORITHMS)
+    return encrypt_compact(header, content, recipient, registry=registry)
 
 
 CANNOT_DECRYPT: Final = "it cannot be decrypted"
 """The one reason for every failure with a key: a sender must not learn how far it came."""
+_OAEP_HASHES: Final[dict[KeyManagement, hashes.HashAlgorithm]] = {
+    KeyManagement.RSA_OAEP: hashes.SHA1(),  # noqa: S303 - OAEP needs no collision resistance
+    KeyManagement.RSA_OAEP_256: hashes.SHA256(),
+}
 
 
 def decrypt(jwe: CompactJwe, key: rsa.RSAPrivateKey) -> bytes:
-    """Return the content; raises InvalidToken. The caller has checked that `alg` is the key's."""
+    """Return the content; raises InvalidToken. The caller has checked that `alg` is the key's.
+
+    An encrypted key that does not open is replaced by a random one, so that a wrong key and a
+    wrong tag fail at the same place. `decrypt_compact` of joserfc stops at the encrypted key.
+    """
+    from joserfc.errors import JoseError  # noqa: PLC0415 - see above
+    from joserfc.jwe import JWERegistry  # noqa: PLC0415 - see above
+
     ciphertext = decoded(jwe.ciphertext, "ciphertext")
-    encryption = jwe.encryption
-    opened = open_content_key(key, encryption.algorithm, encryption.content, jwe.encrypted_key)
-    sealed = Sealed(jwe.iv, ciphertext, jwe.tag)
+    content = JWERegistry(algorithms=_ALGORITHMS).get_enc(jwe.encryption.content)
+    content_key = content.generate_cek()
+    digest = _OAEP_HASHES[jwe.encryption.algorithm]
     try:
-        return unseal(encryption.content, opened, sealed, jwe.associated_data)
-    except NotAuthentic:
+        found = key.decrypt(jwe.encrypted_key, padding.OAEP(padding.MGF1(digest), digest, None))
+    except ValueError:
+        found = b""
+    if len(found) == len(content_key):
+        content_key = found
+    try:
+        content.check_iv(jwe.iv)
+        return content.decrypt(ciphertext, jwe.tag, content_key, jwe.iv, jwe.associated_data)
+    except (JoseError, ValueError):
         raise InvalidToken(CANNOT_DECRYPT) from None

@@ -24,8 +24,8 @@ EXPENSIVE: dict[str, set[str]] = {
     r"RSAPrivateNumbers|RSAPublicNumbers|rsa_recover_\w+": {"gateway/crypto/private_keys.py"},
     r"EllipticCurve(Private|Public)Numbers|(DSA|DH)\w*Numbers|derive_private_key": set(),
     r"PyJWK|PyJWKSet|from_jwk": {"gateway/crypto/public_keys.py"},
+    r"(RSA|EC|OKP|Oct)Key|(de|en)crypt_compact|import_key(_set)?": {"gateway/crypto/jwe.py"},
     r"generate_private_key|generate_parameters": {
-        "gateway/crypto/jwe.py",
         "gateway/crypto/private_keys.py",
         "gateway/crypto/realm_keys.py",
         "gateway/crypto/x509/issuing.py",

@@ -20,6 +20,7 @@ def _loaded(imports: str) -> frozenset[str]:
         pytest.param({"asyncpg", "sqlalchemy.dialects.postgresql"}, id="postgresql"),
         pytest.param({"alembic"}, id="a migration"),
         pytest.param({"fido2"}, id="the first key"),
+        pytest.param({"joserfc"}, id="the first encrypted token"),
         pytest.param({"aiosmtplib", "gateway.mail"}, id="the first mail"),
         pytest.param({"segno"}, id="the first qr code"),
         pytest.param({"babel"}, id="the first date"),

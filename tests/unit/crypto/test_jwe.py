@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -155,6 +157,25 @@ def test_shortened_and_empty_parts_are_refused(
         parts[index] = base64url.encode(kept)
         with pytest.raises(InvalidToken, match=CANNOT_DECRYPT):
             ring.decrypt(".".join(parts), NOW)
+
+
+@pytest.mark.parametrize("length", [8, 12, 16, 64])
+def test_an_iv_of_another_length_is_refused_even_if_it_fits(
+    ring: PyJwtKeyRing, rsa_key: rsa.RSAPrivateKey, length: int
+) -> None:
+    """RFC 7518 §5.3: 96 bits. AES-GCM itself takes any length."""
+    header = base64url.encode(b'{"alg":"RSA-OAEP","enc":"A128GCM","kid":"kid-RSA-OAEP"}')
+    content_key, iv = bytes(16), bytes(length)
+    oaep = padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None)  # noqa: S303
+    encrypted_key = rsa_key.public_key().encrypt(content_key, oaep)
+    made = AESGCM(content_key).encrypt(iv, CONTENT, header.encode())
+    parts = (encrypted_key, iv, made[:-16], made[-16:])
+    token = ".".join((header, *map(base64url.encode, parts)))
+    if length == 12:
+        assert ring.decrypt(token, NOW)[0] == CONTENT
+        return
+    with pytest.raises(InvalidToken, match=CANNOT_DECRYPT):
+        ring.decrypt(token, NOW)
 
 
 def test_the_key_of_another_realm_decrypts_nothing(
