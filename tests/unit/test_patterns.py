@@ -75,6 +75,38 @@ def test_what_may_take_long_or_cannot_be_counted_is_not(pattern: str) -> None:
     assert pattern_problem(pattern) is not None
 
 
+CLASSES = ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]")
+THREE_OF_FOUR = "|".join(
+    "".join(f"(?=.*{one})" for one in CLASSES if one != missing) for missing in CLASSES
+)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching", "differing"),
+    [
+        (f"^(?:{THREE_OF_FOUR}).*$", "aA1", "aaAA"),
+        ("(?=.*[A-Z]).*", "xX", "xx"),
+        ("^[A-Z]+#[a-z]{8}$", "AB#abcdefgh", "AB#abc"),
+        ("^.{8,150}$", "\u00e9" * 8, "e" * 7),
+        (r"^\w+$", "\u00e9l\u00e8ve", "a b"),
+        ("SERIALNUMBER=(.*?),", "SERIALNUMBER=1,", "SERIALNUMBER=1"),
+        (
+            r"CN=api\.example,O=Example.*",
+            "CN=api.example,O=Example Ltd",
+            "CN=apixexample,O=Example",
+        ),
+    ],
+)
+def test_patterns_of_public_realms_keep_their_meaning(
+    pattern: str, matching: str, differing: str
+) -> None:
+    """Look-ahead is the only way to write "three of four" in a password policy."""
+    assert pattern_problem(pattern) is None
+    matches = matches_at_once()
+    assert matches.verdict(pattern, matching) is Verdict.MATCHES
+    assert matches.verdict(pattern, differing) is Verdict.DIFFERS
+
+
 @given(repeats, unbounded)
 def test_no_repeat_stands_inside_another(inner: str, outer: str) -> None:
     assert pattern_problem(f"(?:{inner}){outer}") is not None
