@@ -1,13 +1,17 @@
 """What small hostile inputs cost the worker that meets them."""
 
 import http.client
+import json
+import os
 import random
 import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -19,8 +23,9 @@ from bench.gateway_socket import GatewaySocket
 from bench.hostile_certificates import certificates
 from bench.hostile_documents import Document, documents
 from bench.load import lending_nginx
-from bench.processes import proportional_bytes
+from bench.processes import BenchError, proportional_bytes
 from bench.stack import CLIENT, REALM, Stack, import_realms, stack
+from bench.timed_client import TimedClient
 
 TITLE = "Hostile input, one worker"
 HOW = (
@@ -29,11 +34,17 @@ HOW = (
     " connection to the gateway's socket asks for the realm's public page again and again; a pause"
     " is the processor time that the worker took while one of these small requests waited. Then"
     " memory: requests with scopes, names, addresses and client certificates that hardly ever"
-    " repeat, the worker's size after them against its size after the first hundredth."
+    " repeat, the worker's size after them against its size after the first hundredth. In between,"
+    " a realm of 25,000 clients, the last of them wrong, is read three times, while a connection"
+    " through nginx asks for the realm's public page: how long the slowest of its answers took. The"
+    " worker has all processors meanwhile."
 )
 _HOSTILE: Final = "hostile"
 _PAUSE: Final = at_most(100, 50)
+_WAIT: Final = at_most(100, 50)
 _GROWTH: Final = at_most(10, 5)
+_CLIENTS_READ: Final = 25_000
+_TIMES_READ: Final = 3
 _WORST: Final = 8
 _NOT_LET_IN: Final = (0, 401, 502, 503, 504)
 _TIMEOUT: Final = 600
@@ -55,6 +66,8 @@ def measure(bench: Bench) -> Result:
         _watch(target) as watch,
     ):
         pauses = _pauses(bench, target, watch, ports["a"])
+        with watch.asking, _on_all_processors(watch.worker):
+            waits = _waits_through_nginx(target, administrator_token(ports["a"]))
         sent, growth = _growth(bench, target, watch)
     worst = sorted(pauses, key=lambda one: one.milliseconds, reverse=True)
     for one in worst[:_WORST]:
@@ -69,6 +82,8 @@ def measure(bench: Bench) -> Result:
         Figure("administrative documents whose sender was not let in", len(not_let_in)),
         Figure("longest pause of the event loop", worst[0].milliseconds, "ms", _PAUSE),
         Figure("documents that paused it for longer", _too_long(worst)),
+        Figure("requests through nginx while clients are read", len(waits)),
+        Figure("longest of them", 1_000 * max(waits), "ms", _WAIT),
         Figure("requests between the two sizes of the worker", sent),
         Figure("growth of the worker", growth / 1e6, "MB", _GROWTH),
     )
@@ -170,6 +185,59 @@ def _pauses(bench: Bench, target: Stack, watch: _Watch, port: int) -> list[_Paus
         found.append(_Pause(document, status, 1_000 * watch.take()))
         if _too_long(found[-1:]):
             print(f"  {found[-1]}", flush=True)
+
+
+@contextmanager
+def _on_all_processors(process: int) -> Iterator[None]:
+    """Let the threads of a process run beside each other, as where a machine is not divided.
+
+    A thread that releases the interpreter lock and takes it back at once starves others only there:
+    on one processor, the kernel runs the thread that it wakes up.
+    """
+    before = os.sched_getaffinity(process)
+    _set_processors(process, set(range(os.cpu_count() or 1)))
+    try:
+        yield
+    finally:
+        _set_processors(process, before)
+
+
+def _set_processors(process: int, processors: set[int]) -> None:
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread.name), processors)
+
+
+def _waits_through_nginx(target: Stack, token: str) -> list[float]:
+    """Return the seconds that each small request took while many clients were read."""
+    clients = [*({"clientId": f"c{number}"} for number in range(_CLIENTS_READ)), {"clientId": []}]
+    body = json.dumps({"realm": f"{_HOSTILE}-read", "clients": clients}).encode()
+    waits: list[float] = []
+    with ThreadPoolExecutor(1) as threads:
+        for _ in range(_TIMES_READ):
+            reading = threads.submit(_read_clients, target, body, token)
+            client = TimedClient(target.https_port, target.site.certificates / "ca.crt")
+            while not reading.done():
+                client.seconds = 0.0
+                url = f"{client.url}/realms/{REALM}"
+                answer = client.request("GET", url, headers={}, content=None)
+                if answer.status_code != HTTPStatus.OK:
+                    raise BenchError(f"{url}: {answer.status_code}")
+                waits.append(client.seconds)
+            client.close()
+            if reading.result() != HTTPStatus.BAD_REQUEST:
+                raise BenchError(f"the clients that are read: {reading.result()}")
+    return waits
+
+
+def _read_clients(target: Stack, body: bytes, token: str) -> int:
+    client = TimedClient(target.https_port, target.site.certificates / "ca.crt")
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    try:
+        url = f"{client.url}/admin/realms"
+        return client.request("POST", url, headers=headers, content=body).status_code
+    finally:
+        client.close()
 
 
 def _growth(bench: Bench, target: Stack, watch: _Watch) -> tuple[int, float]:

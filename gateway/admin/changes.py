@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ParamSpec
-from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
@@ -25,6 +24,7 @@ from gateway.domain.errors import StoreUnavailable
 from gateway.domain.events import AdminEvent, AuthDetails, OperationType, ResourceType
 from gateway.domain.ports.invalidation import Invalidation, Topics, realm_topic
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
 from gateway.representations.events import recorded

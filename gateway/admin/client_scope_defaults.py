@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import RoleIndex
 from gateway.domain.client_scopes import IN_TOKEN_SCOPE, ClientScope, RealmDefault
@@ -18,6 +17,7 @@ from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
 from gateway.domain.ports.storage import Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.representations.realm_files import ScopeMapping, ScopesInput, parse_realm_scopes
 from gateway.representations.refusals import collect_refusals, describe, join, raise_all, refused

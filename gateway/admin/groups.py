@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
@@ -32,6 +31,7 @@ from gateway.domain.groups import Group, is_at_or_below, parse_group_path, rende
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import GroupQuery
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.roles import EffectiveRoles

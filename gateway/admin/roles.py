@@ -7,7 +7,6 @@ Keycloak: 7.3 (roles, roles-by-id, roles of clients, composites), 7.2, 7.3 (role
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import (
     Acting,
@@ -29,6 +28,7 @@ from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
 from gateway.domain.ports.users import HolderKind, RoleHolder, RoleQuery, Share
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, MissingPart, NotFound, WireFamily
 from gateway.domain.roles import ListedRole, Role

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.domain.client_scopes import ClientScope, RealmDefault
 from gateway.domain.clients import OPENID_CONNECT, ProtocolMapper
 from gateway.domain.errors import FieldError
+from gateway.domain.random_values import uuid4
 from gateway.representations.components import Kind, Property
 from gateway.representations.field_table import FieldTable, Given, Setting, parse_fields
 from gateway.representations.refusals import (

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.domain.client_scopes import Consent
 from gateway.domain.clients import Client
@@ -23,6 +22,7 @@ from gateway.domain.limits.password_hashing import (
     hash_refusal,
     stored_hash_parameters,
 )
+from gateway.domain.random_values import uuid4
 from gateway.domain.secrets import Secret
 from gateway.domain.sessions import UserSession
 from gateway.domain.user_profile import EMAIL, FIRST_NAME, LAST_NAME, USERNAME, Sent

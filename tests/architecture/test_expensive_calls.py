@@ -103,3 +103,32 @@ def test_administration_generates_and_parses_keys_off_the_event_loop() -> None:
 
 def _last_name(node: ast.Name | ast.Attribute) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr
+
+
+LOCK_RELEASED = {"secrets": None, "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom"}}
+"""Modules whose random values release the interpreter lock, and their functions; None for all."""
+
+
+@pytest.mark.parametrize("package", ["gateway/admin/", "gateway/representations/"])
+def test_random_values_of_documents_keep_the_lock(package: str) -> None:
+    """Threads of these packages handle large documents: gateway/domain/random_values.py."""
+    assert not [
+        (module, name)
+        for module in MODULES
+        if module.startswith(package)
+        for name in _lock_releasing(tree(module))
+    ]
+
+
+def _lock_releasing(module: ast.AST) -> Iterator[str]:
+    for node in ast.walk(module):
+        match node:
+            case ast.ImportFrom(module=str(source)) if source in LOCK_RELEASED:
+                wanted = LOCK_RELEASED[source]
+                yield from (a.name for a in node.names if wanted is None or a.name in wanted)
+            case ast.Attribute(value=ast.Name(id=source)) if source in LOCK_RELEASED:
+                wanted = LOCK_RELEASED[source]
+                if wanted is None or node.attr in wanted:
+                    yield f"{source}.{node.attr}"
+            case _:
+                pass

@@ -1,8 +1,8 @@
 """Documents of many parts do not hold up other requests: how much of the work is done at once.
 
-A pause is the processor time that the workers take while one small request waits for its answer.
-It is compared with the processor time of the whole work, so that the machine does not matter;
-`scripts/bench --only "hostile input"` measures how long pauses are.
+A pause is the processor time that the workers take while one small request waits for its answer,
+so that other programs do not matter. It is bounded in seconds, and as a share of the whole work.
+`scripts/bench --only "hostile input"` measures how long pauses are on an idle machine.
 """
 
 import os
@@ -22,6 +22,8 @@ MEMBERS = 200_000
 NESTED = 10_000
 LARGEST_SHARE = 0.3
 """Of the work for a document. With turns it is at most 0.1, in one step 0.4 to 0.9."""
+LONGEST_PAUSE = 0.2
+"""In seconds. It is at most 0.04; 0.5 to 1.7 where a thread does not let the event loop go on."""
 
 
 def processor_seconds(stack: Stack) -> float:
@@ -58,8 +60,8 @@ def send(stack: Stack, method: str, path: str, document: Any = None) -> httpx2.R
 
 
 @pytest.fixture(scope="module")
-def shares(spec: Stack) -> dict[str, tuple[int, float]]:
-    """Status of each request about very many parts, and the share of its longest pause."""
+def pauses(spec: Stack) -> dict[str, tuple[int, float, float]]:
+    """Each request about very many parts: its status, its longest pause and that one's share."""
     clients = [{"clientId": f"c{number}"} for number in range(CLIENTS)]
     groups = [{"name": f"g{number}"} for number in range(GROUPS)]
     # Reading so many takes as long as of a document that is accepted; storing them longer.
@@ -79,18 +81,14 @@ def shares(spec: Stack) -> dict[str, tuple[int, float]]:
         "nested": ("POST", "", {"realm": "n", "attributes": [[{"a": [1]}] * 100] * NESTED}),
         "unfinished": ("POST", "", [[[{"a": [1]}] * 100] * NESTED, "\0"]),
     }
-    found: dict[str, tuple[int, float]] = {}
+    found: dict[str, tuple[int, float, float]] = {}
     with ThreadPoolExecutor(1) as threads:
         for name, (method, path, document) in asked.items():
-            # What changes nothing is tried again: other programs can hold up a small request too.
-            for _ in range(1 if name in {"create", "import", "delete"} else 3):
-                before = processor_seconds(spec)
-                work = threads.submit(send, spec, method, path, document)
-                pause = longest_pause(spec, work)
-                whole = processor_seconds(spec) - before
-                found[name] = (work.result().status_code, pause / whole)
-                if pause / whole < LARGEST_SHARE:
-                    break
+            before = processor_seconds(spec)
+            work = threads.submit(send, spec, method, path, document)
+            pause = longest_pause(spec, work)
+            whole = processor_seconds(spec) - before
+            found[name] = (work.result().status_code, pause, pause / whole)
     return found
 
 
@@ -109,8 +107,9 @@ def shares(spec: Stack) -> dict[str, tuple[int, float]]:
     ],
 )
 def test_large_documents_do_not_hold_up_small_requests(
-    shares: dict[str, tuple[int, float]], request_name: str, status: int
+    pauses: dict[str, tuple[int, float, float]], request_name: str, status: int
 ) -> None:
-    answered, share = shares[request_name]
+    answered, pause, share = pauses[request_name]
     assert answered == status
+    assert pause < LONGEST_PAUSE
     assert share < LARGEST_SHARE

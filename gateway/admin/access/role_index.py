@@ -3,10 +3,10 @@
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
-from uuid import uuid4
 
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.storage import Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
 from gateway.representations.refusals import describe, join

@@ -5,10 +5,8 @@ token request changes nothing: a client gets its time of expiration when it is c
 given a new secret. Keycloak: creating a client; executor secret-rotation (26.7)
 """
 
-import secrets
 from dataclasses import replace
 from datetime import datetime, timedelta
-from uuid import uuid4
 
 from gateway.admin.users import NewUser, store_new_user
 from gateway.authentication.unique_names import require_free_names
@@ -22,6 +20,7 @@ from gateway.client_policies import (
 from gateway.domain.clients import WITH_SECRET, Client, SecretSettings
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
+from gateway.domain.random_values import random_text, uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.secrets import Secret
 from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, User, canonical_name
@@ -67,7 +66,7 @@ def changed_client(
 
 def with_new_secret(client: Client, clock: Clock) -> Client:
     """Return the client with a new random secret."""
-    return with_secret(client, Secret(secrets.token_urlsafe(_SECRET_BYTES)), clock.now())
+    return with_secret(client, Secret(random_text(_SECRET_BYTES)), clock.now())
 
 
 def with_renewed_secret(realm: Realm, client: Client, clock: Clock, updater: Updater) -> Client:

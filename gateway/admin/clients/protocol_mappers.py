@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
@@ -21,6 +20,7 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import client_topic, realm_topic
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.client_scopes import (

@@ -6,7 +6,6 @@ Keycloak: authentication/flows
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
@@ -15,6 +14,7 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind
 from gateway.domain.ports.storage import Database
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily, duplicate_resource
 from gateway.representations.flows import parse_flow, parse_names, render_executions, render_flow

@@ -7,7 +7,6 @@ texts. Keycloak: authentication/executions, authentication/config
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Changes
@@ -17,6 +16,7 @@ from gateway.domain.errors import AlreadyExists
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.flows import AuthenticatorConfig, Execution, Flow, FlowKind, Requirement
 from gateway.domain.ports.storage import Database
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.flows import (

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from gateway.admin.flows.unit_of_work import excess_of, realm_flows, remove_document
 from gateway.domain.clients import Client
@@ -24,6 +23,7 @@ from gateway.domain.flows import (
 )
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.storage import DocumentKind, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import FlowBindings, Realm
 from gateway.representations.field_table import camel_case
 from gateway.representations.flows import (

@@ -6,7 +6,6 @@ each resource by its name; secrets are compared and never shown.
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import random_bytes
 from gateway.domain.realm import WEBHOOK_SECRET, Realm
 from gateway.domain.secrets import Secret
 from gateway.policies import PasswordBlacklists
@@ -227,7 +227,7 @@ class ImportDryRun:
             clock=clock,
             authorities=authorities,
         )
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._key = random_bytes(_KEY_BYTES)
 
     async def run(self, files: Sequence[RealmFile]) -> tuple[RealmDifference, ...]:
         """Return what would change; raises InvalidInput with every wrong field of all files."""

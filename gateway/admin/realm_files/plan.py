@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import uuid4
 
 from gateway.admin.authorities import read_authorities, store_authorities
 from gateway.admin.client_scope_defaults import (
@@ -55,6 +54,7 @@ from gateway.domain.ports.credentials import PasswordMaker
 from gateway.domain.ports.invalidation import Topics, client_topic, realm_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
 from gateway.representations.certificates import AuthorityInput

@@ -17,7 +17,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from gateway.admin.access import (
     ADMIN,
@@ -56,6 +55,7 @@ from gateway.domain.ports.credentials import PasswordHasher
 from gateway.domain.ports.invalidation import Invalidation, Topics, client_topic, user_topic
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import MASTER, Realm
 from gateway.domain.refusals import Forbidden, InvalidRequest
 from gateway.policies import NO_BLACKLISTS, PasswordBlacklists

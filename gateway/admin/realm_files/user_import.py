@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import default_role, find_realm
 from gateway.admin.clients import service_account, service_account_name
@@ -23,6 +22,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput, RepeatedName
 from gateway.domain.ports.credentials import PasswordHasher, PasswordMaker
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.users import Credential, User
 from gateway.policies import NO_BLACKLISTS, PasswordBlacklists, PasswordRefused

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
@@ -25,6 +24,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.limits.rate_limits import RateLimit, client_registrations
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily, duplicate_resource
 from gateway.representations.clients import own_urls, redirect_uris, with_fields

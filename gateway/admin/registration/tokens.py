@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
@@ -22,6 +21,7 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.lookups import Directory, RealmEntry
 from gateway.domain.ports.storage import Database, DocumentKind, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.representations.clients import client_representation

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import Acting, existing, get_user, get_user_for_update, require_may_join
 from gateway.admin.changes import Change, Changes
@@ -37,6 +36,7 @@ from gateway.domain.limits.patterns import PatternMatches, repeat_while_pending
 from gateway.domain.ports.invalidation import client_topic, user_topic
 from gateway.domain.ports.login_failures import LoginFailureStore
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, WireFamily
 from gateway.domain.secrets import Secret

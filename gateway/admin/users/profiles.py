@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.admin.access import Acting
 from gateway.admin.changes import Change, Changes
@@ -23,6 +22,7 @@ from gateway.domain.errors import AlreadyExists, UnusableSetting
 from gateway.domain.events import OperationType, ResourceType
 from gateway.domain.ports.invalidation import realm_topic
 from gateway.domain.ports.storage import Database, Stores
+from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest, NotFound, WireFamily
 from gateway.representations.components import Component, ProviderDescription, render_component

@@ -14,7 +14,6 @@ registeredNodes, adminUrl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.client_policies import ClientSettings
 from gateway.domain.clients import (
@@ -25,6 +24,7 @@ from gateway.domain.clients import (
     Client,
 )
 from gateway.domain.errors import FieldError
+from gateway.domain.random_values import uuid4
 from gateway.domain.secrets import Secret
 from gateway.representations.client_scopes import (
     ProtocolMappers,

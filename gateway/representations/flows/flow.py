@@ -8,7 +8,6 @@ RequiredActionProviderRepresentation: strict decoders; defaults of required acti
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import uuid4
 
 from gateway.domain.errors import FieldError
 from gateway.domain.flows import (
@@ -23,6 +22,7 @@ from gateway.domain.flows import (
     RequiredAction,
     Requirement,
 )
+from gateway.domain.random_values import uuid4
 from gateway.representations.components import Kind, Property
 from gateway.representations.field_table import parse_strictly, without_none
 from gateway.representations.flows.authenticators import AUTHENTICATORS, SECRETS, SUB_FLOW_CHOICES
