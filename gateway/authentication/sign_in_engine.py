@@ -1,15 +1,8 @@
 """The engine with every authenticator and condition, and its sign-ins over several requests."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from secrets import token_bytes
 
-from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Accounts
-from gateway.authentication.action_tokens import MailPauses
 from gateway.authentication.authenticators import Unavailable, authenticators
-from gateway.authentication.authenticators.reset_credentials import ResetLinks
-from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine import (
     Challenged,
@@ -26,129 +19,30 @@ from gateway.authentication.engine.flow_runner import FlowRunner
 from gateway.authentication.engine.proofs import PermanentLockouts
 from gateway.authentication.engine.required_action import PendingActions, RequiredActions
 from gateway.authentication.engine.sign_in import Authenticator, Form
-from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import PasswordChanges, PasswordCheck
-from gateway.authentication.recovery_codes import RecoveryCodeCheck
-from gateway.authentication.registration import (
-    Confirmations,
-    FormAction,
-    Registrations,
-    form_actions,
-)
-from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions import required_actions
-from gateway.authentication.web_authn import (
-    PASSKEYS,
-    SECURITY_KEYS,
-    KeyCheck,
-    KeyDecoys,
-    RelyingParty,
-)
-from gateway.authentication.web_authn_registration import KeyRegistration
+from gateway.authentication.services import AuthenticationServices
 from gateway.domain.authentication import AuthenticationSession, expires_at, new_browser_id
-from gateway.domain.clock import Clock
-from gateway.domain.limits.rate_limits import RateLimiter
-from gateway.domain.ports.credentials import OneTimeMarks, PasswordHasher, WebAuthn
-from gateway.domain.ports.invalidation import Invalidation
-from gateway.domain.ports.lookups import Directory
-from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.ports.sign_in import AuthenticationSessionStore
-from gateway.domain.ports.storage import Database
 
 
-def flow_runner(
-    accounts: Accounts,
-    passwords: PasswordCheck,
-    codes: OneTimePasswordCheck,
-    recovery_codes: RecoveryCodeCheck,
-    keys: KeyCheck,
-    *,
-    directory: Directory,
-    sessions: SessionStore,
-    registrations: Registrations,
-    confirmations: Confirmations,
-    actions: Sequence[FormAction],
-    reset_links: ResetLinks,
-    updates: AccountUpdates,
-) -> FlowRunner:
-    """Return what runs flows. `sessions` are the online ones."""
-    found = authenticators(
-        *(accounts, passwords, codes, recovery_codes, sessions),
-        registrations=registrations,
-        confirmations=confirmations,
-        actions=actions,
-        reset_links=reset_links,
-        updates=updates,
-        keys=keys,
-    )
-    acting = {each.id: each for each in found}
+def sign_in_engine(services: AuthenticationServices) -> SignInEngine:
+    """Return the engine with every authenticator, condition and required action."""
+    database, accounts = services.database, services.accounts
+    acting = {each.id: each for each in authenticators(services)}
 
     def find(name: str) -> Authenticator:
         return acting.get(name) or Unavailable(name)
 
-    decide = {each.id: each for each in conditions(accounts, directory, find)}
-    return FlowRunner(acting, decide, Unavailable, accounts)
-
-
-def sign_in_engine(
-    *,
-    database: Database,
-    directory: Directory,
-    hasher: PasswordHasher,
-    guard: BruteForceGuard,
-    codes: OneTimePasswordCheck,
-    sessions: SessionStore,
-    invalidation: Invalidation,
-    new_passwords: PasswordChanges,
-    limiter: RateLimiter,
-    marks: OneTimeMarks,
-    removal: AccountRemoval,
-    web_authn: WebAuthn,
-    public_url: str,
-    clock: Clock,
-    decoys: KeyDecoys | None = None,
-) -> SignInEngine:
-    """Return the engine. `sessions` are the online ones; without `decoys` it makes its own."""
-    accounts = Accounts(database)
-    passwords = PasswordCheck(hasher, database)
-    updates = AccountUpdates(database, invalidation, clock)
-    party = RelyingParty(public_url)
+    decide = {each.id: each for each in conditions(services, find)}
+    pending = PendingActions(database, accounts)
     return SignInEngine(
-        flow_runner(
-            accounts,
-            passwords,
-            codes,
-            RecoveryCodeCheck(updates),
-            KeyCheck(web_authn, accounts, database, party, decoys or KeyDecoys(token_bytes(32))),
-            directory=directory,
-            sessions=sessions,
-            registrations=Registrations(database, limiter),
-            confirmations=Confirmations(database),
-            actions=form_actions(new_passwords),
-            reset_links=ResetLinks(database, limiter),
-            updates=updates,
-        ),
+        FlowRunner(acting, decide, Unavailable, accounts),
         accounts=accounts,
-        guard=guard,
-        lockouts=PermanentLockouts(database, invalidation),
-        passwords=passwords,
-        limiter=limiter,
-        actions=RequiredActions(
-            accounts,
-            PendingActions(database, accounts),
-            required_actions(
-                accounts,
-                new_passwords,
-                codes,
-                updates,
-                database=database,
-                pauses=MailPauses(marks, limiter),
-                directory=directory,
-                removal=removal,
-                security_keys=KeyRegistration(web_authn, party, SECURITY_KEYS),
-                passkeys=KeyRegistration(web_authn, party, PASSKEYS),
-            ),
-        ),
+        guard=services.guard,
+        lockouts=PermanentLockouts(database, services.invalidation),
+        passwords=services.passwords,
+        limiter=services.limiter,
+        actions=RequiredActions(accounts, pending, required_actions(services)),
     )
 
 
