@@ -7,7 +7,7 @@ from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.authentication.passwords import PasswordChanges, PasswordCheck
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.services import AuthenticationServices
-from gateway.authentication.sign_in_engine import ResumableSignIn, sign_in_engine
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.authentication.validity import Validity
 from gateway.authentication.web_authn import DECOYS, KeyCheck, KeyDecoys, RelyingParty
 from gateway.bootstrap.accounts import new_passwords
@@ -73,7 +73,7 @@ def grant_services(
         database=database,
         sessions=sessions,
         validity=current,
-        sign_in_engine=sign_in_engine(authentication_services(services, metrics, public_url)),
+        sign_in_engine=SignInEngine(authentication_services(services, metrics, public_url)),
         refresh_tokens=RefreshTokens(database, sessions, current),
         authorization_codes=services.authorization_codes,
         device_authorizations=services.device_authorizations,
@@ -185,7 +185,7 @@ def browser_sign_in(
     """Return what signs users in on pages."""
     devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
     return BrowserSignIn(
-        ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
+        grants.sign_in_engine,
         Purposes(
             endpoint=AuthorizationEndpoint(checks),
             completion=SignInCompletion(grants.sessions, grants.encryption),

@@ -265,7 +265,7 @@ class Console:
         exchange.log.client = client.client.client_id
         visit = account_visit(protocol.realm, client, page, action, parameter)
         browser = await self._cookies.browser(request)
-        outcome = await self._sign_in.begin_for_account(protocol, visit, browser)
+        outcome = await self._sign_in.begin(protocol, visit, browser)
         return await self._replies.reply(request, exchange, outcome)
 
     def see_other(

@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 import orjson
 from starlette.types import Receive, Scope
 
+from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.clients import Client
 from gateway.domain.errors import (
     Overloaded,
@@ -54,7 +55,6 @@ from gateway.protocol.browser_sign_in import Browser
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sign_in_completion import SignInRequest
 
 MOST_VALUES: Final = 4
 """Of one name: more are never looked at. Pages of other hosts can add cookies of the same name."""
@@ -418,12 +418,10 @@ class BrowserCookies:
                 return found
         return None
 
-    def began(
-        self, request: ProtocolRequest, asked: SignInRequest, session_id: str
-    ) -> tuple[Cookie, ...]:
+    def began(self, request: ProtocolRequest, session: AuthenticationSession) -> tuple[Cookie, ...]:
         """Return the cookies of a sign-in that waits for the user."""
-        cookies = [self.of_sign_ins(request, session_id)]
-        stored = orjson.dumps(dict(asked.stored())).decode()
+        cookies = [self.of_sign_ins(request, session.id)]
+        stored = orjson.dumps(dict(session.request)).decode()
         restart = self._secrets.seal(stored, _restart_context(request))
         if len(restart) <= _LONGEST_COOKIE:
             cookies.append(Cookie(CookieName.RESTART, restart))

@@ -16,7 +16,7 @@ from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.authentication.passwords import NewPasswords, PasswordChanges, PasswordCheck
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.services import AuthenticationServices
-from gateway.authentication.sign_in_engine import sign_in_engine
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.authentication.web_authn import KeyCheck, KeyDecoys, RelyingParty
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher, hash_password
@@ -194,16 +194,15 @@ class Gateway:
         self.clock = clock
         self.metrics = CountedEvents()
         self.invalidation = RememberedTopics()
+        self.sign_ins = RedisAuthenticationSessions(self.client, clock, scripts_at(clock))
         self.sessions = RedisSessions(self.client, clock, scripts_at(clock))
         accounts, party, keys = Accounts(database), RelyingParty(PUBLIC_URL), Fido2WebAuthn()
-        self.engine = sign_in_engine(
+        self.engine = SignInEngine(
             AuthenticationServices(
                 database=database,
                 directory=RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation),
                 invalidation=self.invalidation,
-                authentication_sessions=RedisAuthenticationSessions(
-                    self.client, clock, scripts_at(clock)
-                ),
+                authentication_sessions=self.sign_ins,
                 user_sessions=self.sessions,
                 limiter=RedisRateLimiter(self.client),
                 marks=RedisOneTimeMarks(self.client),
@@ -244,7 +243,7 @@ class Gateway:
         session = session_of_one_request(
             realm_id=realm.id, client="client", flow=flow.id, started_at=now
         )
-        step = await self.engine.begin(context, session)
+        step = await self.engine.begin(context, session, stored=False)
         if isinstance(step, Refused):
             raise step.error
         assert isinstance(step, SignedIn)

@@ -165,7 +165,7 @@ class LoginActions:
     ) -> Outcome:
         if request.is_form:
             return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.show(request.protocol, session, browser)
+        return await self._sign_in.resume(request.protocol, session, browser)
 
     async def _switch(
         self,
@@ -188,7 +188,7 @@ class LoginActions:
         self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         if not request.is_form:
-            return await self._sign_in.show(request.protocol, session, browser)
+            return await self._sign_in.resume(request.protocol, session, browser)
         accepted = "accept" in request.form and "cancel" not in request.form
         return await self._sign_in.decide(request.protocol, session, browser, accepted=accepted)
 
