@@ -493,3 +493,37 @@ def _session_context(request: ProtocolRequest) -> str:
 
 def _restart_context(request: ProtocolRequest) -> str:
     return f"restart:{request.realm.realm.id}"
+
+
+_CHECKER: Final = "stateChecker"
+_LONGEST_TOKEN: Final = 1024
+
+
+class FormTokens:
+    """Issues and checks the secrets of forms that a signed-in user sends (attacks: D14).
+
+    A token is valid for the pages of one `room`, and for the session that its page was shown in.
+    """
+
+    def __init__(self, secrets: SecretsAtRest, room: str) -> None:
+        self._secrets = secrets
+        self._room = room
+
+    def issue(self, request: BrowserRequest, identity: Identity) -> str:
+        """Return the value of the hidden field `stateChecker`."""
+        return self._secrets.seal(self._room, self._context(request, identity))
+
+    def holds(self, request: BrowserRequest, identity: Identity) -> bool:
+        """Tell whether the form of the request carries the secret of this session."""
+        sent = request.form.get(_CHECKER, "")
+        if not sent or len(sent) > _LONGEST_TOKEN:
+            return False
+        try:
+            self._secrets.unseal(sent, self._context(request, identity))
+        except SecretUnreadable:
+            return False
+        return True
+
+    def _context(self, request: BrowserRequest, identity: Identity) -> str:
+        realm = request.protocol.realm.realm.id
+        return f"{self._room}:{realm}:{identity.session.id}:{identity.state_checker}"

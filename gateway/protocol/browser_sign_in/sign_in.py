@@ -371,7 +371,7 @@ class BrowserSignIn:
             return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        return with_new_session(visit, step, response, session)
+        return with_new_session(visit, step, finished, response, session)
 
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""

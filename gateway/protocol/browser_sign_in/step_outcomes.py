@@ -152,27 +152,36 @@ async def consent_items(
 def finished_sign_in(
     visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
 ) -> FinishedSignIn:
-    """Return what the response is made of."""
+    """Return what the response is made of, with the result of the action that was asked for.
+
+    The user is remembered where the realm still offers it: else the session would be over at once.
+    Keycloak: 12.10 kc_action
+    """
+    action, status = visit.asked.action, step.action_status
+    result = {}
+    if action is not None and status is not None:
+        result = {"kc_action": action, "kc_action_status": status}
     return FinishedSignIn(
         user=user,
         joins=None if step.is_fresh else step.joins,
         current=visit.browser.user_session,
         level=step.level,
-        remember_me=_is_remembered(visit, step),
+        remember_me=step.session.remember_me and visit.request.realm.realm.login.remember_me,
         notes=step.session_notes,
         consent=consent,
-        action=_action_parameters(visit, step),
+        action=result,
     )
 
 
 def with_new_session(
     visit: Visit,
     step: SignedIn,
+    finished: FinishedSignIn,
     response: SignInResponse,
     session: UserSession,
 ) -> Respond:
     """Return the response with what the browser keeps of a new session."""
-    remembered = step.user.username if _is_remembered(visit, step) else ""
+    remembered = step.user.username if finished.remember_me else ""
     offered = visit.request.realm.realm.login.remember_me
     return Respond(
         response,
@@ -180,18 +189,6 @@ def with_new_session(
         browser_id=None if visit.is_new else step.session.id,
         remember=remembered if offered else None,
     )
-
-
-def _is_remembered(visit: Visit, step: SignedIn) -> bool:
-    """Tell whether the user wants it and the realm still offers it: else the session were over."""
-    return step.session.remember_me and visit.request.realm.realm.login.remember_me
-
-
-def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
-    """Return the result of the action that the client asked for. Keycloak: 12.10."""
-    if visit.asked.action is None or step.action_status is None:
-        return {}
-    return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
 
 
 async def completed_sign_in(
