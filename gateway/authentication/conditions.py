@@ -27,6 +27,7 @@ from gateway.authentication.engine.sign_in import (
     is_set,
 )
 from gateway.authentication.errors import InvalidUserCredentials
+from gateway.authentication.services import AuthenticationServices
 from gateway.domain.events import EventError
 from gateway.domain.flows import (
     CLIENT_SCOPE,
@@ -249,15 +250,15 @@ def _has_role(roles: EffectiveRoles, name: str) -> bool:
 
 
 def conditions(
-    accounts: Accounts, directory: Directory, find: Callable[[str], Authenticator]
+    services: AuthenticationServices, find: Callable[[str], Authenticator]
 ) -> tuple[Condition, ...]:
     """Return every condition that acts; `find` returns the authenticator with an id."""
     return (
-        UserConfigured(accounts, find),
-        UserRole(directory),
-        UserAttribute(directory),
+        UserConfigured(services.accounts, find),
+        UserRole(services.directory),
+        UserAttribute(services.directory),
         RequestedClientScope(),
         CredentialUsed(),
         SubFlowExecuted(),
-        LevelOfAuthentication(accounts),
+        LevelOfAuthentication(services.accounts),
     )

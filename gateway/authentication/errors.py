@@ -9,6 +9,7 @@ SignInRefused
 ├── AccessDenied              only after the right password
 ├── SessionLimitExceeded      only after the right password
 ├── LevelNotReached           only after the right password
+├── SignInStopped             before any credentials, or in spite of them
 ├── NotIdentified             before any password: a step needs a user that no step has named
 └── CertificateRejected       instead of a password
 
@@ -40,6 +41,8 @@ class SignInRefused(RealmgateError):
     """
 
     message: ClassVar[MessageKey] = MessageKey.INVALID_USER
+    arguments: tuple[str, ...] = ()
+    """What takes the places in the text."""
 
     def __init__(
         self, event_error: str, user_id: str | None = None, lockout: Lockout | None = None
@@ -167,3 +170,19 @@ class NotIdentified(SignInRefused):
 
     def __init__(self) -> None:
         super().__init__(EventError.USER_NOT_FOUND)
+
+
+class SignInStopped(SignInRefused):
+    """The sign-in cannot begin or go on in this browser, whatever its user proves.
+
+    `text` is the key of a text, or a text.
+    """
+
+    def __init__(self, event_error: str, text: str, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(event_error)
+        self.text = text
+        self.arguments = arguments
+
+    @property
+    def shown(self) -> str:
+        return self.text

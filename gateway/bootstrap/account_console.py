@@ -14,7 +14,6 @@ from gateway.http.account_console import (
     AccountActions,
     AccountHandlers,
     Console,
-    FormTokens,
     PageHandler,
 )
 from gateway.http.account_pages import (
@@ -25,7 +24,7 @@ from gateway.http.account_pages import (
     PersonalInfo,
     SigningIn,
 )
-from gateway.http.browser import PageReplies
+from gateway.http.browser import FormTokens, PageReplies
 from gateway.http.logout import BrowserLogoutHandler
 from gateway.http.pages import Pages
 from gateway.http.sign_in.replies import OutcomeReplies
@@ -69,7 +68,7 @@ def account_handlers(
 ) -> AccountHandlers:
     """Return what answers the URLs of the account console."""
     shown, cookies = PageReplies(pages), browser_cookies(services, grants)
-    clients, forms = ConsoleClients(services.directory), FormTokens(services.secrets)
+    clients, forms = ConsoleClients(services.directory), FormTokens(services.secrets, "account")
     console = Console(
         access=accounts.access,
         clients=clients,

@@ -1,14 +1,16 @@
 """Builds what answers requests of OAuth 2.0 and OpenID Connect."""
 
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.accounts import Accounts
 from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import PasswordChanges
+from gateway.authentication.passwords import PasswordChanges, PasswordCheck
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.sign_in_engine import ResumableSignIn, sign_in_engine
+from gateway.authentication.services import AuthenticationServices
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.authentication.validity import Validity
-from gateway.authentication.web_authn import DECOYS, KeyDecoys
+from gateway.authentication.web_authn import DECOYS, KeyCheck, KeyDecoys, RelyingParty
 from gateway.bootstrap.accounts import new_passwords
 from gateway.bootstrap.services import Services
 from gateway.certificates import CertificateTrust
@@ -65,33 +67,16 @@ def grant_services(
 ) -> GrantServices:
     """Return what the grants share."""
     directory, database = services.directory, services.database
-    guard = BruteForceGuard(services.login_failures, metrics)
-    codes = OneTimePasswordCheck(services.one_time_passwords, database)
-    updates = AccountUpdates(database, services.invalidation, services.clock)
-    sessions = Sessions(services.online_sessions, database, EmailUpdates(updates))
+    authentication = authentication_services(services, metrics, public_url)
+    email_updates = EmailUpdates(authentication.updates)
+    sessions = Sessions(services.online_sessions, database, email_updates)
     current = validity(services)
     return GrantServices(
         directory=directory,
         database=database,
         sessions=sessions,
         validity=current,
-        sign_in_engine=sign_in_engine(
-            database=database,
-            directory=directory,
-            hasher=services.passwords,
-            guard=guard,
-            codes=codes,
-            sessions=services.online_sessions,
-            invalidation=services.invalidation,
-            new_passwords=PasswordChanges(new_passwords(services), services.passwords),
-            limiter=services.rate_limiter,
-            marks=services.one_time_marks,
-            removal=AccountRemoval(services.online_sessions, services.login_failures),
-            web_authn=services.web_authn,
-            public_url=public_url,
-            clock=services.clock,
-            decoys=KeyDecoys(services.secrets.derive_key(DECOYS)),
-        ),
+        sign_in_engine=SignInEngine(authentication),
         refresh_tokens=RefreshTokens(database, current),
         authorization_codes=services.authorization_codes,
         device_authorizations=services.device_authorizations,
@@ -99,6 +84,34 @@ def grant_services(
         encryption=services.client_encryption,
         constraint=sender_constraint(services, certificates),
         access_tokens=AccessTokens(directory, database, current),
+    )
+
+
+def authentication_services(
+    services: Services, metrics: Metrics, public_url: str
+) -> AuthenticationServices:
+    """Return what the parts of sign-ins share."""
+    database, web_authn = services.database, services.web_authn
+    accounts, party = Accounts(database), RelyingParty(public_url)
+    decoys = KeyDecoys(services.secrets.derive_key(DECOYS))
+    return AuthenticationServices(
+        database=database,
+        directory=services.directory,
+        invalidation=services.invalidation,
+        authentication_sessions=services.authentication_sessions,
+        user_sessions=services.online_sessions,
+        limiter=services.rate_limiter,
+        marks=services.one_time_marks,
+        web_authn=web_authn,
+        party=party,
+        accounts=accounts,
+        guard=BruteForceGuard(services.login_failures, metrics),
+        passwords=PasswordCheck(services.passwords, database),
+        new_passwords=PasswordChanges(new_passwords(services), services.passwords),
+        codes=OneTimePasswordCheck(services.one_time_passwords, database),
+        keys=KeyCheck(web_authn, accounts, database, party, decoys),
+        updates=AccountUpdates(database, services.invalidation, services.clock),
+        removal=AccountRemoval(services.online_sessions, services.login_failures),
     )
 
 
@@ -175,7 +188,7 @@ def browser_sign_in(
     """Return what signs users in on pages."""
     devices, joining = services.device_authorizations, SessionJoining(grants.sessions)
     return BrowserSignIn(
-        ResumableSignIn(grants.sign_in_engine, services.authentication_sessions),
+        grants.sign_in_engine,
         Purposes(
             endpoint=AuthorizationEndpoint(checks),
             completion=SignInCompletion(grants.sessions, grants.encryption),

@@ -26,18 +26,17 @@ from starlette.types import Scope
 
 from gateway.accounts.access import AccountAccess, AccountCaller, AccountRole
 from gateway.domain.clients import Client
-from gateway.domain.errors import SecretUnreadable
 from gateway.domain.events import EventError, EventType
 from gateway.domain.localization import Text
 from gateway.domain.ports.lookups import ClientEntry
 from gateway.domain.refusals import NotAuthenticated
-from gateway.domain.secrets import SecretsAtRest
 from gateway.domain.sessions import has_lasting_part
 from gateway.http.browser import (
     BrowserCookies,
     BrowserEndpoint,
     BrowserHandler,
     BrowserRequest,
+    FormTokens,
     PageReplies,
 )
 from gateway.http.exchange import Exchange
@@ -106,38 +105,6 @@ def message_of(parameters: Parameters) -> Message | None:
     if notice in set(Notice):
         return _MESSAGES[Notice(notice)]
     return _OF_ACTIONS.get(parameters.get("kc_action_status") or "")
-
-
-FIELD: Final = "stateChecker"
-_LONGEST_SECRET: Final = 1024
-_CONTENT: Final = "account"
-
-
-class FormTokens:
-    """Issues and checks the secrets."""
-
-    def __init__(self, secrets: SecretsAtRest) -> None:
-        self._secrets = secrets
-
-    def issue(self, request: BrowserRequest, identity: Identity) -> str:
-        """Return the value of the hidden field `stateChecker`."""
-        return self._secrets.seal(_CONTENT, _secret_context(request, identity))
-
-    def holds(self, request: BrowserRequest, identity: Identity) -> bool:
-        """Tell whether the form of the request carries the secret of this session."""
-        sent = request.form.get(FIELD, "")
-        if not sent or len(sent) > _LONGEST_SECRET:
-            return False
-        try:
-            self._secrets.unseal(sent, _secret_context(request, identity))
-        except SecretUnreadable:
-            return False
-        return True
-
-
-def _secret_context(request: BrowserRequest, identity: Identity) -> str:
-    realm = request.protocol.realm.realm.id
-    return f"account:{realm}:{identity.session.id}:{identity.state_checker}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +232,7 @@ class Console:
         exchange.log.client = client.client.client_id
         visit = account_visit(protocol.realm, client, page, action, parameter)
         browser = await self._cookies.browser(request)
-        outcome = await self._sign_in.begin_for_account(protocol, visit, browser)
+        outcome = await self._sign_in.begin(protocol, visit, browser)
         return await self._replies.reply(request, exchange, outcome)
 
     def see_other(

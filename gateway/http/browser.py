@@ -25,6 +25,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urljoin, urlsplit
 import orjson
 from starlette.types import Receive, Scope
 
+from gateway.domain.authentication import AuthenticationSession
 from gateway.domain.clients import Client
 from gateway.domain.errors import (
     Overloaded,
@@ -54,7 +55,6 @@ from gateway.protocol.browser_sign_in import Browser
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.identity_cookie import Identity, IdentityVerification, issue_identity
 from gateway.protocol.requests import Parameters, ProtocolRequest
-from gateway.protocol.sign_in_completion import SignInRequest
 
 MOST_VALUES: Final = 4
 """Of one name: more are never looked at. Pages of other hosts can add cookies of the same name."""
@@ -418,12 +418,10 @@ class BrowserCookies:
                 return found
         return None
 
-    def began(
-        self, request: ProtocolRequest, asked: SignInRequest, session_id: str
-    ) -> tuple[Cookie, ...]:
+    def began(self, request: ProtocolRequest, session: AuthenticationSession) -> tuple[Cookie, ...]:
         """Return the cookies of a sign-in that waits for the user."""
-        cookies = [self.of_sign_ins(request, session_id)]
-        stored = orjson.dumps(dict(asked.stored())).decode()
+        cookies = [self.of_sign_ins(request, session.id)]
+        stored = orjson.dumps(dict(session.request)).decode()
         restart = self._secrets.seal(stored, _restart_context(request))
         if len(restart) <= _LONGEST_COOKIE:
             cookies.append(Cookie(CookieName.RESTART, restart))
@@ -495,3 +493,37 @@ def _session_context(request: ProtocolRequest) -> str:
 
 def _restart_context(request: ProtocolRequest) -> str:
     return f"restart:{request.realm.realm.id}"
+
+
+_CHECKER: Final = "stateChecker"
+_LONGEST_TOKEN: Final = 1024
+
+
+class FormTokens:
+    """Issues and checks the secrets of forms that a signed-in user sends (attacks: D14).
+
+    A token is valid for the pages of one `room`, and for the session that its page was shown in.
+    """
+
+    def __init__(self, secrets: SecretsAtRest, room: str) -> None:
+        self._secrets = secrets
+        self._room = room
+
+    def issue(self, request: BrowserRequest, identity: Identity) -> str:
+        """Return the value of the hidden field `stateChecker`."""
+        return self._secrets.seal(self._room, self._context(request, identity))
+
+    def holds(self, request: BrowserRequest, identity: Identity) -> bool:
+        """Tell whether the form of the request carries the secret of this session."""
+        sent = request.form.get(_CHECKER, "")
+        if not sent or len(sent) > _LONGEST_TOKEN:
+            return False
+        try:
+            self._secrets.unseal(sent, self._context(request, identity))
+        except SecretUnreadable:
+            return False
+        return True
+
+    def _context(self, request: BrowserRequest, identity: Identity) -> str:
+        realm = request.protocol.realm.realm.id
+        return f"{self._room}:{realm}:{identity.session.id}:{identity.state_checker}"

@@ -45,7 +45,7 @@ def account_page(path: str | None) -> AccountPage | None:
     return AccountPage(path) if path in set(AccountPage) else None
 
 
-_PAGE: Final = "account_page"
+ACCOUNT_NOTE: Final = "account_page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class AccountVisit:
         """Return the visit as text by names; `restored_visit` reads it."""
         texts = {
             "client_id": self.client.client.client_id,
-            _PAGE: self.page.value,
+            ACCOUNT_NOTE: self.page.value,
             "kc_action": self.action,
             "kc_action_parameter": self.action_parameter,
         }
@@ -97,13 +97,8 @@ class AccountResult:
 
 def account_result(stored: Mapping[str, str]) -> AccountResult | None:
     """Return where a stored visit leads, None for other requests and unknown pages."""
-    page = account_page(stored.get(_PAGE))
+    page = account_page(stored.get(ACCOUNT_NOTE))
     return None if page is None else AccountResult(page)
-
-
-def names_account_page(stored: Mapping[str, str]) -> bool:
-    """Tell whether a stored request is a visit to the console."""
-    return _PAGE in stored
 
 
 def account_visit(
@@ -122,7 +117,7 @@ def restored_visit(
     stored: Mapping[str, str], realm: RealmEntry, client: ClientEntry
 ) -> AccountVisit:
     """Return the visit that `stored` was written from; raises StoredRequestUnusable."""
-    page = account_page(stored.get(_PAGE))
+    page = account_page(stored.get(ACCOUNT_NOTE))
     if page is None or stored.get("client_id") != client.client.client_id:
         raise StoredRequestUnusable("the visit of another page or client")
     return account_visit(

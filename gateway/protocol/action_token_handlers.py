@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.engine import Inform, Refused
 from gateway.authentication.engine.proofs import (
     credentials_mark,
     current_credential_marks,
     current_password_mark,
 )
-from gateway.authentication.errors import SignInRefused
+from gateway.authentication.errors import SignInRefused, SignInStopped
 from gateway.authentication.profile_updates import (
     EmailUpdates,
     LinkEnded,
@@ -36,9 +37,7 @@ from gateway.protocol.action_tokens import (
 from gateway.protocol.authorization import PageError, PageMessage
 from gateway.protocol.browser_sign_in import (
     BrowserSignIn,
-    Inform,
     Outcome,
-    Stop,
     followed_link,
     offered_flows,
 )
@@ -239,7 +238,8 @@ class UpdateEmailLink:
         except ProfileRejected as rejected:
             first = rejected.violations[0]
             request.event.fail(EventError.EMAIL_IN_USE)
-            return Stop(first.message, client, tuple(map(str, first.parameters)))
+            arguments = tuple(map(str, first.parameters))
+            return Refused(SignInStopped(EventError.EMAIL_IN_USE, first.message, arguments), client)
         except SignInRefused as refusal:
             raise disabled_meanwhile(refusal) from refusal
         visit.record(**change.details)
@@ -296,7 +296,9 @@ class VerifyEmailLink:
         await mark_verified(self._updates, visit, _STALE_LINK)
         visit.record(**{Detail.EMAIL: visit.token.email or ""})
         if visit.sign_in is not None:
-            return await self._sign_in.go_on(visit.request, visit.sign_in, visit.browser)
+            return await self._sign_in.resume_after_link(
+                visit.request, visit.sign_in, visit.browser
+            )
         return Inform(
             _VERIFIED,
             visit.client.client,

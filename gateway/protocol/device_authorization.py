@@ -53,7 +53,7 @@ from gateway.protocol.scopes import GrantedScopes, still_granted
 from gateway.protocol.sender_constraint import bound_certificate
 from gateway.protocol.sign_in_completion import FinishedSignIn, SessionJoining
 
-_USER_CODE: Final = "device_user_code"
+DEVICE_NOTE: Final = "device_user_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,8 @@ class DeviceConnection:
         return {
             "client_id": self.client.client.client_id,
             "scope": " ".join(self.scopes.names),
-            _USER_CODE: self.user_code,
+            DEVICE_NOTE: self.user_code,
         }
-
-
-def names_device(stored: Mapping[str, str]) -> bool:
-    """Tell whether a stored request is that of a device."""
-    return _USER_CODE in stored
 
 
 def restore_connection(
@@ -100,7 +95,7 @@ def restore_connection(
     """Return the connection that `stored` was written from. Raises StoredRequestUnusable."""
     try:
         scopes = still_granted(realm, client.client, stored["scope"].split(" "))
-        return DeviceConnection(client, scopes, stored[_USER_CODE])
+        return DeviceConnection(client, scopes, stored[DEVICE_NOTE])
     except KeyError as error:
         raise StoredRequestUnusable("malformed") from error
 

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.authentication.engine import SignInEngine
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.authentication.validity import Validity, is_offline_access_granted
 from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError

@@ -3,27 +3,21 @@
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import walk_packages
 from types import FunctionType, ModuleType
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
-from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators import authenticators
-from gateway.authentication.authenticators.reset_credentials import ResetLinks
 from gateway.authentication.conditions import conditions
 from gateway.authentication.engine.sign_in import Authenticator
-from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import PasswordChanges, PasswordCheck
-from gateway.authentication.recovery_codes import RecoveryCodeCheck
-from gateway.authentication.registration import Confirmations, Registrations, form_actions
-from gateway.authentication.web_authn import KeyCheck
+from gateway.authentication.registration import form_actions
+from gateway.authentication.services import AuthenticationServices
 from gateway.client_policies import CONDITIONS as POLICY_CONDITIONS
 from gateway.client_policies import EXECUTORS
 from gateway.crypto.passwords import ALGORITHMS
@@ -31,8 +25,6 @@ from gateway.doctor.attacks import ATTACKS
 from gateway.domain.clients import CLIENT_AUTHENTICATORS
 from gateway.domain.flows import ACTING
 from gateway.domain.limits.password_hashing import HASH_SCHEMES
-from gateway.domain.ports.lookups import Directory
-from gateway.domain.ports.sessions import SessionStore
 from gateway.domain.profile_validators import VALIDATORS
 from gateway.http.certificate_lookup import LOOKUPS
 from gateway.http.forward_auth.dialects import DIALECTS
@@ -44,28 +36,10 @@ from gateway.protocol.grants import GRANTS
 from gateway.settings import SETTING_NAMES, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
-ACCOUNTS = cast("Accounts", None)
-AUTHENTICATORS = {
-    each.id: each
-    for each in authenticators(
-        ACCOUNTS,
-        cast("PasswordCheck", None),
-        cast("OneTimePasswordCheck", None),
-        cast("RecoveryCodeCheck", None),
-        cast("SessionStore", None),
-        registrations=cast("Registrations", None),
-        confirmations=cast("Confirmations", None),
-        actions=(),
-        reset_links=cast("ResetLinks", None),
-        updates=cast("AccountUpdates", None),
-        keys=cast("KeyCheck", None),
-    )
-}
+SERVICES = AuthenticationServices(*([cast("Any", None)] * len(fields(AuthenticationServices))))
+AUTHENTICATORS = {each.id: each for each in authenticators(SERVICES)}
 CONDITIONS = {
-    each.id: each
-    for each in conditions(
-        ACCOUNTS, cast("Directory", None), cast("Callable[[str], Authenticator]", None)
-    )
+    each.id: each for each in conditions(SERVICES, cast("Callable[[str], Authenticator]", None))
 }
 """None is run: the services that they would use are left out."""
 
@@ -377,7 +351,7 @@ REGISTRIES = {
     ),
     "form actions": Registry(
         "gateway.authentication.registration",
-        {each.id: each for each in form_actions(cast("PasswordChanges", None))},
+        {each.id: each for each in form_actions(SERVICES.new_passwords)},
         {
             "registration-user-creation": "tests/http/test_registration.py"
             "::test_names_of_others_are_taken",

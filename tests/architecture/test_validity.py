@@ -59,7 +59,7 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/authentication/authenticators/certificates.py": "a new sign-in",
     "gateway/authentication/authenticators/cookie_and_access.py": "a user of the cookie's check",
     "gateway/authentication/authenticators/reset_credentials.py": "a new sign-in",
-    "gateway/authentication/engine/engine.py": "a new sign-in",
+    "gateway/authentication/sign_in_engine.py": "a new sign-in",
     "gateway/authentication/engine/proofs.py": "a new sign-in",
     "gateway/authentication/registration.py": "a mail to the owner of an address",
     "gateway/authentication/brute_force_protection.py": "writes permanent lock-outs",

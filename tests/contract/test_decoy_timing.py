@@ -67,9 +67,9 @@ async def test_a_page_with_keys_costs_the_same_for_every_name(gateway: Gateway) 
             begin = time.process_time()
             step = await browser.submit(username=kind)
             costs[kind].append(time.process_time() - begin)
-            assert step.challenge.form is FormName.SECURITY_KEY  # type: ignore[union-attr] # or it fails
-            assert step.challenge.assertion is not None  # type: ignore[union-attr] # or it fails
-            assert step.challenge.assertion.keys  # type: ignore[union-attr] # or it fails
+            assert step.challenge.form is FormName.SECURITY_KEY
+            assert step.challenge.assertion is not None
+            assert step.challenge.assertion.keys
     medians = {kind: median(taken) for kind, taken in costs.items()}
     assert max(medians.values()) < _ALIKE * min(medians.values()), medians
     for kind in KINDS[1:]:

@@ -39,6 +39,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.set_clock import SetClock
 from tests.support.stepwise_sign_ins import (
     Browser,
+    Step,
     either,
     failure,
     required,
@@ -215,10 +216,10 @@ async def test_a_page_of_an_earlier_step_has_expired_and_a_form_sent_again_is_no
     assert shown(await browser.log_in()) == (CODE, None)
     assert isinstance(await browser.resend(login, username="alice"), PageExpired)
     sign_in, context = browser.sign_in, browser.context()
-    found = await sign_in.find(REALM.id, browser.id, login.tab_id)
+    found = await browser.find(browser.id, login.tab_id)
     assert found is not None
-    assert isinstance(await sign_in.show(context, found, login.execution), PageExpired)
-    again = await sign_in.show(context, found)
+    assert isinstance(await sign_in.resume(context, found, login.execution), PageExpired)
+    again: Step = await sign_in.resume(context, found)
     assert shown(again) == (CODE, None)
     assert again.session.session_code != browser.current.session_code
     assert isinstance(await browser.submit(otp=code()), Replayed)
@@ -248,7 +249,7 @@ async def test_two_tabs_of_a_browser_sign_in_on_their_own(
     assert shown(await other.log_in(password="wrong")) == (LOGIN, INVALID)
     assert isinstance(await one.log_in(), SignedIn)
     await one.sign_in.end(replace(first, id=one.id))
-    assert await one.sign_in.find(REALM.id, one.id, first.tab_id) is None
+    assert await one.find(one.id, first.tab_id) is None
     other.id = one.id
     assert isinstance(await other.log_in(), SignedIn)
 
@@ -355,13 +356,13 @@ async def test_the_users_first_credential_is_asked_for_and_another_one_may_be_ch
     ((other, name),) = step.challenge.other_ways
     assert name == "auth-otp-form"
     assert isinstance(await browser.resend(step.session, authenticationExecution="x"), PageExpired)
-    browser.step = await browser.sign_in.show(browser.context(), await _stored(browser))
+    browser.step = await browser.sign_in.resume(browser.context(), await _stored(browser))
     selection = await browser.submit(tryAnotherWay="on")
     assert isinstance(selection, Challenged)
     assert selection.challenge.form is FormName.SELECT_AUTHENTICATOR
     first = (step.execution, "auth-password-form")
     assert selection.challenge.other_ways == (first, (other, "auth-otp-form"))
-    browser.step = await browser.sign_in.show(browser.context(), await _stored(browser))
+    browser.step = await browser.sign_in.resume(browser.context(), await _stored(browser))
     assert shown(browser.step) == (FormName.SELECT_AUTHENTICATOR, None)
     assert shown(await browser.submit(authenticationExecution=step.execution or "")) == (
         PASSWORD,
@@ -375,7 +376,7 @@ async def test_the_users_first_credential_is_asked_for_and_another_one_may_be_ch
 
 
 async def _stored(browser: Browser) -> AuthenticationSession:
-    found = await browser.sign_in.find(REALM.id, browser.current.id, browser.current.tab_id)
+    found = await browser.find(browser.current.id, browser.current.tab_id)
     assert found is not None
     return found
 
@@ -446,14 +447,14 @@ async def test_what_the_browsers_session_has_proven_does_not_outlive_it(
     browser.remember(await browser.log_in())
     joined = await browser.begin()
     assert isinstance(joined, SignedIn)
-    await browser.sign_in.keep(browser.context(), joined.session)
+    await browser.sign_in.store(browser.context(), joined.session)
     known, browser.session = browser.session, None
-    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), PageExpired)
+    assert isinstance(await browser.sign_in.resume(browser.context(), joined.session), PageExpired)
     assert known is not None
     browser.session = replace(known, id="another")
-    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), PageExpired)
+    assert isinstance(await browser.sign_in.resume(browser.context(), joined.session), PageExpired)
     browser.session = known
-    assert isinstance(await browser.sign_in.show(browser.context(), joined.session), SignedIn)
+    assert isinstance(await browser.sign_in.resume(browser.context(), joined.session), SignedIn)
 
 
 async def test_a_user_known_from_a_session_that_ended_is_asked_for_everything(
@@ -551,7 +552,7 @@ async def test_a_sign_in_starts_over_where_the_user_says_so(
     browser = Browser(gateway, realm=REALM, sign_in=NAME_FIRST)
     await browser.begin()
     before = await browser.submit(username="alice")
-    step = await browser.sign_in.restart(browser.context(), before.session)
+    step: Step = await browser.sign_in.restart(browser.context(), before.session)
     assert shown(step) == (USERNAME, None)
     assert step.session.attempted_username is None
     assert (step.session.id, step.session.tab_id) == (before.session.id, before.session.tab_id)
@@ -564,10 +565,11 @@ async def test_a_sign_in_that_waits_for_consent_is_finished_once(
     browser = Browser(gateway, realm=REALM)
     await browser.begin()
     waiting = (await browser.log_in()).session
-    stored = await browser.sign_in.find(REALM.id, waiting.id, waiting.tab_id)
+    stored = await browser.find(waiting.id, waiting.tab_id)
+    assert stored is not None
     assert stored == waiting
     sign_in, context = browser.sign_in, browser.context()
-    steps = await asyncio.gather(*(sign_in.resume(context, stored) for _ in range(4)))
+    steps = await asyncio.gather(*(sign_in.finish(context, stored) for _ in range(4)))
     assert sorted(type(step).__name__ for step in steps) == [*["Replayed"] * 3, "SignedIn"]
     (done,) = (step for step in steps if isinstance(step, SignedIn))
     assert (done.user.username, done.used) == ("alice", frozenset({"password"}))
@@ -581,7 +583,7 @@ async def test_a_flow_that_has_not_succeeded_is_not_finished(
     browser = Browser(gateway, realm=REALM)
     await browser.begin()
     step = await browser.log_in()
-    assert isinstance(await browser.sign_in.resume(browser.context(), step.session), Refused)
+    assert isinstance(await browser.sign_in.finish(browser.context(), step.session), Refused)
 
 
 async def test_a_sign_in_ends_after_the_time_that_the_realm_allows(
@@ -594,9 +596,9 @@ async def test_a_sign_in_ends_after_the_time_that_the_realm_allows(
     gateway.clock.advance(timedelta(seconds=90))
     await browser.log_in(password="wrong")
     gateway.clock.advance(timedelta(seconds=29))
-    assert await browser.sign_in.find(REALM.id, page.id, page.tab_id) is not None
+    assert await browser.find(page.id, page.tab_id) is not None
     gateway.clock.advance(timedelta(seconds=1))
-    assert await browser.sign_in.find(REALM.id, page.id, page.tab_id) is None
+    assert await browser.find(page.id, page.tab_id) is None
 
 
 async def test_the_flow_of_a_client_that_was_removed_signs_nobody_in(gateway: Gateway) -> None:

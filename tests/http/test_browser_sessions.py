@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import pytest
 
+from gateway.authentication.engine import Challenged
 from gateway.domain.authentication import MessageKey
 from gateway.protocol.authorization import Prompt, RedirectError
-from gateway.protocol.browser_sign_in import AskUser
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.identity_cookie import Identity
 from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
@@ -433,7 +433,7 @@ def test_a_sign_in_whose_session_ends_in_the_last_step_begins_again(browsers: Re
     """Keycloak: 12.12 (the user signs in again, the client gets no error)."""
     gateway = browsers.realm.administration.gateway
     outcome = begin_after_end(gateway, _sign_in(browsers), "browsers")
-    assert isinstance(outcome, AskUser)
+    assert isinstance(outcome, Challenged)
     assert outcome.challenge.message is MessageKey.LOGIN_TIMEOUT
     silent, done = frozenset({Prompt.NONE}), _sign_in(browsers)
     with pytest.raises(RedirectError, match="login_required"):

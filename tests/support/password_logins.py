@@ -4,15 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from secrets import token_bytes
 from typing import Self
 
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.accounts import Accounts
 from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine import SignedIn, SignInContext
 from gateway.authentication.engine.results import Refused
 from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import NewPasswords, PasswordChanges
+from gateway.authentication.passwords import NewPasswords, PasswordChanges, PasswordCheck
 from gateway.authentication.removal import AccountRemoval
-from gateway.authentication.sign_in_engine import sign_in_engine
+from gateway.authentication.services import AuthenticationServices
+from gateway.authentication.sign_in_engine import SignInEngine
+from gateway.authentication.web_authn import KeyCheck, KeyDecoys, RelyingParty
 from gateway.crypto.one_time_passwords import PyOtp
 from gateway.crypto.passwords import PooledPasswordHasher, hash_password
 from gateway.crypto.realm_keys import PyJwtKeyFactory
@@ -37,6 +42,7 @@ from gateway.domain.realm import BruteForce, LoginSettings, PasswordPolicy, Pass
 from gateway.domain.secrets import Secret
 from gateway.domain.users import Credential, User
 from gateway.storage.cache import RealmCache
+from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from gateway.storage.redis.connection import create_client
 from gateway.storage.redis.login_failures import RedisLoginFailures
 from gateway.storage.redis.rate_limiter import RedisRateLimiter
@@ -51,6 +57,7 @@ ALGORITHM, ITERATIONS = "pbkdf2-sha256", 1_000
 PASSWORD = Secret("correct horse battery staple")
 WRONG = Secret("incorrect horse battery staple")
 ADDRESS = "192.0.2.1"
+PUBLIC_URL = "https://gateway.test"
 
 
 def _grant(*names: str) -> SignInFlow:
@@ -187,25 +194,29 @@ class Gateway:
         self.clock = clock
         self.metrics = CountedEvents()
         self.invalidation = RememberedTopics()
-        guard = BruteForceGuard(self.failures, self.metrics)
-        codes = OneTimePasswordCheck(PyOtp(), database)
-        directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation)
+        self.sign_ins = RedisAuthenticationSessions(self.client, clock, scripts_at(clock))
         self.sessions = RedisSessions(self.client, clock, scripts_at(clock))
-        self.engine = sign_in_engine(
-            database=database,
-            directory=directory,
-            hasher=self.hasher,
-            guard=guard,
-            codes=codes,
-            sessions=self.sessions,
-            new_passwords=PasswordChanges(NewPasswords(self.clock), self.hasher),
-            invalidation=self.invalidation,
-            limiter=RedisRateLimiter(self.client),
-            marks=RedisOneTimeMarks(self.client),
-            removal=AccountRemoval(self.sessions, self.failures),
-            web_authn=Fido2WebAuthn(),
-            public_url="https://gateway.test",
-            clock=clock,
+        accounts, party, keys = Accounts(database), RelyingParty(PUBLIC_URL), Fido2WebAuthn()
+        self.engine = SignInEngine(
+            AuthenticationServices(
+                database=database,
+                directory=RealmCache(database.lookups, PyJwtKeyFactory(), clock, self.invalidation),
+                invalidation=self.invalidation,
+                authentication_sessions=self.sign_ins,
+                user_sessions=self.sessions,
+                limiter=RedisRateLimiter(self.client),
+                marks=RedisOneTimeMarks(self.client),
+                web_authn=keys,
+                party=party,
+                accounts=accounts,
+                guard=BruteForceGuard(self.failures, self.metrics),
+                passwords=PasswordCheck(self.hasher, database),
+                new_passwords=PasswordChanges(NewPasswords(clock), self.hasher),
+                codes=OneTimePasswordCheck(PyOtp(), database),
+                keys=KeyCheck(keys, accounts, database, party, KeyDecoys(token_bytes(32))),
+                updates=AccountUpdates(database, self.invalidation, clock),
+                removal=AccountRemoval(self.sessions, self.failures),
+            )
         )
 
     async def sign_in(
@@ -232,7 +243,7 @@ class Gateway:
         session = session_of_one_request(
             realm_id=realm.id, client="client", flow=flow.id, started_at=now
         )
-        step = await self.engine.begin(context, session)
+        step = await self.engine.begin(context, session, stored=False)
         if isinstance(step, Refused):
             raise step.error
         assert isinstance(step, SignedIn)

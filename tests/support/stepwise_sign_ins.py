@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from gateway.authentication.engine import (
     BrowserSession,
@@ -10,9 +11,8 @@ from gateway.authentication.engine import (
     RequestedAuthentication,
     SignedIn,
     SignInContext,
-    Step,
 )
-from gateway.authentication.sign_in_engine import ResumableSignIn
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.authentication import (
     AuthenticationSession,
@@ -34,13 +34,13 @@ from gateway.domain.realm import Realm
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.representations.flows import rules_in
-from gateway.storage.redis.authentication_sessions import RedisAuthenticationSessions
 from tests.support.password_logins import ADDRESS, PASSWORD, Gateway
 from tests.support.stored_values import client
-from tests.support.timed_scripts import scripts_at
 
 ANYTHING = RequestedAuthentication()
 Form = dict[str, str]
+Step = Any
+"""A `SignInResult`: each test says which it expects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +122,19 @@ class Browser:
         self._count = 0
 
     @property
-    def sign_in(self) -> ResumableSignIn:
-        """Return the sign-in of the gateway whose turn it is."""
+    def gateway(self) -> Gateway:
+        """Return the gateway whose turn it is."""
         self._count += 1
-        gateway = self.gateways[self._count % len(self.gateways)]
-        store = RedisAuthenticationSessions(
-            gateway.client, gateway.clock, scripts_at(gateway.clock)
-        )
-        return ResumableSignIn(gateway.engine, store)
+        return self.gateways[self._count % len(self.gateways)]
+
+    @property
+    def sign_in(self) -> SignInEngine:
+        """Return the engine of the gateway whose turn it is."""
+        return self.gateway.engine
+
+    async def find(self, session_id: str, tab_id: str) -> AuthenticationSession | None:
+        """Return the session of a tab; None where it has ended."""
+        return await self.gateway.sign_ins.find(self.realm.id, session_id, tab_id)
 
     def context(self, requested: RequestedAuthentication = ANYTHING) -> SignInContext:
         """Return a request of now."""
@@ -155,14 +160,15 @@ class Browser:
             request={"state": "a state"},
             session_id=session_id,
         )
-        self.step = await self.sign_in.begin(self.context(requested), session)
-        self.id = self.step.session.id
-        return self.step
+        step: Step = await self.sign_in.begin(self.context(requested), session)
+        self.step, self.id = step, step.session.id
+        return step
 
     @property
     def current(self) -> AuthenticationSession:
         assert self.step is not None
-        return self.step.session
+        found: AuthenticationSession = self.step.session
+        return found
 
     async def submit(self, **form: str) -> Step:
         """Send the form of the page that is shown."""
@@ -172,10 +178,10 @@ class Browser:
 
     async def resend(self, shown: AuthenticationSession, **form: str) -> Step:
         """Send the form of a page that was shown once."""
-        sign_in = self.sign_in
-        stored = await sign_in.find(self.realm.id, self.id, shown.tab_id)
+        gateway = self.gateway
+        stored = await gateway.sign_ins.find(self.realm.id, self.id, shown.tab_id)
         assert stored is not None
-        step = await sign_in.submit(
+        step: Step = await gateway.engine.submit(
             self.context(self.requested), stored, shown.execution, form, shown.session_code
         )
         self.id = step.session.id

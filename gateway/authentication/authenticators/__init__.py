@@ -1,9 +1,5 @@
 """The authenticators of flows, with their table."""
 
-from collections.abc import Sequence
-
-from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Accounts
 from gateway.authentication.authenticators.certificates import CertificateForm, CertificateUsername
 from gateway.authentication.authenticators.cookie_and_access import (
     AllowAccess,
@@ -34,37 +30,21 @@ from gateway.authentication.authenticators.username_password import (
 )
 from gateway.authentication.certificate_users import CertificateUsers
 from gateway.authentication.engine.sign_in import Authenticator
-from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import PasswordCheck
 from gateway.authentication.recovery_codes import RecoveryCodeCheck
 from gateway.authentication.registration import (
     Confirmations,
-    FormAction,
     RegistrationPageForm,
     Registrations,
+    form_actions,
 )
-from gateway.authentication.web_authn import KeyCheck, Passkeys
-from gateway.domain.ports.sessions import SessionStore
+from gateway.authentication.services import AuthenticationServices
+from gateway.authentication.web_authn import Passkeys
 
 
-def authenticators(
-    accounts: Accounts,
-    passwords: PasswordCheck,
-    codes: OneTimePasswordCheck,
-    recovery_codes: RecoveryCodeCheck,
-    sessions: SessionStore,
-    *,
-    registrations: Registrations,
-    confirmations: Confirmations,
-    actions: Sequence[FormAction],
-    reset_links: ResetLinks,
-    updates: AccountUpdates,
-    keys: KeyCheck,
-) -> tuple[Authenticator, ...]:
-    """Return every authenticator that acts.
-
-    `sessions` are the online ones, `actions` the parts of the form of registration.
-    """
+def authenticators(services: AuthenticationServices) -> tuple[Authenticator, ...]:
+    """Return every authenticator that acts."""
+    accounts, database, keys = services.accounts, services.database, services.keys
+    passwords, codes = services.passwords, services.codes
     passkeys, certificate_users = Passkeys(keys), CertificateUsers(accounts)
     return (
         Cookie(accounts),
@@ -72,7 +52,7 @@ def authenticators(
         UsernameForm(accounts, passkeys),
         PasswordForm(passwords, passkeys),
         OneTimeCodeForm(codes),
-        RecoveryCodeForm(recovery_codes),
+        RecoveryCodeForm(RecoveryCodeCheck(services.updates)),
         SecurityKeyForm(keys),
         PasskeyForm(accounts, keys),
         ValidateUsername(accounts),
@@ -82,10 +62,14 @@ def authenticators(
         CertificateForm(certificate_users),
         AllowAccess(),
         DenyAccess(),
-        SessionLimits(sessions),
-        RegistrationPageForm(actions, registrations, confirmations),
+        SessionLimits(services.user_sessions),
+        RegistrationPageForm(
+            form_actions(services.new_passwords),
+            Registrations(database, services.limiter),
+            Confirmations(database),
+        ),
         ResetChooseUser(accounts),
-        ResetCredentialEmail(accounts, reset_links),
+        ResetCredentialEmail(accounts, ResetLinks(database, services.limiter)),
         ResetPassword(),
-        ResetOtp(updates),
+        ResetOtp(services.updates),
     )

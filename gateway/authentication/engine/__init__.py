@@ -4,17 +4,16 @@ A flow has executions: authenticators, and flows of their own. An authenticator 
 challenges the user; its input and its results are values.
 """
 
-from gateway.authentication.engine.engine import SignInEngine
 from gateway.authentication.engine.results import (
     AccountChange,
     AccountChanges,
     Challenged,
-    Ended,
+    Inform,
     PageExpired,
     Refused,
     Replayed,
     SignedIn,
-    Step,
+    SignInResult,
 )
 from gateway.authentication.engine.sign_in import (
     BrowserSession,

@@ -4,7 +4,7 @@ Keycloak: AuthenticationSelectionResolver
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -158,98 +158,77 @@ class Progress(Enum):
     """The user fills in a form: the challenge of the sign-in."""
 
 
-class FlowRunner:
-    """Runs flows with the authenticators and conditions that act.
+@dataclass(frozen=True, slots=True)
+class FlowSteps:
+    """What acts, by Keycloak's id; `unavailable` returns the substitute for what does not."""
+
+    authenticators: Mapping[str, Authenticator]
+    conditions: Mapping[str, Condition]
+    unavailable: Callable[[str], Authenticator]
+    accounts: Accounts
+
+
+class FlowRun:
+    """Runs the flow of one request of a sign-in.
 
     All required steps must succeed; a conditional sub-flow is skipped unless all its conditions
     match. Of alternatives the first that succeeds is enough; one that the user has not set up is
     skipped. A flow in which nothing succeeds fails. Executions that were processed before are not
-    executed again, so that a flow goes on where the user's last form has left it. Keycloak: 15,
-    DefaultAuthenticationFlow (26.7)
+    executed again, so that a flow goes on where the user's last form has left it. Methods raise
+    SignInRefused, Overloaded and StoreUnavailable. Keycloak: 15, DefaultAuthenticationFlow (26.7)
     """
 
-    def __init__(
-        self,
-        authenticators: Mapping[str, Authenticator],
-        conditions: Mapping[str, Condition],
-        unavailable: Callable[[str], Authenticator],
-        accounts: Accounts,
-    ) -> None:
-        """`unavailable` returns the substitute for an authenticator that does not act."""
-        self._authenticators = authenticators
-        self._conditions = conditions
-        self._unavailable = unavailable
-        self._accounts = accounts
+    def __init__(self, steps: FlowSteps, sign_in: SignIn, checks: GuardedChecks) -> None:
+        self._steps = steps
+        self._sign_in = sign_in
+        self._checks = checks
 
-    @property
-    def steps(self) -> Mapping[str, Authenticator | Condition]:
-        """What acts, by Keycloak's id."""
-        return {**self._authenticators, **self._conditions}
+    async def run(self) -> Progress:
+        """Run the flow from its beginning."""
+        return await self._flow(self._sign_in.flow)
 
-    async def run(self, sign_in: SignIn, checks: GuardedChecks) -> Progress:
-        """Run the flow from its beginning; raises SignInRefused, Overloaded, StoreUnavailable."""
-        return await _Run(self, sign_in, checks).flow(sign_in.flow)
+    async def submit(self, path: Sequence[FlowStep], form: Form) -> Progress:
+        """Take the form of the last step of `path`, then go on."""
+        sign_in, step = self._sign_in, path[-1]
+        await self._load_credentials()
+        result = await self._authenticator(step).submit(sign_in, step.config, form)
+        return await self._go_on(path, await self._settle(step, result))
 
-    async def submit(
-        self, sign_in: SignIn, checks: GuardedChecks, path: Sequence[FlowStep], form: Form
-    ) -> Progress:
-        """Take the form of the last step of `path`, then go on; raises as `run`."""
-        return await _Run(self, sign_in, checks).submit(path, form)
+    async def show(self, path: Sequence[FlowStep]) -> Progress:
+        """Execute the last step of `path`, then go on where it succeeds."""
+        return await self._go_on(path, await self._execute(path[-1]))
 
-    async def show(
-        self, sign_in: SignIn, checks: GuardedChecks, path: Sequence[FlowStep]
-    ) -> Progress:
-        """Execute the last step of `path`, then go on where it succeeds; raises as `run`."""
-        return await _Run(self, sign_in, checks).show(path)
+    def _authenticator(self, step: FlowStep) -> Authenticator:
+        found = self._steps.authenticators.get(step.authenticator)
+        return self._steps.unavailable(step.authenticator) if found is None else found
 
-    def authenticator(self, step: FlowStep) -> Authenticator:
-        found = self._authenticators.get(step.authenticator)
-        return self._unavailable(step.authenticator) if found is None else found
+    async def _load_credentials(self) -> None:
+        account = self._sign_in.account
+        if account is not None and account.credentials is None:
+            self._sign_in.account = await self._steps.accounts.with_credentials(account)
 
-    async def is_skipped(self, sign_in: SignIn, step: FlowStep) -> bool:
+    async def _is_skipped(self, step: FlowStep) -> bool:
         """Tell whether a conditional sub-flow is not run."""
         flow = step.flow
         if flow is None or step.requirement is not Requirement.CONDITIONAL:
             return False
         for each in flow.conditions:
-            condition = self._conditions.get(each.authenticator)
+            condition = self._steps.conditions.get(each.authenticator)
             if condition is None:
                 continue  # it does not act: the sub-flow is run
-            if not await condition.matches(sign_in, each.config, flow):
+            if not await condition.matches(self._sign_in, each.config, flow):
                 return True
         return not flow.conditions
 
-    def after_success(self, sign_in: SignIn, step: FlowStep) -> None:
-        """Let the conditions of a sub-flow act after its success."""
+    def _note_success(self, step: FlowStep) -> None:
+        """Mark a sub-flow, and let its conditions act after its success."""
+        self._sign_in.mark(step, ExecutionStatus.SUCCESS)
         if step.flow is None or step.requirement is not Requirement.CONDITIONAL:
             return
         for each in step.flow.conditions:
-            condition = self._conditions.get(each.authenticator)
+            condition = self._steps.conditions.get(each.authenticator)
             if condition is not None:
-                condition.succeeded(sign_in, each.config)
-
-    async def load_credentials(self, sign_in: SignIn) -> None:
-        if sign_in.account is not None:
-            sign_in.account = await self._accounts.with_credentials(sign_in.account)
-
-
-class _Run:
-    """One request."""
-
-    def __init__(self, runner: FlowRunner, sign_in: SignIn, checks: GuardedChecks) -> None:
-        self._runner = runner
-        self._sign_in = sign_in
-        self._checks = checks
-
-    async def submit(self, path: Sequence[FlowStep], form: Form) -> Progress:
-        sign_in, step = self._sign_in, path[-1]
-        await self._runner.load_credentials(sign_in)
-        authenticator = self._runner.authenticator(step)
-        progress = await self._settle(step, await authenticator.submit(sign_in, step.config, form))
-        return await self._go_on(path, progress)
-
-    async def show(self, path: Sequence[FlowStep]) -> Progress:
-        return await self._go_on(path, await self._execute(path[-1]))
+                condition.succeeded(self._sign_in, each.config)
 
     async def _go_on(self, path: Sequence[FlowStep], progress: Progress) -> Progress:
         """Continue the flows that contain the step, from the innermost to the outermost."""
@@ -265,9 +244,9 @@ class _Run:
                 continue
             if progress is Progress.WAITING:
                 return progress
-        return await self.flow(self._sign_in.flow)
+        return await self._flow(self._sign_in.flow)
 
-    async def flow(self, flow: SignInFlow) -> Progress:
+    async def _flow(self, flow: SignInFlow) -> Progress:
         if flow.has_alternatives:
             return await self._alternatives(flow.steps)
         return await self._required(flow.steps)
@@ -276,7 +255,7 @@ class _Run:
         count = 0
         for step in steps:
             if self._sign_in.status(step) not in _SUCCESSFUL:
-                if await self._runner.is_skipped(self._sign_in, step):
+                if await self._is_skipped(step):
                     continue
                 progress = await self._step(step)
                 if progress is not Progress.SUCCEEDED:
@@ -289,7 +268,7 @@ class _Run:
         if any(sign_in.status(step) in _SUCCESSFUL for step in steps):
             return Progress.SUCCEEDED
         if sign_in.account is not None and len(steps) > 1:
-            await self._runner.load_credentials(sign_in)
+            await self._load_credentials()
         for step in in_order_of_preference(steps, sign_in):
             try:
                 progress = await self._step(step)
@@ -307,21 +286,20 @@ class _Run:
             return Progress.SUCCEEDED if done else Progress.FAILED
         if step.flow is None:
             return await self._execute(step)
-        progress = await self.flow(step.flow)
+        progress = await self._flow(step.flow)
         if progress is Progress.SUCCEEDED:
-            sign_in.mark(step, ExecutionStatus.SUCCESS)
-            self._runner.after_success(sign_in, step)
+            self._note_success(step)
         else:
             waiting = progress is Progress.WAITING
             sign_in.mark(step, ExecutionStatus.CHALLENGED if waiting else ExecutionStatus.FAILED)
         return progress
 
     async def _execute(self, step: FlowStep) -> Progress:
-        sign_in, authenticator = self._sign_in, self._runner.authenticator(step)
+        sign_in, authenticator = self._sign_in, self._authenticator(step)
         if authenticator.needs_user:
             if sign_in.account is None:
                 raise NotIdentified
-            await self._runner.load_credentials(sign_in)
+            await self._load_credentials()
             required = step.requirement is Requirement.REQUIRED
             is_asked = is_asked_in_any_case(sign_in, step)
             if is_asked or (authenticator.asks_everyone and required):

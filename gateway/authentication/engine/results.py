@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from gateway.authentication.errors import SignInRefused
-from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.domain.authentication import AuthenticationSession, Challenge
+from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventType
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
@@ -79,6 +80,7 @@ class Challenged:
 
     session: AuthenticationSession
     challenge: Challenge
+    client: Client
     failure: SignInRefused | None = None
     account_changes: AccountChanges = NO_CHANGES
     """What the form before has changed in the account."""
@@ -118,24 +120,36 @@ class SignedIn:
 class Refused:
     """The sign-in ended without success: an error page, or an OAuth error.
 
-    A required action before may have changed the account all the same.
+    A required action before may have changed the account all the same. Without a session the
+    sign-in has not begun. Only where the client is known the page names it.
     """
 
-    session: AuthenticationSession
     error: SignInRefused
+    client: Client | None = None
+    session: AuthenticationSession | None = None
     account_changes: AccountChanges = NO_CHANGES
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """The sign-in is over, and the account was deleted: a page shows the text of `message`.
+class Inform:
+    """The user has done what a link or an action is for: a page says so, and begins no session.
 
-    `locale` is the language of the user, empty where none is set.
+    `session` is the sign-in that has ended so, if it was one.
     """
 
-    session: AuthenticationSession
-    message: MessageKey
-    locale: str
+    message: str
+    """The key of a text."""
+    client: Client | None = None
+    arguments: tuple[str, ...] = field(default=(), repr=False)
+    title: str | None = None
+    """The key of a text; without it the message is the title."""
+    continue_url: str = field(default="", repr=False)
+    """Where a button leads to; it was verified to be an address of the client."""
+    locale: str = ""
+    """The language of the user; empty where none is set."""
+    signs_out: bool = False
+    """The account is gone, and with it what the browser had of its session."""
+    session: AuthenticationSession | None = None
     account_changes: AccountChanges = NO_CHANGES
 
 
@@ -144,17 +158,17 @@ class PageExpired:
     """The form was that of another step: the page says so and offers to continue or to restart."""
 
     session: AuthenticationSession
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """The form was sent before, or the page was opened again while the form was processed.
-
-    The current page of `session` is shown again. `account_changes` are what the form has changed.
-    """
-
-    session: AuthenticationSession
+    client: Client
     account_changes: AccountChanges = NO_CHANGES
 
 
-Step = Challenged | SignedIn | Refused | Ended | PageExpired | Replayed
+@dataclass(frozen=True, slots=True)
+class Replayed(PageExpired):
+    """The form was sent before, or the page was opened again while the form was processed.
+
+    `account_changes` are what the form has changed.
+    """
+
+
+SignInResult = Challenged | SignedIn | Refused | Inform | PageExpired
+"""What the pages, the password grant and the use cases between read of a sign-in."""

@@ -1,13 +1,8 @@
 """The required actions that users perform on pages, with their table."""
 
-from gateway.authentication.account_updates import AccountUpdates
-from gateway.authentication.accounts import Accounts
 from gateway.authentication.action_tokens import MailPauses
 from gateway.authentication.engine.required_action import RequiredActionProvider
-from gateway.authentication.one_time_passwords import OneTimePasswordCheck
-from gateway.authentication.passwords import PasswordChanges
 from gateway.authentication.profile_updates import EmailUpdates, ProfileUpdates
-from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.required_actions.credentials import (
     ConfigureOtp,
     ConfigureRecoveryCodes,
@@ -21,6 +16,8 @@ from gateway.authentication.required_actions.profile import (
     UpdateProfile,
     VerifyEmail,
 )
+from gateway.authentication.services import AuthenticationServices
+from gateway.authentication.web_authn import PASSKEYS, SECURITY_KEYS
 from gateway.authentication.web_authn_registration import KeyRegistration
 from gateway.domain.flows import (
     REGISTER_PASSKEY,
@@ -28,36 +25,25 @@ from gateway.domain.flows import (
     UPDATE_PROFILE,
     VERIFY_PROFILE,
 )
-from gateway.domain.ports.lookups import Directory
-from gateway.domain.ports.storage import Database
 
 
-def required_actions(
-    accounts: Accounts,
-    passwords: PasswordChanges,
-    codes: OneTimePasswordCheck,
-    updates: AccountUpdates,
-    *,
-    database: Database,
-    pauses: MailPauses,
-    directory: Directory,
-    removal: AccountRemoval,
-    security_keys: KeyRegistration,
-    passkeys: KeyRegistration,
-) -> tuple[RequiredActionProvider, ...]:
+def required_actions(services: AuthenticationServices) -> tuple[RequiredActionProvider, ...]:
     """Return each action that has a page."""
-    profiles = ProfileUpdates(updates)
+    accounts, updates = services.accounts, services.updates
+    profiles, pauses = ProfileUpdates(updates), MailPauses(services.marks, services.limiter)
+    security_keys = KeyRegistration(services.web_authn, services.party, SECURITY_KEYS)
+    passkeys = KeyRegistration(services.web_authn, services.party, PASSKEYS)
     return (
-        UpdatePassword(accounts, passwords, updates),
-        ConfigureOtp(accounts, codes, updates),
+        UpdatePassword(accounts, services.new_passwords, updates),
+        ConfigureOtp(accounts, services.codes, updates),
         ConfigureRecoveryCodes(updates),
         UpdateProfile(UPDATE_PROFILE, profiles),
         UpdateProfile(VERIFY_PROFILE, profiles),
         TermsAndConditions(updates),
-        VerifyEmail(database, pauses),
+        VerifyEmail(services.database, pauses),
         UpdateEmail(EmailUpdates(updates), pauses),
         DeleteCredential(accounts, updates),
-        DeleteAccount(directory, updates, removal),
+        DeleteAccount(services.directory, updates, services.removal),
         RegisterKey(REGISTER_SECURITY_KEY, security_keys, accounts, updates),
         RegisterKey(REGISTER_PASSKEY, passkeys, accounts, updates),
     )

@@ -9,6 +9,7 @@ Spec: RFC 8628 §3.3, §3.3.1, §5.4; Keycloak: 12.9
 from http import HTTPStatus
 from typing import Final
 
+from gateway.authentication.engine import Challenged
 from gateway.domain.authorization_codes import displayed_user_code, parse_user_code
 from gateway.domain.localization import Text
 from gateway.http.browser import BrowserCookies, BrowserRequest, PageReplies
@@ -17,7 +18,7 @@ from gateway.http.pages.page_values import Message
 from gateway.http.pages.views import DeviceCodePage, DeviceDonePage, View
 from gateway.http.replies import Reply
 from gateway.http.sign_in.replies import OutcomeReplies
-from gateway.protocol.browser_sign_in import AskConsent, AskUser, BrowserSignIn
+from gateway.protocol.browser_sign_in import AskConsent, BrowserSignIn
 from gateway.protocol.device_authorization import (
     DeviceResult,
     UserCodeRefused,
@@ -62,8 +63,8 @@ class DevicePages:
             return await self._refused(request, exchange, refusal)
         exchange.log.client = device.client.client.client_id
         browser = await self._cookies.browser(request)
-        outcome = await self._sign_in.begin_for_device(request.protocol, device, browser)
-        if isinstance(outcome, AskUser | AskConsent):
+        outcome = await self._sign_in.begin(request.protocol, device, browser)
+        if isinstance(outcome, Challenged | AskConsent):
             note_verified(request.protocol, device)
         return await self._replies.reply(request, exchange, outcome)
 

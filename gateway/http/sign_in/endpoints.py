@@ -134,8 +134,11 @@ class LoginActions:
     async def _act(self, request: BrowserRequest, exchange: Exchange, action: _Action) -> Reply:
         browser = await self._cookies.browser(request)
         exchange.log.client = request.protocol.parameters.get("client_id")
+        tab, session = request.protocol.parameters.get("tab_id"), None
         try:
-            session = await self._session(request, browser)
+            if tab is not None and browser.session_id is not None:
+                realm_id = request.protocol.realm.realm.id
+                session = await self._sign_ins.find(realm_id, browser.session_id, tab)
             if session is None:
                 outcome = await self._without_session(request, browser)
             else:
@@ -143,15 +146,6 @@ class LoginActions:
         except RedirectError as refusal:
             return await self._replies.refused(request, exchange, refusal)
         return await self._replies.reply(request, exchange, outcome)
-
-    async def _session(
-        self, request: BrowserRequest, browser: Browser
-    ) -> AuthenticationSession | None:
-        """Return the sign-in of the tab in the query, if it is one of this browser."""
-        tab = request.protocol.parameters.get("tab_id")
-        if tab is None or browser.session_id is None:
-            return None
-        return await self._sign_ins.find(request.protocol.realm.realm.id, browser.session_id, tab)
 
     async def _without_session(self, request: BrowserRequest, browser: Browser) -> Outcome:
         data = read_client_data(request.protocol.parameters.get("client_data"))
@@ -165,7 +159,7 @@ class LoginActions:
     ) -> Outcome:
         if request.is_form:
             return await self._sign_in.submit(request.protocol, session, browser, request.form)
-        return await self._sign_in.show(request.protocol, session, browser)
+        return await self._sign_in.resume(request.protocol, session, browser)
 
     async def _switch(
         self,
@@ -188,7 +182,7 @@ class LoginActions:
         self, request: BrowserRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         if not request.is_form:
-            return await self._sign_in.show(request.protocol, session, browser)
+            return await self._sign_in.resume(request.protocol, session, browser)
         accepted = "accept" in request.form and "cancel" not in request.form
         return await self._sign_in.decide(request.protocol, session, browser, accepted=accepted)
 

@@ -5,6 +5,7 @@ Keycloak: 12.12
 
 import base64
 import binascii
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -13,6 +14,8 @@ from urllib.parse import urlencode
 
 import orjson
 
+from gateway.authentication.engine import Challenged, Inform, PageExpired, Refused
+from gateway.authentication.errors import AccountNotSetUp, ActionForbidden
 from gateway.domain import base64url
 from gateway.domain.authentication import LOCALE, AuthenticationSession
 from gateway.domain.clients import Client
@@ -49,17 +52,12 @@ from gateway.protocol.account_console import AccountPage, AccountResult
 from gateway.protocol.authorization import RedirectError
 from gateway.protocol.browser_sign_in import (
     AskConsent,
-    AskUser,
-    Expired,
-    Inform,
     Outcome,
     Respond,
-    Stop,
     offered_flows,
 )
 from gateway.protocol.device_authorization import DeviceResult, verification_uri
 from gateway.protocol.response_modes import AuthorizationResponse, Redirect, deliver_response
-from gateway.protocol.sign_in_completion import SignInRequest
 
 
 def account_url(issuer: str, page: AccountPage, **parameters: str) -> str:
@@ -86,7 +84,6 @@ _LONGEST: Final = 8 * 1024
 def action_url(
     issuer: str,
     action: str,
-    asked: SignInRequest,
     session: AuthenticationSession,
     *,
     with_code: bool = True,
@@ -99,9 +96,9 @@ def action_url(
     pairs = {
         "session_code": session.session_code if with_code else None,
         "execution": session.waits_for if with_execution else None,
-        "client_id": asked.client.client.client_id,
+        "client_id": session.request["client_id"],
         "tab_id": session.tab_id,
-        "client_data": write_client_data(asked),
+        "client_data": write_client_data(session.request),
     }
     sent = {name: text for name, text in pairs.items() if text is not None}
     return f"{issuer}/login-actions/{action}?{urlencode(sent)}"
@@ -117,9 +114,8 @@ _CLIENT_DATA: Final = {
 """Keycloak's names of what a form keeps of the request, and the names of parameters."""
 
 
-def write_client_data(asked: SignInRequest) -> str:
+def write_client_data(stored: Mapping[str, str]) -> str:
     """Return where an answer goes to, for a form whose sign-in has ended. Keycloak: 12.12."""
-    stored = asked.stored()
     known = {short: stored[name] for short, name in _CLIENT_DATA.items() if name in stored}
     return base64url.encode(orjson.dumps(known))
 
@@ -159,15 +155,17 @@ class OutcomeReplies:
     async def reply(self, request: BrowserRequest, exchange: Exchange, outcome: Outcome) -> Reply:
         """Return the response; raises OAuthError where one cannot be signed or encrypted."""
         match outcome:
-            case AskUser() | AskConsent():
+            case Challenged() | AskConsent():
                 return await self._ask(request, outcome)
             case Respond():
                 return await self._respond(request, outcome)
-            case Expired():
+            case PageExpired():
                 return await self._expired(request, outcome)
-            case Stop():
-                view = _stopped(outcome, exchange)
-                return await self._show(request, view, outcome.client, status=outcome.status)
+            case Refused(error=error):
+                view = _refusal(outcome, exchange)
+                forbidden = isinstance(error, ActionForbidden)
+                status = HTTPStatus.FORBIDDEN if forbidden else HTTPStatus.BAD_REQUEST
+                return await self._show(request, view, outcome.client, status=status)
             case Inform():
                 return await self._inform(request, outcome)
         return await self._show(request, AlreadySignedInPage(), None)
@@ -196,39 +194,17 @@ class OutcomeReplies:
         view = FormPostPage(action=delivery.url, fields=tuple(delivery.fields.items()))
         return await self._show(request, view, response.target.client, cookies)
 
-    async def _ask(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> Reply:
-        protocol, session, asked = request.protocol, outcome.session, outcome.asked
-        cookies = self._cookies.began(protocol, asked, session.id)
+    async def _ask(self, request: BrowserRequest, outcome: Challenged | AskConsent) -> Reply:
+        protocol, session = request.protocol, outcome.session
+        cookies = self._cookies.began(protocol, session)
         action = _action(request, session)
-        shown = action_url(protocol.issuer, action, asked, session, with_code=False)
-        view = self._view(request, outcome)
-        request = replace(
-            request, preferences=_preferences(request.preferences, session, outcome.locale)
-        )
-        return await self._show(request, view, asked.client.client, cookies, url=shown)
-
-    def _view(self, request: BrowserRequest, outcome: AskUser | AskConsent) -> View:
-        issuer, session, asked = request.protocol.issuer, outcome.session, outcome.asked
-        client = client_display(asked.client.client)
+        shown = action_url(protocol.issuer, action, session, with_code=False)
         if isinstance(outcome, AskConsent):
-            return ConsentPage(
-                action=action_url(issuer, CONSENT, asked, session),
-                code=session.session_code,
-                client=client,
-                scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
-            )
-        link = partial(action_url, issuer, asked=asked, session=session, with_code=False)
-        place = PagePlace(
-            action=action_url(issuer, _action(request, session), asked, session),
-            restart_url=link(RESTART),
-            client=client,
-            login=request.protocol.realm.realm.login,
-            other_flows={
-                use: link(use.value, with_execution=False)
-                for use in offered_flows(request.protocol.realm)
-            },
-        )
-        return challenge_view(outcome.challenge, place)
+            view, locale = _consent(protocol.issuer, outcome), outcome.locale
+        else:
+            view, locale = _form(request, outcome, action), outcome.challenge.locale
+        request = replace(request, preferences=_preferences(request.preferences, session, locale))
+        return await self._show(request, view, outcome.client, cookies, url=shown)
 
     async def _respond(self, request: BrowserRequest, outcome: Respond) -> Reply:
         signed_in = outcome.signed_in
@@ -247,16 +223,16 @@ class OutcomeReplies:
             )
         return await self.deliver(request, outcome.response, cookies)
 
-    async def _expired(self, request: BrowserRequest, outcome: Expired) -> Reply:
-        issuer, asked, session = request.protocol.issuer, outcome.asked, outcome.session
-        view = PageExpiredPage(
-            restart_url=action_url(issuer, RESTART, asked, session, with_code=False),
-            continue_url=action_url(
-                issuer, _action(request, session), asked, session, with_code=False
-            ),
-            client=client_display(asked.client.client),
+    async def _expired(self, request: BrowserRequest, outcome: PageExpired) -> Reply:
+        link = partial(
+            action_url, request.protocol.issuer, session=outcome.session, with_code=False
         )
-        return await self._show(request, view, asked.client.client)
+        view = PageExpiredPage(
+            restart_url=link(RESTART),
+            continue_url=link(_action(request, outcome.session)),
+            client=client_display(outcome.client),
+        )
+        return await self._show(request, view, outcome.client)
 
     async def _inform(self, request: BrowserRequest, outcome: Inform) -> Reply:
         view = InfoPage(
@@ -299,12 +275,35 @@ def _preferences(
     )
 
 
-def _stopped(outcome: Stop, exchange: Exchange) -> View:
-    client = None if outcome.client is None else client_display(outcome.client)
-    if outcome.required_action is not None:
-        return RequiredActionPage(actions=(outcome.required_action,), client=client)
-    message = Text(outcome.message, outcome.arguments)
-    return ErrorPage(message=message, error_id=exchange.request_id, client=client)
+def _consent(issuer: str, outcome: AskConsent) -> View:
+    return ConsentPage(
+        action=action_url(issuer, CONSENT, outcome.session),
+        code=outcome.session.session_code,
+        client=client_display(outcome.client),
+        scopes=tuple(ConsentScope(item.text or item.scope) for item in outcome.items),
+    )
+
+
+def _form(request: BrowserRequest, outcome: Challenged, action: str) -> View:
+    issuer, entry, session = request.protocol.issuer, request.protocol.realm, outcome.session
+    link = partial(action_url, issuer, session=session, with_code=False)
+    place = PagePlace(
+        action=action_url(issuer, action, session),
+        restart_url=link(RESTART),
+        client=client_display(outcome.client),
+        login=entry.realm.login,
+        other_flows={use: link(use.value, with_execution=False) for use in offered_flows(entry)},
+    )
+    return challenge_view(outcome.challenge, place)
+
+
+def _refusal(outcome: Refused, exchange: Exchange) -> View:
+    client, error = outcome.client, outcome.error
+    shown = None if client is None else client_display(client)
+    if isinstance(error, AccountNotSetUp) and error.action is not None:
+        return RequiredActionPage(actions=(error.action,), client=shown)
+    message = Text(error.shown, error.arguments)
+    return ErrorPage(message=message, error_id=exchange.request_id, client=shown)
 
 
 def _action(request: BrowserRequest, session: AuthenticationSession) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
+from gateway.authentication.engine import Inform, Refused
+from gateway.authentication.errors import SignInStopped
 from gateway.client_policies import EnforcedFlow
 from gateway.domain.authentication import MessageKey
 from gateway.domain.clients import Client
@@ -16,10 +18,10 @@ from gateway.domain.ports.lookups import ClientEntry, RealmEntry
 from gateway.domain.sessions import UserSession
 from gateway.domain.users import User
 from gateway.protocol.account_console import (
+    ACCOUNT_NOTE,
     AccountResult,
     AccountVisit,
     ConsoleClients,
-    names_account_page,
 )
 from gateway.protocol.authorization import (
     AuthorizationEndpoint,
@@ -30,12 +32,12 @@ from gateway.protocol.authorization import (
     RedirectError,
     RequestedLevel,
 )
-from gateway.protocol.browser_sign_in.outcomes import Inform, Respond, SignInResponse, Stop
+from gateway.protocol.browser_sign_in.outcomes import Respond, SignInResponse
 from gateway.protocol.device_authorization import (
+    DEVICE_NOTE,
     DeviceApprovals,
     DeviceConnection,
     UserCodes,
-    names_device,
 )
 from gateway.protocol.errors import EventFailure, OAuthError
 from gateway.protocol.requests import ProtocolRequest
@@ -80,11 +82,6 @@ class FollowedLink:
             _LINK_NOTE: "true",
             _REDIRECT_URI: self.redirect_uri,
         }
-
-
-def names_link(stored: Mapping[str, str]) -> bool:
-    """Tell whether a stored request is that of a link."""
-    return _LINK_NOTE in stored
 
 
 def followed_link(realm: RealmEntry, client: ClientEntry, redirect_uri: str = "") -> FollowedLink:
@@ -147,9 +144,10 @@ class LinkPurpose:
         self,
         request: ProtocolRequest,
         description: str | None = None,  # noqa: ARG002 - no client reads it
-    ) -> Stop:
-        request.event.fail(EventError.REJECTED_BY_USER)
-        return Stop(MessageKey.ACCESS_DENIED, self.asked.client.client)
+    ) -> Refused:
+        error = SignInStopped(EventError.REJECTED_BY_USER, MessageKey.ACCESS_DENIED)
+        request.event.fail(error.event_error)
+        return Refused(error, self.asked.client.client)
 
     def refusal(
         self, error: str, event_error: str | None, description: str | None = None
@@ -195,7 +193,7 @@ class Purpose(Protocol):
 
     async def reject(
         self, request: ProtocolRequest, description: str | None = None
-    ) -> Respond | Stop:
+    ) -> Respond | Refused:
         """Note that the user has refused; raises OAuthError where the client gets an error."""
         ...
 
@@ -324,6 +322,10 @@ class AccountPurpose:
         return refusal
 
 
+Asked = AuthorizationRequest | DeviceConnection | AccountVisit | FollowedLink
+"""What a sign-in is begun for."""
+
+
 class Purposes:
     """Returns the purpose of a sign-in that begins or continues."""
 
@@ -344,18 +346,17 @@ class Purposes:
         self._console = console
         self._joining = joining
 
-    def of_client(self, asked: AuthorizationRequest) -> Purpose:
-        return ClientPurpose(asked, self._endpoint, self._completion)
-
-    def of_device(self, device: DeviceConnection) -> Purpose:
-        return DevicePurpose(device, self._approvals)
-
-    def of_account(self, visit: AccountVisit) -> Purpose:
-        return AccountPurpose(visit, self._joining)
-
-    @staticmethod
-    def of_link(link: FollowedLink) -> Purpose:
-        return LinkPurpose(link)
+    def of(self, asked: Asked) -> Purpose:
+        """Return the purpose of what was asked for."""
+        match asked:
+            case AuthorizationRequest():
+                return ClientPurpose(asked, self._endpoint, self._completion)
+            case DeviceConnection():
+                return DevicePurpose(asked, self._approvals)
+            case AccountVisit():
+                return AccountPurpose(asked, self._joining)
+            case FollowedLink():
+                return LinkPurpose(asked)
 
     async def resume(self, request: ProtocolRequest, stored: Mapping[str, str]) -> Purpose:
         """Return the purpose that a sign-in has stored.
@@ -363,14 +364,14 @@ class Purposes:
         Raises PageError where the client has changed meanwhile, StoredRequestUnusable and
         StoreUnavailable.
         """
-        if names_device(stored):
-            return self.of_device(await self._user_codes.resume(request, stored))
-        if names_account_page(stored):
-            return self.of_account(await self._console.resume(request, stored))
-        if names_link(stored):
+        if DEVICE_NOTE in stored:
+            return self.of(await self._user_codes.resume(request, stored))
+        if ACCOUNT_NOTE in stored:
+            return self.of(await self._console.resume(request, stored))
+        if _LINK_NOTE in stored:
             client = await self._endpoint.find_client(request, stored)
-            return self.of_link(restore_link(stored, request, client))
-        return self.of_client(await self._endpoint.resume(request, stored))
+            return self.of(restore_link(stored, request, client))
+        return self.of(await self._endpoint.resume(request, stored))
 
     async def sent_back(
         self, request: ProtocolRequest, client_id: str, client_data: Mapping[str, str]

@@ -8,36 +8,36 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gateway.authentication.authenticators.reset_credentials import proven_by_link
-from gateway.authentication.engine import Challenged, Ended, Refused, SignedIn, Step
+from gateway.authentication.engine import (
+    Challenged,
+    Inform,
+    PageExpired,
+    Refused,
+    SignedIn,
+    SignInResult,
+)
 from gateway.authentication.engine.sign_in import FORCED_SIGN_IN
-from gateway.authentication.errors import ActionDeclined
-from gateway.authentication.sign_in_engine import ResumableSignIn
+from gateway.authentication.errors import ActionDeclined, SignInStopped
+from gateway.authentication.sign_in_engine import SignInEngine
 from gateway.domain.authentication import AuthenticationSession, MessageKey, Stage
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import Directory, UserEntry
 from gateway.domain.users import User
 from gateway.protocol.account_console import AccountVisit
-from gateway.protocol.authorization import AuthorizationRequest, Prompt
-from gateway.protocol.browser_sign_in.outcomes import (
-    AskConsent,
-    Outcome,
-    Respond,
-    Stop,
-)
-from gateway.protocol.browser_sign_in.purposes import FollowedLink, Purposes
+from gateway.protocol.authorization import Prompt
+from gateway.protocol.browser_sign_in.outcomes import AskConsent, Outcome, Respond
+from gateway.protocol.browser_sign_in.purposes import Asked, FollowedLink, Purposes
 from gateway.protocol.browser_sign_in.step_outcomes import (
-    challenged_user,
     closed_sign_in,
     completed_sign_in,
     consent_items,
     different_user,
-    ended_sign_in,
-    expired_sign_in,
     finished_sign_in,
     is_hinted,
     note_account_changes,
-    refused_sign_in,
+    note_challenge,
+    note_refused_sign_in,
     unusable,
     with_message,
     with_new_session,
@@ -52,7 +52,6 @@ from gateway.protocol.browser_sign_in.visit import (
     with_locale,
 )
 from gateway.protocol.consents import ConsentDetail, Consents
-from gateway.protocol.device_authorization import DeviceConnection
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_completion import DifferentUser, SessionEnded
@@ -67,13 +66,13 @@ class BrowserSignIn:
 
     def __init__(
         self,
-        sign_ins: ResumableSignIn,
+        engine: SignInEngine,
         purposes: Purposes,
         directory: Directory,
         consents: Consents,
         sessions: Sessions,
     ) -> None:
-        self._sign_ins = sign_ins
+        self._engine = engine
         self._purposes = purposes
         self._directory = directory
         self._consents = consents
@@ -82,31 +81,16 @@ class BrowserSignIn:
     async def begin(
         self,
         request: ProtocolRequest,
-        asked: AuthorizationRequest,
+        asked: Asked,
         browser: Browser,
         use: FlowUse = FlowUse.SIGN_IN,
     ) -> Outcome:
-        """Begin the sign-in that a client asks for; `use` is what it begins with."""
-        purpose = self._purposes.of_client(asked)
+        """Begin the sign-in for a client, a device or the account console, as `use` says."""
+        if isinstance(asked, AccountVisit):  # no endpoint has begun the event
+            request.event.begin(EventType.LOGIN)
+            request.event.client_id = asked.client.client.client_id
+        purpose = self._purposes.of(asked)
         return await self._begin(Visit(request, purpose, browser, is_new=True, use=use))
-
-    async def begin_for_device(
-        self, request: ProtocolRequest, device: DeviceConnection, browser: Browser
-    ) -> Outcome:
-        """Begin the sign-in of a user who connects a device."""
-        return await self._begin(
-            Visit(request, self._purposes.of_device(device), browser, is_new=True)
-        )
-
-    async def begin_for_account(
-        self, request: ProtocolRequest, asked: AccountVisit, browser: Browser
-    ) -> Outcome:
-        """Begin the sign-in of a user who opens the account console."""
-        request.event.begin(EventType.LOGIN)
-        request.event.client_id = asked.client.client.client_id
-        return await self._begin(
-            Visit(request, self._purposes.of_account(asked), browser, is_new=True)
-        )
 
     async def begin_by_link(
         self,
@@ -123,12 +107,12 @@ class BrowserSignIn:
 
         `password` and `credentials` are the marks of what the user has now.
         """
-        visit = Visit(request, self._purposes.of_link(link), browser, is_new=True)
+        visit = Visit(request, self._purposes.of(link), browser, is_new=True)
         flow = visit.flow
         if flow is None:
             return unusable(visit)
         session = visit.proven_session(flow, user, actions, (password, credentials))
-        return await self._after(visit, await self._sign_ins.go_on(visit.context, session))
+        return await self._after(visit, await self._engine.begin(visit.context, session))
 
     async def begin_reset(
         self,
@@ -145,10 +129,10 @@ class BrowserSignIn:
         `password` is the mark of the password for which the link was sent.
         What this browser asked for follows where its sign-in is `waiting` for the link.
         """
-        purpose = self._purposes.of_link(link)
+        purpose = self._purposes.of(link)
         if waiting is not None:
             purpose = await self._purposes.resume(request, waiting.request)
-            await self._sign_ins.end(waiting)
+            await self._engine.end(waiting)
         visit = Visit(request, purpose, browser, is_new=True, use=FlowUse.RESET_CREDENTIALS)
         flow = visit.flow
         if flow is None:
@@ -156,7 +140,7 @@ class BrowserSignIn:
         request.event.begin(EventType.LOGIN)
         request.event.client_id = visit.client.client_id
         session = proven_by_link(visit.new_session(flow), user, password)
-        return await self._after(visit, await self._sign_ins.begin(visit.context, session))
+        return await self._after(visit, await self._engine.begin(visit.context, session))
 
     async def _begin(self, visit: Visit) -> Outcome:
         flow, stop = visit.flow, closed_sign_in(visit)
@@ -164,7 +148,7 @@ class BrowserSignIn:
             return stop or unusable(visit)
         may_ask = Prompt.NONE not in visit.asked.prompt
         session = visit.new_session(flow)
-        step = await self._sign_ins.begin(visit.context, session, stored=may_ask)
+        step = await self._engine.begin(visit.context, session, stored=may_ask)
         return await self._after(visit, step)
 
     async def submit(
@@ -182,29 +166,31 @@ class BrowserSignIn:
             return stop
         sent = request.parameters
         execution, code = sent.get("execution"), sent.get("session_code")
-        step = await self._sign_ins.submit(visit.context, session, execution, form, code)
+        step = await self._engine.submit(visit.context, session, execution, form, code)
         return await self._after(visit, step)
 
-    async def show(
+    async def resume(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         """Show the page again that waits for the user."""
         visit = await self._visit(request, session, browser)
-        if (changed := await self._with_changed_flow(visit, session)) is not None:
-            return changed
-        execution = request.parameters.get("execution")
-        shown = with_locale(session, request)
-        step = await self._sign_ins.show(visit.context, shown, execution)
-        return await self._after(visit, step)
+        shown, execution = with_locale(session, request), request.parameters.get("execution")
+        return await self._resume(visit, shown, execution)
 
-    async def go_on(
+    async def resume_after_link(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
     ) -> Outcome:
         """Continue a sign-in that waited for what a link has done."""
-        visit = await self._visit(request, session, browser)
+        return await self._resume(await self._visit(request, session, browser), session)
+
+    async def _resume(
+        self, visit: Visit, session: AuthenticationSession, execution: str | None = None
+    ) -> Outcome:
         if (changed := await self._with_changed_flow(visit, session)) is not None:
             return changed
-        return await self._after(visit, await self._sign_ins.show(visit.context, session))
+        return await self._after(
+            visit, await self._engine.resume(visit.context, session, execution)
+        )
 
     async def restart(
         self, request: ProtocolRequest, session: AuthenticationSession, browser: Browser
@@ -212,7 +198,7 @@ class BrowserSignIn:
         """Begin to sign in again in the same tab."""
         visit = await self._visit(request, session, browser)
         if not visit.purpose.has_flow:
-            return await self._after(visit, await self._sign_ins.show(visit.context, session))
+            return await self._after(visit, await self._engine.resume(visit.context, session))
         return await self._restart(visit, session)
 
     async def switch(
@@ -225,7 +211,7 @@ class BrowserSignIn:
         """Go on in the same tab with something else, such as registration, or show its page."""
         visit = await self._visit(request, session, browser)
         if visit.use is use or not visit.purpose.has_flow:
-            return await self.show(request, session, browser)
+            return await self.resume(request, session, browser)
         return await self._restart(visit, session, use)
 
     async def decide(
@@ -242,15 +228,16 @@ class BrowserSignIn:
             return changed
         code = request.parameters.get("session_code")
         if session.stage is not Stage.AUTHENTICATED or not session.is_current(code):
-            return expired_sign_in(visit, session)
-        step = await self._sign_ins.resume(visit.context, session)
+            request.event.withdraw()
+            return PageExpired(session, visit.client)
+        step = await self._engine.finish(visit.context, session)
         if not isinstance(step, SignedIn):
             return await self._after(visit, step)
         user = await self._user(visit, step)
         if user is None:
             return unusable(visit)
         if not accepted:
-            await self._sign_ins.end(step.session)
+            await self._engine.end(step.session)
             request.event.user_id = step.user.id
             request.event.details |= event_details(visit, session)
             return await visit.purpose.reject(request)
@@ -275,7 +262,8 @@ class BrowserSignIn:
             purpose = await self._purposes.resume(request, restart)
             if not purpose.has_flow:
                 request.event.withdraw()
-                return Stop(MessageKey.ACTION_EXPIRED, purpose.asked.client.client)
+                error = SignInStopped(EventError.EXPIRED_CODE, MessageKey.ACTION_EXPIRED)
+                return Refused(error, purpose.asked.client.client)
             outcome = await self._begin(Visit(request, purpose, browser, is_new=True))
             return with_message(outcome, MessageKey.LOGIN_TIMEOUT)
         return await without_sign_in(self._purposes, request, browser, client_data)
@@ -302,7 +290,7 @@ class BrowserSignIn:
         if flow is None or stop is not None:
             return stop or unusable(visit)
         moved = replace(session, flow=flow.id, flow_version=flow.version)
-        return await self._after(visit, await self._sign_ins.restart(visit.context, moved))
+        return await self._after(visit, await self._engine.restart(visit.context, moved))
 
     async def _with_changed_flow(
         self, visit: Visit, session: AuthenticationSession
@@ -315,23 +303,26 @@ class BrowserSignIn:
         again = await self._restart(visit, session, visit.use)
         return with_message(again, MessageKey.LOGIN_TIMEOUT)
 
-    async def _after(self, visit: Visit, step: Step) -> Outcome:
+    async def _after(self, visit: Visit, step: SignInResult) -> Outcome:
+        """Note the events of a result of the engine, and go on where the user is signed in."""
         await note_account_changes(self._sessions, visit, step)
         match step:
-            case Challenged():
-                return challenged_user(visit, step)
             case SignedIn():
                 return await self._signed_in(visit, step)
-            case Refused(error=ActionDeclined() as declined):
-                await self._sign_ins.end(step.session)
-                note_declined(visit, step.session, declined)
+            case Challenged():
+                note_challenge(visit, step)
+            case Refused(error=ActionDeclined() as declined, session=session) if session:
+                await self._engine.end(session)
+                note_declined(visit, session, declined)
                 return await visit.purpose.reject(visit.request, declined.text)
             case Refused():
-                return refused_sign_in(visit, step.error)
-            case Ended():
-                await self._sign_ins.end(step.session)
-                return ended_sign_in(visit, step)
-        return expired_sign_in(visit, step.session)
+                note_refused_sign_in(visit, step.error)
+            case Inform(session=session) if session:
+                await self._engine.end(session)
+                visit.request.event.withdraw()
+            case _:
+                visit.request.event.withdraw()
+        return step
 
     async def _signed_in(self, visit: Visit, step: SignedIn) -> Outcome:
         asked, client = visit.asked, visit.client
@@ -340,11 +331,11 @@ class BrowserSignIn:
             raise visit.purpose.refusal("login_required", error)
         page = visit.purpose.final_page(step.user)
         if page is not None:
-            await self._sign_ins.end(step.session)
+            await self._engine.end(step.session)
             visit.request.event.withdraw()
             return page
         if FORCED_SIGN_IN in step.session.notes or visit.evades_flow:
-            await self._sign_ins.end(step.session)
+            await self._engine.end(step.session)
             again = replace(visit, use=FlowUse.SIGN_IN, is_new=True)
             return with_message(await self._begin(again), MessageKey.ACCOUNT_UPDATED)
         user = await self._user(visit, step)
@@ -353,7 +344,7 @@ class BrowserSignIn:
         items = await consent_items(self._consents, visit, user)
         if items:
             return await self._ask_consent(
-                visit, AskConsent(step.session, asked, items, user.user.locale)
+                visit, AskConsent(step.session, client, items, user.user.locale)
             )
         given = ConsentDetail.PERSISTENT if client.consent_required else ConsentDetail.NOT_REQUIRED
         return await self._complete(visit, step, user, given)
@@ -362,7 +353,7 @@ class BrowserSignIn:
         if Prompt.NONE in visit.asked.prompt:
             raise visit.purpose.refusal("interaction_required", None)
         if visit.is_new:
-            await self._sign_ins.keep(visit.context, ask.session)
+            await self._engine.store(visit.context, ask.session)
         visit.request.event.withdraw()
         return ask
 
@@ -370,7 +361,7 @@ class BrowserSignIn:
         self, visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
     ) -> Outcome:
         if not visit.is_new:
-            await self._sign_ins.end(step.session)
+            await self._engine.end(step.session)
         visit.request.event.details |= step.event_details
         finished = finished_sign_in(visit, step, user, consent)
         try:
@@ -383,7 +374,7 @@ class BrowserSignIn:
             return different_user(visit, user.user.username)
         if finished.joins is not None:
             return Respond(response)
-        return with_new_session(visit, step, response, session)
+        return with_new_session(visit, step, finished, response, session)
 
     async def _user(self, visit: Visit, step: SignedIn) -> UserEntry | None:
         """Return the user with roles and groups; None for one that was removed meanwhile."""

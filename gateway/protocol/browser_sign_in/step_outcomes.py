@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Final
 
-from gateway.authentication.engine import Challenged, Ended, PageExpired, SignedIn, Step
-from gateway.authentication.errors import AccountNotSetUp, ActionForbidden, SignInRefused
-from gateway.domain.authentication import AuthenticationSession, Challenge, MessageKey
+from gateway.authentication.engine import Challenged, Refused, SignedIn, SignInResult
+from gateway.authentication.errors import (
+    AccountNotSetUp,
+    ActionForbidden,
+    SignInRefused,
+    SignInStopped,
+)
+from gateway.domain.authentication import Challenge, MessageKey
 from gateway.domain.events import EventError, EventType
 from gateway.domain.flows import FlowUse
 from gateway.domain.ports.lookups import UserEntry
@@ -15,13 +19,9 @@ from gateway.domain.sessions import UserSession
 from gateway.protocol.authorization import Prompt
 from gateway.protocol.browser_sign_in.outcomes import (
     AlreadySignedIn,
-    AskUser,
-    Expired,
-    Inform,
     Outcome,
     Respond,
     SignInResponse,
-    Stop,
 )
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.visit import Browser, Visit, note_changes, note_failure
@@ -49,8 +49,8 @@ _UNUSABLE: Final = {
 """Event, error and text by what the sign-in should have begun with."""
 
 
-def challenged_user(visit: Visit, step: Challenged) -> AskUser:
-    """Return the form to show; with `prompt=none`, raises the error for the client."""
+def note_challenge(visit: Visit, step: Challenged) -> None:
+    """Note the event of the form before; with `prompt=none`, raises the error for the client."""
     if Prompt.NONE in visit.asked.prompt:
         raise _needs_user(visit, step.challenge)
     if step.failure is None:
@@ -58,7 +58,6 @@ def challenged_user(visit: Visit, step: Challenged) -> AskUser:
     else:
         note_failure(visit, step.session, step.failure)
         visit.request.event.details |= step.event_details
-    return AskUser(step.session, visit.asked, step.challenge, step.challenge.locale)
 
 
 def _needs_user(visit: Visit, challenge: Challenge) -> OAuthError:
@@ -73,26 +72,31 @@ def _needs_user(visit: Visit, challenge: Challenge) -> OAuthError:
 
 def with_message(outcome: Outcome, message: MessageKey) -> Outcome:
     """Return the outcome with a message on its page, where it has none."""
-    if not isinstance(outcome, AskUser) or outcome.challenge.message is not None:
+    if not isinstance(outcome, Challenged) or outcome.challenge.message is not None:
         return outcome
     return replace(outcome, challenge=replace(outcome.challenge, message=message))
 
 
-def unusable(visit: Visit) -> Stop:
+def unusable(visit: Visit) -> Refused:
     """Return the page of a sign-in whose flow or user was removed, or is not permitted."""
     kind, error, message = _UNUSABLE.get(visit.use, _NO_FLOW)
     visit.request.event.begin(kind)
-    visit.request.event.fail(error)
-    return Stop(message, visit.client)
+    return stopped_sign_in(visit, error, message)
 
 
-def different_user(visit: Visit, username: str) -> Stop:
+def different_user(visit: Visit, username: str) -> Refused:
     """Return the page of a sign-in in a browser in which another user is signed in."""
-    visit.request.event.fail(EventError.DIFFERENT_USER_AUTHENTICATED)
-    return Stop(MessageKey.DIFFERENT_USER, visit.client, (username,))
+    error = EventError.DIFFERENT_USER_AUTHENTICATED
+    return stopped_sign_in(visit, error, MessageKey.DIFFERENT_USER, username)
 
 
-def closed_sign_in(visit: Visit) -> Stop | None:
+def stopped_sign_in(visit: Visit, error: str, message: str, *arguments: str) -> Refused:
+    """Return the page of a sign-in that is not the user's fault, and note the event."""
+    visit.request.event.fail(error)
+    return Refused(SignInStopped(error, message, arguments), visit.client)
+
+
+def closed_sign_in(visit: Visit) -> Refused | None:
     """Return the page of a flow that cannot begin here; None where all is well.
 
     A user who is signed in does not register another one: Keycloak says so once the account
@@ -106,38 +110,22 @@ def closed_sign_in(visit: Visit) -> Stop | None:
     return different_user(visit, identity.user.username)
 
 
-def refused_sign_in(visit: Visit, error: SignInRefused) -> Stop:
-    """Return the page of a sign-in that was refused; raises an error that is for the client."""
+def note_refused_sign_in(visit: Visit, error: SignInRefused) -> None:
+    """Note the event of a sign-in that was refused; raises an error that is for the client."""
     note_refusal(visit.request.event, error)
     is_action = isinstance(error, AccountNotSetUp | ActionForbidden)
     if Prompt.NONE in visit.asked.prompt and is_action:
         raise visit.purpose.refusal("interaction_required", error.event_error)
     if isinstance(error, ActionForbidden):
         visit.request.event.withdraw()
-        return Stop(error.shown, visit.client, status=HTTPStatus.FORBIDDEN)
-    visit.request.event.fail(error.event_error)
-    action = error.action if isinstance(error, AccountNotSetUp) else None
-    return Stop(error.shown, visit.client, required_action=action)
+    else:
+        visit.request.event.fail(error.event_error)
 
 
-def expired_sign_in(visit: Visit, session: AuthenticationSession) -> Expired:
-    """Return the page of a form that belongs to another step."""
-    visit.request.event.withdraw()
-    return Expired(session, visit.asked)
-
-
-def ended_sign_in(visit: Visit, step: Ended) -> Inform:
-    """Return the page of a sign-in that has ended with the account."""
-    visit.request.event.withdraw()
-    return Inform(step.message, visit.client, locale=step.locale, signs_out=True)
-
-
-async def note_account_changes(sessions: Sessions, visit: Visit, step: Step) -> None:
+async def note_account_changes(sessions: Sessions, visit: Visit, step: SignInResult) -> None:
     """Note what the user has changed in the account, and end other sessions on request."""
-    if isinstance(step, PageExpired):
-        return
     noted, session = step.account_changes, step.session
-    if not noted.changes:
+    if session is None or not noted.changes:
         return
     note_changes(visit, session, noted.changes)
     if noted.ends_other_sessions and session.user_id is not None:
@@ -163,27 +151,36 @@ async def consent_items(
 def finished_sign_in(
     visit: Visit, step: SignedIn, user: UserEntry, consent: ConsentDetail
 ) -> FinishedSignIn:
-    """Return what the response is made of."""
+    """Return what the response is made of, with the result of the action that was asked for.
+
+    The user is remembered where the realm still offers it: else the session would be over at once.
+    Keycloak: 12.10 kc_action
+    """
+    action, status = visit.asked.action, step.action_status
+    result = {}
+    if action is not None and status is not None:
+        result = {"kc_action": action, "kc_action_status": status}
     return FinishedSignIn(
         user=user,
         joins=None if step.is_fresh else step.joins,
         current=visit.browser.user_session,
         level=step.level,
-        remember_me=_is_remembered(visit, step),
+        remember_me=step.session.remember_me and visit.request.realm.realm.login.remember_me,
         notes=step.session_notes,
         consent=consent,
-        action=_action_parameters(visit, step),
+        action=result,
     )
 
 
 def with_new_session(
     visit: Visit,
     step: SignedIn,
+    finished: FinishedSignIn,
     response: SignInResponse,
     session: UserSession,
 ) -> Respond:
     """Return the response with what the browser keeps of a new session."""
-    remembered = step.user.username if _is_remembered(visit, step) else ""
+    remembered = step.user.username if finished.remember_me else ""
     offered = visit.request.realm.realm.login.remember_me
     return Respond(
         response,
@@ -191,18 +188,6 @@ def with_new_session(
         browser_id=None if visit.is_new else step.session.id,
         remember=remembered if offered else None,
     )
-
-
-def _is_remembered(visit: Visit, step: SignedIn) -> bool:
-    """Tell whether the user wants it and the realm still offers it: else the session were over."""
-    return step.session.remember_me and visit.request.realm.realm.login.remember_me
-
-
-def _action_parameters(visit: Visit, step: SignedIn) -> dict[str, str]:
-    """Return the result of the action that the client asked for. Keycloak: 12.10."""
-    if visit.asked.action is None or step.action_status is None:
-        return {}
-    return {"kc_action": visit.asked.action, "kc_action_status": step.action_status}
 
 
 async def completed_sign_in(
@@ -228,7 +213,7 @@ def is_hinted(asked: SignInRequest, user_id: str) -> bool:
 
 async def without_sign_in(
     purposes: Purposes, request: ProtocolRequest, browser: Browser, client_data: Mapping[str, str]
-) -> AlreadySignedIn | Stop:
+) -> AlreadySignedIn | Refused:
     """Answer a form of a sign-in of which the browser has kept nothing.
 
     Raises the error for the client to which a signed-in user is sent back, and PageError where
@@ -244,4 +229,4 @@ async def without_sign_in(
         request.event.withdraw()
         return AlreadySignedIn()
     request.event.fail(EventError.COOKIE_NOT_FOUND)
-    return Stop(MessageKey.COOKIE_NOT_FOUND)
+    return Refused(SignInStopped(EventError.COOKIE_NOT_FOUND, MessageKey.COOKIE_NOT_FOUND))

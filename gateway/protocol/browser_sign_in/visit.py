@@ -87,7 +87,8 @@ class Visit:
     def context(self) -> SignInContext:
         """What the engine decides by."""
         request, asked, identity = self.request, self.asked, self.browser.identity
-        level, flow_level = asked.level, self._flow_level
+        level, enforced = asked.level, self._enforced_flow
+        flow_level = None if enforced is None else enforced.level
         levels = (None if level is None else level.level, flow_level)
         return SignInContext(
             realm=request.realm,
@@ -134,11 +135,6 @@ class Visit:
     @property
     def _enforced_flow(self) -> EnforcedFlow | None:
         return self.purpose.enforced_flow if self.use is FlowUse.SIGN_IN else None
-
-    @property
-    def _flow_level(self) -> int | None:
-        enforced = self._enforced_flow
-        return None if enforced is None else enforced.level
 
     def follows_flow_of(self, session: AuthenticationSession) -> bool:
         """Tell whether the client's flow is the one that a sign-in began with, unchanged."""

@@ -16,7 +16,7 @@ from gateway.authentication.errors import (
     SignInRefused,
 )
 from gateway.client_policies import EventKind
-from gateway.domain.authentication import session_of_one_request
+from gateway.domain.authentication import AuthenticationSession, session_of_one_request
 from gateway.domain.certificates import ClientCertificate
 from gateway.domain.clients import OPENID_CONNECT, Client
 from gateway.domain.events import Detail, EventError, EventType
@@ -83,8 +83,8 @@ class Password:
         session = session_of_one_request(
             realm_id=request.realm.realm.id, client=client.id, flow=flow.id, started_at=request.now
         )
-        step = await self._engine.begin(context, session)
-        _note_user(request, flow, step.session.attempted_username)
+        step = await self._engine.begin(context, session, stored=False)
+        _note_user(request, flow, step.session)
         if isinstance(step, SignedIn):
             return step.user
         if isinstance(step, Refused):
@@ -106,8 +106,11 @@ def _note_certificate(
         request.event.details |= certificate_details(certificate)
 
 
-def _note_user(request: ProtocolRequest, flow: SignInFlow, name: str | None) -> None:
-    """Note whom the certificate names, who may be another user than the form says."""
+def _note_user(
+    request: ProtocolRequest, flow: SignInFlow, session: AuthenticationSession | None
+) -> None:
+    """Note the user of the certificate, who may be another user than the form says."""
+    name = None if session is None else session.attempted_username
     if name is not None and _asks_for_certificate(flow):
         request.event.details[Detail.USERNAME] = name
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gateway.authentication.accounts import Account, Accounts
 from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.engine import SignInContext
-from gateway.authentication.engine.flow_runner import FlowRunner, Progress
+from gateway.authentication.engine.flow_runner import FlowRun, FlowSteps, Progress
 from gateway.authentication.engine.proofs import GuardedChecks, PermanentLockouts
 from gateway.authentication.engine.sign_in import (
     Authenticator,
@@ -120,7 +120,7 @@ class SignInOfAlice:
         self.answering = {name: Answering(name) for name in names}
         conditions = {name: Deciding(name, matches=name == "true") for name in ("true", "false")}
         accounts = Accounts(cast("Database", None))
-        self.runner = FlowRunner(
+        self.steps = FlowSteps(
             cast("dict[str, Authenticator]", self.answering),
             cast("dict[str, Condition]", conditions),
             Answering,
@@ -140,12 +140,13 @@ class SignInOfAlice:
         return {each for one in self.answering.values() for each in one.succeeded}
 
     def begin(self) -> Progress:
-        return asyncio.run(self.runner.run(self.sign_in, _checks()))
+        return asyncio.run(FlowRun(self.steps, self.sign_in, _checks()).run())
 
     def submit(self, answer: str = "right") -> Progress:
         path = self.flow.path(self.sign_in.execution)
         form = {"answer": answer}
-        return asyncio.run(self.runner.submit(self.sign_in, _checks(), path, form))
+        run = FlowRun(self.steps, self.sign_in, _checks())
+        return asyncio.run(run.submit(path, form))
 
 
 def _checks() -> GuardedChecks:
