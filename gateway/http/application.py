@@ -19,7 +19,6 @@ from gateway.http.forward_auth.refusals import RefusalPages
 from gateway.http.middleware import (
     EdgeMiddleware,
     PlainPath,
-    PrintablePath,
     RequestLog,
     SecurityHeadersMiddleware,
     UnreadBody,
@@ -43,8 +42,7 @@ def build_http_application(
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
-    printable = PrintablePath(PlainPath(router), _unmatched)
-    behind_edge = EdgeMiddleware(printable, edge, metrics, log)
+    behind_edge = EdgeMiddleware(PlainPath(router, _unmatched), edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
     with_decisions = DecisionEndpoint(
         with_headers,

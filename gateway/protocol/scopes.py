@@ -233,7 +233,7 @@ def resolve_claims(
     permitted = granted.permitted_to(within.roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
-    roles = mapped_roles(plans, carried_roles(client, user, permitted))
+    roles = mapped_roles(plans, within.roles.within(scope_of(client, permitted)))
     if client.withheld is not None:
         roles = client.withheld.remove_from(roles, keep=_own_account_roles(client, user))
     subject = TokenSubject(
@@ -248,7 +248,8 @@ def resolve_claims(
         authenticated_at=part.authenticated_at if part else None,
         requested_claims=part.claims if part else "",
     )
-    return ClaimsContext(subject, permitted, plans, _removed(user.roles, within.roles))
+    removed = () if within is user else _removed(user.roles, within.roles)
+    return ClaimsContext(subject, permitted, plans, removed)
 
 
 _OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
@@ -289,8 +290,6 @@ def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None
 
 
 def _removed(held: EffectiveRoles, kept: EffectiveRoles) -> tuple[str, ...]:
-    if held is kept:
-        return ()
     removed = frozenset(held.pairs()).difference(kept.pairs())
     return tuple(sorted(name if owner is None else f"{owner}/{name}" for owner, name in removed))
 

@@ -25,9 +25,9 @@ AIM: Final = {
     "forward-auth decision": Bar(74, 31),
 }
 MOST: Final = AIM | {
-    "client_credentials by mTLS": Bar(226, 59),
-    "sign-in to the code": Bar(489, 86),
-    "setting of a realm": Bar(434, 85),
+    "client_credentials by mTLS": Bar(201, 56),
+    "sign-in to the code": Bar(470, 86),
+    "setting of a realm": Bar(359, 80),
 }
 """A bar above its aim is the number as measured: it may only go down."""
 

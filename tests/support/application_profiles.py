@@ -5,7 +5,9 @@ that it starts is profiled. A comprehension or generator expression is a part of
 which of them have code of their own depends on the version of Python (PEP 709).
 """
 
+import io
 import json
+import logging
 import sys
 import threading
 import time
@@ -20,12 +22,16 @@ from urllib.parse import quote
 import anyio.lowlevel
 import anyio.to_thread
 import httpx2
+import structlog
 
 import gateway
 from gateway.bootstrap import open_services
 from gateway.bootstrap.applications import build_applications
+from gateway.bootstrap.services import Services
+from gateway.domain.clock import SystemClock
 from gateway.domain.secrets import Secret
 from gateway.http.management import Lifecycle
+from gateway.observability.logging import configure_logging
 from gateway.settings import Settings, read_settings
 from gateway.supervisor.preparation import prepare
 from tests.support.administration import master
@@ -101,7 +107,7 @@ class Profiler:
             yield
         finally:
             sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
+            threading.setprofile(None)
 
     async def profile(
         self,
@@ -132,7 +138,7 @@ async def profile_requests(folder: Path, zoo: Zoo, redis_url: Secret) -> Mapping
     settings = _settings(folder, zoo, redis_url)
     await anyio.to_thread.run_sync(prepare, settings)
     profiler = Profiler()
-    with profiler.watching_threads():
+    with profiler.watching_threads(), _logging():
         async with open_services(settings) as services:
             public = build_applications(settings, services, Lifecycle(), folder).public
             await services.invalidation.start()
@@ -140,7 +146,7 @@ async def profile_requests(folder: Path, zoo: Zoo, redis_url: Secret) -> Mapping
             async with httpx2.AsyncClient(
                 transport=transport, base_url=PUBLIC_URL, headers=_PROXY
             ) as http:
-                requests = _Requests(http, profiler, zoo.directory)
+                requests = _Requests(http, profiler, zoo.directory, services)
                 return {
                     "sign-in to the code": await requests.sign_in(),
                     "setting of a realm": await requests.setting(),
@@ -149,11 +155,25 @@ async def profile_requests(folder: Path, zoo: Zoo, redis_url: Secret) -> Mapping
                 }
 
 
+@contextmanager
+def _logging() -> Iterator[None]:
+    """Log as a worker does by default, into memory."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    configure_logging("info", SystemClock(), io.BytesIO())
+    root.handlers, root.level = handlers, level  # what libraries log is no part of a request
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+
+
 @dataclass(frozen=True, slots=True)
 class _Requests:
     http: httpx2.AsyncClient
     profiler: Profiler
     pki: Path
+    services: Services
 
     async def token(self) -> Profile:
         """Request a token with a client certificate."""
@@ -164,6 +184,7 @@ class _Requests:
         written = max((self.pki / name).stat().st_ctime for name in ("ca.crt", "ca.crl"))
         while time.time() < written + _SETTLED:
             await self._send("POST", url, 200, data=form, headers=headers)
+        await self.services.seen_certificates.write()
         return await self._profile("POST", url, 200, data=form, headers=headers)
 
     async def sign_in(self) -> Profile:

@@ -16,7 +16,7 @@ from gateway.domain.certificates import CertificateFacts, CertificationPath, Cli
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.domain.ports.certificates import Revocations
-from gateway.domain.realm import Realm, renewal_overlap_of
+from gateway.domain.realm import Realm
 from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL, RENEWAL
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
@@ -183,7 +183,7 @@ class RenewedCertificates:
 def overlap_of(realm: Realm, client: Client) -> timedelta:
     """Return the client's own overlap, or else the realm's; zero: there is none."""
     own = client.tokens.renewal_overlap
-    return renewal_overlap_of(realm) if own is None else own
+    return realm.certificates.renewal_overlap if own is None else own
 
 
 def renewal_claim(
