@@ -59,7 +59,7 @@ class AccountSessions:
     """The use cases. All raise Forbidden and StoreUnavailable.
 
     The end of one session leaves the offline session that applications began in it, as in Keycloak;
-    the end of all ends offline sessions too.
+    the end of all ends offline sessions too. Both end the link to a new address.
 
     Keycloak: 17.3.
     """
@@ -93,6 +93,7 @@ class AccountSessions:
         if found is None or found.user_id != caller.user_id:
             return False
         await self._sessions.log_out_of_browser(found, caller.request.now)
+        await self._sessions.cancel_email_update(caller.realm.id, caller.user_id)
         _note_ended(caller, (found.id,))
         return True
 

@@ -163,15 +163,15 @@ class UserAttribute(WithoutEffect):
         self._directory = directory
 
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
-        """Return whether it has."""
+        """Return whether it has; False before a user is named."""
         del flow
         name = config.get("attribute_name", "")
         expected = config.get("attribute_expected_value", "")
         user = sign_in.found_user
-        if user is None:
+        if sign_in.account is None:
             return False
-        values = list(values_of(user).get(name, ()))
-        if is_set(config, "include_group_attributes"):
+        values = [] if user is None else list(values_of(user).get(name, ()))
+        if user is not None and is_set(config, "include_group_attributes"):
             values += await self._of_groups(user, name)
         if not is_set(config, "regex"):
             return (expected in values) != is_set(config, "not")
@@ -180,7 +180,9 @@ class UserAttribute(WithoutEffect):
         )
         too_long = any(len(value) > LONGEST_FOR_PATTERN for value in values)
         if too_long or Verdict.TOO_COSTLY in verdicts:
-            raise InvalidUserCredentials(EventError.INVALID_USER_CREDENTIALS, user.id)
+            raise InvalidUserCredentials(
+                EventError.INVALID_USER_CREDENTIALS, None if user is None else user.id
+            )
         return (Verdict.MATCHES in verdicts) != is_set(config, "not")
 
     async def _of_groups(self, user: User, name: str) -> Iterable[str]:
@@ -220,7 +222,8 @@ class UserRole(WithoutEffect):
 
     Matches users with the role `condUserRole`: `role`, or `client.role`.
 
-    `negate` inverts the result.
+    `negate` inverts the result. A name that no user has is that of a user without roles: the next
+    page reveals no user (attacks: D10).
     """
 
     id: ClassVar = USER_ROLE
@@ -229,13 +232,14 @@ class UserRole(WithoutEffect):
         self._directory = directory
 
     async def matches(self, sign_in: SignIn, config: Config, flow: SignInFlow) -> bool:
-        """Return whether the user has it."""
+        """Return whether the user has it; False before a user is named."""
         del flow
-        name, user = config.get("condUserRole"), sign_in.found_user
-        if not name or user is None:
+        name, account = config.get("condUserRole"), sign_in.account
+        if not name or account is None:
             return False
-        entry = await self._directory.user(sign_in.realm.id, user.id)
-        return entry is not None and _has_role(entry.roles, name) != is_set(config, "negate")
+        entry = await self._directory.user(sign_in.realm.id, account.guarded_as)
+        has_role = entry is not None and _has_role(entry.roles, name)
+        return has_role != is_set(config, "negate")
 
 
 def _has_role(roles: EffectiveRoles, name: str) -> bool:

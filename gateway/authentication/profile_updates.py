@@ -383,8 +383,9 @@ class EmailUpdates:
     was removed or disabled, and StoreUnavailable.
 
     The address that waits for its link is the user attribute `kc.email.pending`: a later request,
-    and an administrator who removes it, end the link. So does another password: an attacker with
-    the account for a moment must not regain it by an older link. Keycloak: UpdateEmail, 16.1
+    and an administrator who removes it, end the link. So do another password and a user who ends
+    sessions: an attacker with the account for a moment must not regain it by an older link.
+    Keycloak: UpdateEmail, 16.1
     """
 
     def __init__(self, updates: AccountUpdates) -> None:
@@ -405,6 +406,11 @@ class EmailUpdates:
     async def confirm(self, profile: OwnProfile, token: ActionToken) -> ProfileChange:
         """Change the address to that of a link, which has verified it; raises LinkEnded."""
         return await repeat_while_pending(partial(self._confirm, profile, token))
+
+    async def cancel(self, realm_id: str, user_id: str) -> None:
+        """End the link that waits, if any."""
+        async with self._updates.begin(realm_id, user_id) as update:
+            await update.replace(_without_pending(update.user))
 
     async def _store(
         self, profile: OwnProfile, user_id: str, address: str, matches: PatternMatches

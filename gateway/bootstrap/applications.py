@@ -275,7 +275,7 @@ def find_tracer(settings: Settings) -> Tracer:
     if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp") is None:
         allowed = "it to be off, or: pip install 'realmgate[tracing]'"
         raise InvalidInput((FieldError("REALMGATE_TRACING", "true", allowed),))
-    from gateway.observability.tracing import RecordedTraces  # noqa: PLC0415 - an extra
+    from gateway.observability.opentelemetry import RecordedTraces  # noqa: PLC0415 - an extra
 
     return RecordedTraces()
 

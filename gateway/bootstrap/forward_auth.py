@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gateway.admin.protected_sites import ForwardAuthUseCases, SiteAdministration
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap.client_certificates import client_certificates, with_renewed_certificates
 from gateway.bootstrap.protocol import sender_constraint, validity
 from gateway.bootstrap.services import Services
@@ -44,7 +46,8 @@ def site_decisions(
 
     `passed_headers` are identity headers that callers may send.
     """
-    sessions = Sessions(services.online_sessions, services.database)
+    updates = AccountUpdates(services.database, services.invalidation, services.clock)
+    sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     accounts = live_accounts(services, certificates)
     tokens = AccessTokens(services.directory, services.database, accounts.validity)
     return Decisions(

@@ -4,6 +4,7 @@ from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.brute_force_protection import BruteForceGuard
 from gateway.authentication.one_time_passwords import OneTimePasswordCheck
 from gateway.authentication.passwords import PasswordChanges
+from gateway.authentication.profile_updates import EmailUpdates
 from gateway.authentication.removal import AccountRemoval
 from gateway.authentication.sign_in_engine import ResumableSignIn, sign_in_engine
 from gateway.authentication.validity import Validity
@@ -66,7 +67,8 @@ def grant_services(
     directory, database = services.directory, services.database
     guard = BruteForceGuard(services.login_failures, metrics)
     codes = OneTimePasswordCheck(services.one_time_passwords, database)
-    sessions = Sessions(services.online_sessions, database)
+    updates = AccountUpdates(database, services.invalidation, services.clock)
+    sessions = Sessions(services.online_sessions, database, EmailUpdates(updates))
     current = validity(services)
     return GrantServices(
         directory=directory,
@@ -90,7 +92,7 @@ def grant_services(
             clock=services.clock,
             decoys=KeyDecoys(services.secrets.derive_key(DECOYS)),
         ),
-        refresh_tokens=RefreshTokens(database, sessions, current),
+        refresh_tokens=RefreshTokens(database, current),
         authorization_codes=services.authorization_codes,
         device_authorizations=services.device_authorizations,
         consents=Consents(database),

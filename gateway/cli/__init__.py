@@ -43,7 +43,7 @@ COMMANDS = {
         "gateway.cli.installation:settings",
         "Show the settings in force, secrets masked.",
     ),
-    "doctor": ("gateway.doctor:doctor", "Check this installation and report problems."),
+    "doctor": ("gateway.doctor.command:doctor", "Check this installation and report problems."),
 }
 """Module and function of each command, and its line in the help."""
 

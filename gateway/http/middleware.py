@@ -73,14 +73,17 @@ class EdgeMiddleware:
 
 _AUTH_PREFIX: Final = "/auth"
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_DOT_SEGMENTS: Final = frozenset({".", ".."})
 
 
 class PlainPath:
     """Strips the leading /auth segment, and one slash at the end: /auth/realms/a/ is /realms/a.
 
     Keycloak takes one slash at the end of every path; an escaped one belongs to the last segment.
-    Paths with control characters go to `unmatched`: a route's pattern ends with `$`, which also
-    matches before a newline (`/token%0A`). Spec: 4.2
+    Paths with control characters or dot segments go to `unmatched`: a route's pattern ends with
+    `$`, which also matches before a newline (`/token%0A`). nginx chooses a location by the path
+    without dot segments, and passes the path as sent: a location for one path must not lead to a
+    route of another one. Spec: 4.2
     """
 
     def __init__(self, app: ASGIApp, unmatched: ASGIApp) -> None:
@@ -89,7 +92,7 @@ class PlainPath:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if _CONTROL.search(path):
+        if _is_ambiguous(path):
             await self._unmatched(scope, receive, send)
             return
         plain = path.removeprefix(_AUTH_PREFIX) if path.startswith(_AUTH_PREFIX + "/") else path
@@ -98,6 +101,13 @@ class PlainPath:
         if plain != path:
             scope = {**scope, "path": plain}
         await self._app(scope, receive, send)
+
+
+def _is_ambiguous(path: str) -> bool:
+    """Tell whether an unescaped path has a control character or a dot segment."""
+    if _CONTROL.search(path):
+        return True
+    return "/." in path and not _DOT_SEGMENTS.isdisjoint(path.split("/"))
 
 
 _TRACEPARENT = b"traceparent"

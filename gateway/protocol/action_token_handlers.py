@@ -23,7 +23,7 @@ from gateway.authentication.profile_updates import (
 )
 from gateway.domain.authentication import ActionTokenKind
 from gateway.domain.events import Detail, EventError, EventType
-from gateway.domain.flows import VERIFY_EMAIL, FlowUse
+from gateway.domain.flows import UPDATE_EMAIL, VERIFY_EMAIL, FlowUse
 from gateway.domain.ports.storage import Database
 from gateway.protocol.action_tokens import (
     ActionTokenHandler,
@@ -215,6 +215,8 @@ class UpdateEmailLink:
 
     async def check(self, visit: LinkVisit) -> None:
         token, user = visit.token, visit.user
+        if not visit.request.realm.sign_in.offers(UPDATE_EMAIL):
+            raise _update_cancelled(visit)
         if token.email != user.email or token.new_email != pending_email(user):
             raise _update_cancelled(visit)
         async with self._database.read() as stores:

@@ -1,5 +1,8 @@
 """Consent: whether the user has to be asked before a client gets tokens, and the answer.
 
+Only a client that requires consent asks: for the granted scopes that are displayed, or for itself
+where none is. A consent is stored and holds for later sign-ins, unless the request asks for it anew
+(`prompt=consent`).
 Spec: OpenID Connect Core §3.1.2.4; Keycloak: 1.4 (row 12), consent screen
 """
 
@@ -24,7 +27,10 @@ class ConsentDetail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConsentItem:
-    """A client scope that the user is asked for; `text` may name a message, as `${key}`."""
+    """A client scope that the user is asked for; `text` may name a message, as `${key}`.
+
+    An empty `scope` is the client itself.
+    """
 
     scope: str
     text: str
@@ -43,10 +49,12 @@ class Consents:
         self, client: Client, user: UserEntry, scopes: GrantedScopes, *, ask_again: bool = False
     ) -> tuple[ConsentItem, ...]:
         """Return what the user has to be asked for; `ask_again` is for `prompt=consent`."""
-        items = displayed_scopes(client, user, scopes)
+        items = displayed_items(client, user, scopes)
         if not items or ask_again:
             return items
-        granted = await self._granted(client, user)
+        async with self._database.read() as stores:
+            found = await stores.consents.find(user.user.realm_id, user.user.id, client.id)
+        granted = () if found is None else ("", *found.scopes)
         return tuple(item for item in items if item.scope not in granted)
 
     async def grant(
@@ -56,9 +64,10 @@ class Consents:
 
         A client that requires no consent gets none.
         """
-        given = tuple(item.scope for item in displayed_scopes(client, user, scopes))
-        if not given:
+        items = displayed_items(client, user, scopes)
+        if not items:
             return
+        given = tuple(item.scope for item in items if item.scope)
         realm_id, user_id = user.user.realm_id, user.user.id
         async with self._database.write() as stores:
             before = await stores.consents.find(realm_id, user_id, client.id)
@@ -69,23 +78,25 @@ class Consents:
         """Tell whether the user's consent covers the scopes, or none is required."""
         return not await self.missing(client, user, scopes)
 
-    async def _granted(self, client: Client, user: UserEntry) -> frozenset[str]:
-        async with self._database.read() as stores:
-            found = await stores.consents.find(user.user.realm_id, user.user.id, client.id)
-        return frozenset(found.scopes) if found else frozenset()
 
-
-def displayed_scopes(
+def displayed_items(
     client: Client, user: UserEntry, scopes: GrantedScopes
 ) -> tuple[ConsentItem, ...]:
-    """Return the scopes of the consent page, in their order; none where none is required."""
-    return requested_scopes(user, scopes) if client.consent_required else ()
+    """Return the items of the consent page, in their order; none where none is required."""
+    return requested_items(client, user, scopes) if client.consent_required else ()
 
 
-def requested_scopes(user: UserEntry, scopes: GrantedScopes) -> tuple[ConsentItem, ...]:
-    """Return the scopes of a consent page that is shown in any case."""
+def requested_items(
+    client: Client, user: UserEntry, scopes: GrantedScopes
+) -> tuple[ConsentItem, ...]:
+    """Return the items of a consent page that is shown in any case.
+
+    Without a displayed scope the client itself is asked for: mappers of the client, and scopes that
+    are not displayed, tell it about the user too.
+    """
     permitted = scopes.permitted_to(user.roles).chosen.scopes
     found = (bound.scope for bound in permitted)
-    return tuple(
+    items = tuple(
         ConsentItem(scope.name, scope.consent_text) for scope in found if scope.on_consent_screen
     )
+    return items or (ConsentItem("", client.display.name or client.client_id),)

@@ -100,7 +100,7 @@ class RevocationEndpoint:
             raise InvalidToken(f"{other}; {error.reason}") from error
         await self._require_own(request, caller, token.claims)
         try:
-            session = await self._refresh_tokens.session_to_leave(request, client, token)
+            session = await self._refresh_tokens.session_to_leave(request, caller.entry, token)
         except OAuthError as error:
             raise InvalidToken(str(error.reason), EventError.USER_SESSION_NOT_FOUND) from error
         request.event.user_id = session.user_id

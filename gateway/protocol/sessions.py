@@ -7,10 +7,12 @@ Spec: 2.1 (session settings); Keycloak: 3
 import base64
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from gateway.authentication.errors import SignInRefused
+from gateway.authentication.profile_updates import EmailUpdates
 from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.clients import Client
 from gateway.domain.ports.sessions import OnlineSessionStore, SessionStore
@@ -71,9 +73,12 @@ def no_code(_session: UserSession, _part: ClientSession) -> None:
 class Sessions:
     """Online sessions in Redis, offline ones in SQL."""
 
-    def __init__(self, online: OnlineSessionStore, database: Database) -> None:
+    def __init__(
+        self, online: OnlineSessionStore, database: Database, emails: EmailUpdates
+    ) -> None:
         self._online = online
         self._database = database
+        self._emails = emails
 
     @asynccontextmanager
     async def store(self, *, offline: bool) -> AsyncIterator[SessionStore]:
@@ -305,7 +310,13 @@ class Sessions:
         ending = await self.list_others(realm.id, user_id, keep=keep)
         for session_id in ending:
             await self.log_out(realm.id, session_id, now)
+        await self.cancel_email_update(realm.id, user_id)
         return ending
+
+    async def cancel_email_update(self, realm_id: str, user_id: str) -> None:
+        """End the link to a new address, which a thief in an ended session may have asked for."""
+        with suppress(SignInRefused):  # removed or disabled, which ends the link
+            await self._emails.cancel(realm_id, user_id)
 
     async def list_others(
         self, realm_id: str, user_id: str, *, keep: UserSession | None

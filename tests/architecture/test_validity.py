@@ -78,7 +78,6 @@ _OTHERS: Final[Mapping[str, str]] = {
     "gateway/protocol/requests.py": "in front of every endpoint",
     "gateway/protocol/sessions.py": "stores sessions",
     "gateway/protocol/tokens/issuing.py": "`not-before-policy` of the response",
-    "gateway/protocol/tokens/refresh_token_checks.py": "a client that leaves its session",
     "gateway/protocol/userinfo.py": "Keycloak's answer for a disabled realm",
 }
 """Module -> why it reads the state without using what was permitted before."""
@@ -115,7 +114,7 @@ _READ_ALONE: Final[Mapping[str, str]] = {
     "gateway/protocol/authorization/checks.py:check_id_token_hint": "a hint: names the user",
     "gateway/protocol/logout.py:_verified_hint": "a hint: compared with the cookie",
     "gateway/protocol/revocation.py:_revoke": "the client gives its token up",
-    "gateway/protocol/revocation.py:_revoke_refresh_token": "the client gives its token up",
+    "gateway/protocol/revocation.py:_revoke_refresh_token": "`RefreshTokens` asks",
     "gateway/protocol/sender_constraint/dpop_proofs.py:is_current_nonce": "nonces of proofs",
     "gateway/protocol/tokens/access_token_checks.py:verify": "reads for `check` and `resolve`",
     "gateway/protocol/tokens/refresh_token_checks.py:read_refresh_token": "`RefreshTokens` asks",

@@ -13,6 +13,7 @@ from gateway.accounts.applications import AccountApplications
 from gateway.accounts.credentials import AccountCredentials
 from gateway.accounts.sessions import AccountSessions
 from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.profile_updates import EmailUpdates
 from gateway.crypto.realm_keys import PyJwtKeyFactory
 from gateway.domain.client_scopes import Consent
 from gateway.domain.ports.lookups import RealmEntry, UserEntry, UserGrants
@@ -152,11 +153,13 @@ async def accounts(
         await online.add(session(name, "device", "browser"), LATER)
     topics = RememberedTopics()
     directory = RealmCache(database.lookups, PyJwtKeyFactory(), clock, topics)
-    sessions = AccountSessions(directory, online, Sessions(online, database))
+    updates = AccountUpdates(database, topics, clock)
+    ended = Sessions(online, database, EmailUpdates(updates))
+    sessions = AccountSessions(directory, online, ended)
     yield Accounts(
         AccountApplications(database, directory, sessions),
         sessions,
-        AccountCredentials(database, AccountUpdates(database, topics, clock)),
+        AccountCredentials(database, updates),
         statements,
         _caller(),
     )

@@ -125,3 +125,12 @@ async def test_a_new_scope_alone_is_asked_for_and_joins_what_was_granted(
         found = await stores.consents.find("demo-id", "alice-uuid", "browser-uuid")
     assert found is not None
     assert (found.scopes, found.created_at, found.updated_at) == (("email", "plain"), NOW, LATER)
+
+
+async def test_a_client_asks_for_itself_where_no_scope_is_displayed(stored: SqlDatabase) -> None:
+    consents, asking = Consents(stored), _asking()
+    hidden = GrantedScopes(RealmScopes(SCOPES).chosen(("hidden",), ()), openid=True)
+    assert await consents.missing(asking, ALICE, hidden) == (ConsentItem("", "browser"),)
+    await consents.grant(asking, ALICE, hidden, NOW)
+    assert await consents.holds(asking, ALICE, hidden)
+    assert await consents.missing(asking, ALICE, GRANTED) == (EMAIL, PLAIN)

@@ -251,6 +251,39 @@ def test_an_import_takes_the_rights_that_its_parts_take_one_by_one(
     realm.change("POST", "partialImport", {**parts, "ifResourceExists": "FAIL"}, by=enough)
 
 
+@pytest.mark.parametrize("name", ["grown", "default-roles-escalation"])
+def test_an_import_composes_roles_with_the_right_to_compose(
+    realm: AdministeredRealm, name: str
+) -> None:
+    """The right to manage the realm alone puts no role of a service into roles of its users."""
+    realm.change("POST", "clients/device-id/roles", {"name": "operator"})
+    if name == "grown":
+        realm.change("POST", "roles", {"name": name})
+    contained = realm.get(f"roles/{name}/composites")
+    kept: dict[str, Any] = {"client": {}}
+    for part in contained:
+        if part["clientRole"]:
+            client = realm.get(f"clients/{part['containerId']}")["clientId"]
+            kept["client"].setdefault(client, []).append(part["name"])
+        else:
+            kept.setdefault("realm", []).append(part["name"])
+    more = {**kept, "client": {**kept["client"], "device": ["operator"]}}
+
+    def imported(composites: dict[str, Any], named: str = name) -> dict[str, Any]:
+        roles = {"realm": [{"name": named, "composites": composites}]}
+        return {"ifResourceExists": "OVERWRITE", "roles": roles}
+
+    realm.change("POST", "partialImport", imported(kept), by="realm-only")
+    for document in (imported(more), imported(more, f"new {name}")):
+        assert realm.refused("POST", "partialImport", document, by="realm-only") == FORBIDDEN
+    realm.change("POST", "partialImport", imported(more), by="everything")
+    realm.change("POST", "partialImport", imported(more), by="realm-only")
+    assert realm.refused("POST", "partialImport", imported(kept), by="realm-only") == FORBIDDEN
+    found = {part["name"] for part in realm.get(f"roles/{name}/composites")}
+    assert found == {"operator", *(part["name"] for part in contained)}
+    realm.ask("DELETE", "clients/device-id/roles/operator")
+
+
 @pytest.mark.parametrize("who", ["everything", ""])
 def test_the_roles_that_hold_rights_are_changed_by_nobody(
     realm: AdministeredRealm, management: str, who: str

@@ -76,6 +76,29 @@ def test_a_caller_without_an_address_gets_no_mail(
     _await_in_log(realm, "the caller has no e-mail address")
 
 
+def test_a_test_brings_no_stored_secret_to_another_server(
+    realm: AdministeredRealm, server: MailServer
+) -> None:
+    """The mask stands for no secret where the mail goes elsewhere: a token would go there too."""
+    secrets = {"password": "stored word", "authTokenClientSecret": "stored secret"}
+    stored = {
+        **server.settings(ssl="true", auth="true", user="postmaster", authType="token"),
+        "host": "mail.test",
+        "authTokenUrl": "https://10.0.0.1/token",
+        "authTokenClientId": "mailer",
+    }
+    realm.change("PUT", "", {"smtpServer": {**stored, **secrets}})
+    for kind, lacking in (
+        ("token", "smtpServer.authType token needs authTokenUrl"),
+        ("basic", "smtpServer.auth needs smtpServer.user and smtpServer.password"),
+    ):
+        sent = {**stored, **dict.fromkeys(secrets, "**********"), "authType": kind}
+        sent["host"] = "localhost"
+        assert realm.refused("POST", _TEST, sent, by="manager") == _FAILED
+        _await_in_log(realm, lacking)
+    realm.change("PUT", "", {"smtpServer": {}})
+
+
 def test_a_mail_of_the_queue_is_sent_by_a_worker_and_a_refused_one_is_listed(
     realm: AdministeredRealm, server: MailServer
 ) -> None:

@@ -17,8 +17,17 @@ def asking(administration: Administration) -> Iterator[SignInRealm]:
     settings: dict[str, Any] = {
         **RECORDED,
         "bruteForceProtected": False,
-        "clients": [web_client("asks", name="The App", consentRequired=True)],
-        "users": [person(name) for name in ("anna", "bert", "carl", "dora", "emma")],
+        "clients": [
+            web_client("asks", name="The App", consentRequired=True),
+            web_client(
+                "bare",
+                name="The Bare App",
+                consentRequired=True,
+                defaultClientScopes=["basic"],
+                optionalClientScopes=["email"],
+            ),
+        ],
+        "users": [person(name) for name in ("anna", "bert", "carl", "dora", "emma", "fred")],
     }
     with administered_realm(administration, "asking", {}, **settings) as realm:
         yield SignInRealm(realm)
@@ -128,3 +137,21 @@ def test_the_answer_of_a_consent_goes_where_the_client_said(asking: SignInRealm)
     assert posted.form.action == CALLBACK
     assert list(posted.form.fields) == ["state", "session_state", "iss", "code"]
     assert PASSWORD not in posted.html
+
+
+def test_a_client_without_displayed_scopes_asks_for_itself(asking: SignInRealm) -> None:
+    """Its own mappers and scopes that are not displayed tell it about the user."""
+    browser = asking.browser()
+    page = browser.sign_in("fred", "bare", scope="openid")
+    assert {"accept", "cancel"} <= page.form.names
+    assert "The Bare App" in page.text
+    assert browser.open("bare", prompt="none").answer["error"] == "login_required"
+    assert _answer(browser, page, "accept").answer["code"]
+    assert browser.open("bare", scope="openid").answer["code"]
+    assert "Email address" in browser.open("bare", scope="openid email").text
+    path = f"users/{asking.user_id('fred')}/consents"
+    [kept] = asking.realm.get(path)
+    assert (kept["clientId"], kept["grantedClientScopes"]) == ("bare", [])
+    asking.realm.change("DELETE", f"{path}/bare")
+    again = asking.browser().sign_in("fred", "bare", scope="openid")
+    assert {"accept", "cancel"} <= again.form.names

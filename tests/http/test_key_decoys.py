@@ -33,6 +33,7 @@ def _flow(alias: str, *steps: tuple[str, str], top_level: bool = True) -> dict[s
             {"authenticatorFlow": True, "flowAlias": name.removeprefix("> ")}
             if name.startswith("> ")
             else {"authenticator": name}
+            | ({"authenticatorConfig": name} if name.startswith("conditional-") else {})
         )
         for place, (name, requirement) in enumerate(steps)
     ]
@@ -46,6 +47,9 @@ def _flow(alias: str, *steps: tuple[str, str], top_level: bool = True) -> dict[s
 
 
 _USERNAME: Final = ("auth-username-form", "REQUIRED")
+_PASSWORD: Final = ("auth-password-form", "REQUIRED")
+_IF_NOT_BOSS: Final = ("conditional-user-role", "REQUIRED")
+_IF_NOT_RED: Final = ("conditional-user-attribute", "REQUIRED")
 _PASSKEYS: Final = "webauthn-authenticator-passwordless"
 FLOWS: Final = [
     _flow("password-first", _USERNAME, ("> passwords", "REQUIRED")),
@@ -65,7 +69,23 @@ FLOWS: Final = [
     _flow("passkey-only", _USERNAME, (_PASSKEYS, "REQUIRED")),
     _flow("key-only", _USERNAME, ("webauthn-authenticator", "REQUIRED")),
     _flow("offered", _USERNAME, ("auth-password-form", "REQUIRED")),
+    _flow("without-role", _USERNAME, ("> not-boss", "CONDITIONAL"), _PASSWORD),
+    _flow("not-boss", _IF_NOT_BOSS, (_PASSKEYS, "REQUIRED"), top_level=False),
+    _flow("without-attribute", _USERNAME, ("> not-red", "CONDITIONAL"), _PASSWORD),
+    _flow("not-red", _IF_NOT_RED, (_PASSKEYS, "REQUIRED"), top_level=False),
 ]
+CONFIGS: Final = [
+    {"alias": "conditional-user-role", "config": {"condUserRole": "boss", "negate": "true"}},
+    {
+        "alias": "conditional-user-attribute",
+        "config": {
+            "attribute_name": "team",
+            "attribute_expected_value": "red",
+            "not": "true",
+        },
+    },
+]
+"""Conditions that a user without roles and attributes meets."""
 CLIENTS: Final = tuple(each["alias"] for each in FLOWS if each["topLevel"])
 
 
@@ -84,6 +104,7 @@ def decoys(administration: Administration) -> Iterator[SignInRealm]:
         f"{POLICY}PasskeysEnabled": True,
         "clients": [web_client("app"), *clients],
         "authenticationFlows": FLOWS,
+        "authenticatorConfig": CONFIGS,
     }
     with administered_realm(administration, "decoys", {}, **settings) as realm:
         yield SignInRealm(realm)

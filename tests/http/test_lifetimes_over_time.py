@@ -85,7 +85,12 @@ class Lasting:
 @pytest.fixture(scope="module")
 def _realm(timed: Timed) -> Iterator[SignInRealm]:
     app = web_client("app", directAccessGrantsEnabled=True, implicitFlowEnabled=True)
-    settings = {**SIGN_IN, **_SETTINGS, "clients": [app], "users": [person("anna")]}
+    settings = {
+        **SIGN_IN,
+        **_SETTINGS,
+        "clients": [app, web_client("other")],
+        "users": [person("anna")],
+    }
     with administered_realm(timed.administration, "timed-lifetimes", {}, **settings) as realm:
         yield SignInRealm(realm)
 
@@ -231,6 +236,31 @@ def test_a_refresh_token_works_as_often_as_the_realm_lets_it(lasting: Lasting) -
         ]
     lasting.set(revokeRefreshToken=False)
     assert all(lasting.refreshes(dict(kept), after=1) for _ in range(4))
+
+
+def test_a_token_of_an_earlier_part_in_a_session_ends_no_later_one(lasting: Lasting) -> None:
+    """The client was revoked, and the user came back to it in the same session."""
+    browser = lasting.signed_in()
+    own = {"client_id": "app", "client_secret": SECRET}
+
+    def tokens(client: str) -> dict[str, Any]:
+        code = browser.open(client).answer["code"]
+        return dict(browser.redeem(code, client).json())
+
+    def revoke(token: str) -> None:
+        form = own | {"token": token}
+        assert browser.http.post(browser.protocol("revoke"), data=form).is_success
+
+    tokens("other")
+    old = tokens("app")["refresh_token"]
+    revoke(old)
+    lasting.timed.advance(seconds=60)
+    current = tokens("app")
+    for path in ("revoke", "logout"):
+        name = "token" if path == "revoke" else "refresh_token"
+        browser.http.post(browser.protocol(path), data=own | {name: old})
+        assert lasting.refreshes(current, after=0), path
+        assert lasting.stays(browser, after=0), path
 
 
 def test_what_was_issued_before_not_before_is_refused(lasting: Lasting) -> None:

@@ -44,3 +44,19 @@ def test_a_form_may_be_sent_to_it_too(wire: Wire) -> None:
 def test_a_control_character_in_a_realms_name_leads_nowhere(wire: Wire) -> None:
     response = wire.get("/realms/wi%0Are")
     assert "Unable to find matching target resource method" in response.text
+
+
+@pytest.mark.parametrize("prefix", ["", "/auth"])
+@pytest.mark.parametrize("up", ["%2e%2e/", "..%2F", "%2E%2e%2f", "%2e/", "x%2F..%2f"])
+def test_a_dot_segment_leads_nowhere(wire: Wire, prefix: str, up: str) -> None:
+    """A proxy chooses a location without them, and may pass the path as sent."""
+    for path in (
+        "/realms/wire/account/",
+        "/realms/wire/clients-registrations/default/",
+        "/admin/realms/wire/group-by-path/",
+        "/admin/realms/wire/roles/",
+        "/resources/version/",
+    ):
+        response = wire.get(f"{prefix}{path}{up}name")
+        assert response.status_code == 404
+        assert "Unable to find matching target resource method" in response.text

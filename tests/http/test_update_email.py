@@ -1,21 +1,34 @@
 """UPDATE_EMAIL: users change their address by a link to the new one. Keycloak: 16.1."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
+import pyotp
 import pytest
 
-from tests.support.administration import Administration
+from tests.support.administration import PASSWORD, Administration
 from tests.support.mailed_links import MailedRealm, follow, mailed_realm
+from tests.support.one_time_devices import base32
+from tests.support.own_account import FOR_ACCOUNT
+from tests.support.sign_in_browser import web_client
 
 _ACTION = "authentication/required-actions/UPDATE_EMAIL"
+_ACCOUNT_CLIENT = {
+    "clientId": "own-account",
+    "publicClient": True,
+    "directAccessGrantsEnabled": True,
+    "protocolMappers": [FOR_ACCOUNT],
+}
 
 
 @pytest.fixture(scope="module")
 def mailed(administration: Administration) -> Iterator[MailedRealm]:
     """Make a realm whose users may change their addresses, which are verified."""
-    with mailed_realm(administration, "changing-addresses", {}, verifyEmail=True) as realm:
+    clients = [web_client("app", baseUrl="https://app.example.test/home"), _ACCOUNT_CLIENT]
+    settings = {"verifyEmail": True, "clients": clients}
+    with mailed_realm(administration, "changing-addresses", {}, **settings) as realm:
         found = realm.realm.get(_ACTION)
         realm.realm.change("PUT", _ACTION, {**found, "enabled": True})
         yield realm
@@ -105,6 +118,58 @@ def follow_or_error(mailed: MailedRealm, link: str) -> str:
     page = mailed.browser().get(link)
     assert page.status == 400
     return page.text
+
+
+def _end_all(mailed: MailedRealm, name: str, query: str = "") -> None:
+    http, base = mailed.realm.administration.http, f"/realms/{mailed.realm.name}"
+    form = {"grant_type": "password", "client_id": "own-account", "username": name}
+    answer = http.post(
+        f"{base}/protocol/openid-connect/token", data=form | {"password": PASSWORD}
+    ).json()
+    headers = {"Authorization": f"Bearer {answer['access_token']}"}
+    sessions = http.get(f"{base}/account/sessions", headers=headers).json()
+    if query == "one":
+        paths = [f"sessions/{each['id']}" for each in sessions if "current" not in each]
+    else:
+        paths = [f"sessions{query}"]
+    for path in paths:
+        ended = http.delete(f"{base}/account/{path}", headers=headers)
+        assert ended.status_code == httpx2.codes.NO_CONTENT, ended.text
+
+
+def _enroll_and_end_others(mailed: MailedRealm, name: str) -> None:
+    browser = mailed.browser()
+    assert browser.sign_in(name).answer["code"]
+    page = browser.open(kc_action="CONFIGURE_TOTP")
+    code = pyotp.TOTP(base32(page.form.fields["totpSecret"])).now()
+    fields = {"totp": code, "userLabel": "Phone", "logout-sessions": "on"}
+    assert browser.submit(page, **fields).answer["code"]
+
+
+_ENDINGS: dict[str, Callable[[MailedRealm, str], None]] = {
+    "all": lambda mailed, name: _end_all(mailed, name, "?current=true"),
+    "others": _end_all,
+    "one": lambda mailed, name: _end_all(mailed, name, "one"),
+    "enrolled": _enroll_and_end_others,
+}
+
+
+@pytest.mark.parametrize("ending", _ENDINGS)
+def test_a_link_ends_with_the_sessions_that_its_user_ends(mailed: MailedRealm, ending: str) -> None:
+    """A thief in a session of the user has asked for it."""
+    name, names = f"gil-{ending}", {"firstName": "G", "lastName": "L"}
+    user = mailed.add(name, emailVerified=True, **names)
+    thief = mailed.browser()
+    assert thief.sign_in(name).answer["code"]
+    address = f"thief-{ending}@example.org"
+    thief.submit(thief.open(kc_action="UPDATE_EMAIL"), email=address)
+    link = mailed.link(address)
+    opened = mailed.browser().get(link)
+    assert opened.status == 200
+    _ENDINGS[ending](mailed, name)
+    assert "The change of the email address was cancelled." in follow_or_error(mailed, link)
+    assert mailed.browser().submit(opened).status == 400
+    assert _emails(mailed, user) == (f"{name}@example.org", True)
 
 
 def test_an_address_that_may_not_be_is_said_and_nothing_is_sent(mailed: MailedRealm) -> None:

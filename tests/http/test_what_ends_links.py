@@ -46,6 +46,8 @@ redirect URI removed             | -               -            +            +
 client disabled                  | -               -            -            -
 client removed                   | -               -            -            -
 realm disabled                   | -               -            -            -
+reset no longer allowed          | +               +            +            -
+UPDATE_EMAIL disabled            | +               +            -            +
 """
 _NEW: Final = "Another long password 3"
 _OLD: Final = "Password of the thief 4"
@@ -196,6 +198,11 @@ def _not_before_of_client(mailed: MailedRealm, links: list[_Link]) -> None:
     _of_client("PUT", notBefore=int(time.time()) + 1)(mailed, links)
 
 
+def _disable_update_email(mailed: MailedRealm, _links: list[_Link]) -> None:
+    action = "authentication/required-actions/UPDATE_EMAIL"
+    mailed.realm.change("PUT", action, {**mailed.realm.get(action), "enabled": False})
+
+
 def _nothing(_mailed: MailedRealm, _links: list[_Link]) -> None:
     pass
 
@@ -221,6 +228,10 @@ CHANGES: Final[Mapping[str, Callable[[MailedRealm, list[_Link]], object]]] = {
     "client disabled": _of_client("PUT", enabled=False),
     "client removed": _of_client("DELETE"),
     "realm disabled": lambda mailed, _links: mailed.realm.change("PUT", "", {"enabled": False}),
+    "reset no longer allowed": lambda mailed, _links: mailed.realm.change(
+        "PUT", "", {"resetPasswordAllowed": False}
+    ),
+    "UPDATE_EMAIL disabled": _disable_update_email,
 }
 
 

@@ -264,6 +264,29 @@ def test_a_client_that_changes_itself_gets_a_new_secret_before_the_old_one_ends(
         assert governed.token(made["client_id"], secret).status_code == 200
 
 
+def test_no_secret_is_made_to_last_longer_than_the_policy_says(governed: ChosenRealm) -> None:
+    """Neither administrators nor clients that change themselves extend what is there."""
+    far = _in(90_000)
+    path = _make(governed, "lasting", **(ROTATING | {ROTATED_CREATED: _in(0), EXPIRES: far}))
+    assert _times(governed, "lasting") == {EXPIRES: 10, ROTATED_CREATED: 0, ROTATED_EXPIRES: 5}
+    assert _set(governed, path, **{EXPIRES: _in(700), ROTATED_EXPIRES: _in(300)}) == 204
+    own = f"{path}/registration-access-token"
+    token = governed.administer("POST", own).json()["registrationAccessToken"]
+    url = f"{governed.issuer}/clients-registrations/default/lasting"
+    for end in (far, "0", ""):
+        sent = {EXPIRES: end, ROTATED_EXPIRES: far}
+        assert _set(governed, path, **sent) == 204
+        answer = governed.stack.http.put(
+            url,
+            json={"clientId": "lasting", "attributes": sent},
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        assert answer.is_success, answer.text
+        token = answer.json()["registrationAccessToken"]
+        assert _times(governed, "lasting") == {EXPIRES: 7, ROTATED_CREATED: 0, ROTATED_EXPIRES: 3}
+    assert governed.client("lasting")["secret"] == SECRET
+
+
 def test_a_policy_reaches_the_clients_that_its_condition_names(spec: Stack) -> None:
     with chosen_realm(spec, "conditions", []) as realm:
         for access_type, reached in (("confidential", True), ("public", False)):

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from gateway.authentication.account_updates import AccountUpdates
+from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap import open_services
 from gateway.bootstrap.client_certificates import client_certificates
 from gateway.bootstrap.protocol import browser_sign_in, check_services, grant_services, validity
@@ -174,7 +176,8 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
     if wanted.consents:
         consents = Consents(services.database)
         await consents.grant(client.client, finished.user, asked.scopes, request.now)
-    sessions = Sessions(services.online_sessions, services.database)
+    updates = AccountUpdates(services.database, services.invalidation, services.clock)
+    sessions = Sessions(services.online_sessions, services.database, EmailUpdates(updates))
     completion = SignInCompletion(sessions, services.client_encryption)
     done = await completion.complete(
         request, replace(asked, **wanted.asked), replace(finished, **wanted.finished)

@@ -9,17 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.protected_sites import OPEN_HOST, Protected
+from tests.support.protected_sites import HOST, OPEN_HOST, Protected
 
 CORPUS = Path(__file__).parents[1] / "unit/forward_auth/request_targets.jsonl"
 ROWS = [json.loads(line) for line in CORPUS.read_text().splitlines()]
 
 
-def _status(protected: Protected, uri: str) -> int:
-    """Send the request target as it is, and return the status; 0 for HTTP/0.9, which has none."""
+def _ask(protected: Protected, uri: str, host: str = OPEN_HOST, *lines: str) -> bytes:
+    """Send the request target as it is, and return the answer."""
     tls = ssl.create_default_context(cafile=protected.certificates.folder / "ca.crt")
-    head = f"GET {uri} HTTP/1.1\r\nHost: {OPEN_HOST}\r\nConnection: close\r\n\r\n"
-    found = protected.nginx.raw(protected.nginx.site.https_port, head.encode(), tls)
+    head = (f"GET {uri} HTTP/1.1", f"Host: {host}", *lines, "Connection: close")
+    request = "\r\n".join((*head, "", "")).encode()
+    return protected.nginx.raw(protected.nginx.site.https_port, request, tls)
+
+
+def _status(protected: Protected, uri: str) -> int:
+    """Return the status of the answer to a request target; 0 for HTTP/0.9, which has none."""
+    found = _ask(protected, uri)
     return int(found.split(b" ", 2)[1]) if found.startswith(b"HTTP/1.1 ") else 0
 
 
@@ -42,3 +48,27 @@ def test_an_accepted_path_is_the_one_that_nginx_chose_its_location_by(
 ) -> None:
     """A target that one of them reads in another way does not reach the service. attacks: B3."""
     assert answers == {row["uri"]: row["path"] for row in ROWS}
+
+
+_UNMATCHED = b"Unable to find matching target resource method"
+_ELSEWHERE = (
+    "/realms/staff/account/",
+    "/realms/staff/clients-registrations/default/",
+    "/admin/realms/staff/group-by-path/",
+    "/admin/realms/staff/roles/",
+    "/admin/realms/staff/users/",
+    "/resources/version/",
+)
+"""URLs of the gateway whose last segments are free."""
+
+
+def test_a_site_leads_to_no_other_url_of_the_gateway(protected: Protected) -> None:
+    """The location is that of `/.realmgate/`, and nginx passes the path as sent. attacks: B3."""
+    token = f"Authorization: Bearer {protected.administration.token()}"
+    for host in (OPEN_HOST, HOST):
+        for url in _ELSEWHERE:
+            for up in ("../", "%2e%2e/", "..%2f", "%2E.%2F", "./../"):
+                uri = f"{url}{up * (url.count('/') - 1)}.realmgate/x"
+                found = _ask(protected, uri, host, token)
+                assert found.startswith(b"HTTP/1.1 404 "), (uri, found)
+                assert _UNMATCHED in found, (uri, found)

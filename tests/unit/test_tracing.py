@@ -6,12 +6,8 @@ import sys
 import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from gateway.observability.tracing import (
-    CarriedTraces,
-    RecordedTraces,
-    TraceParent,
-    parse_traceparent,
-)
+from gateway.observability.opentelemetry import RecordedTraces
+from gateway.observability.tracing import CarriedTraces, TraceParent, parse_traceparent
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN = "00f067aa0ba902b7"

@@ -227,7 +227,7 @@ class ClientAdministration:
         client = prepared_client(chosen_from(scopes, client), self.clock)
         caller = policies or PolicyCaller(change.acting)
         updater = await updater_of(stores, realm, caller)
-        client = with_rotation_applied(realm, client, self.clock, updater)
+        client = with_rotation_applied(realm, client, self.clock, updater, before=replaced)
         client = await store_new_client(stores, change.acting, client, whole)
         await self._add_account(change, client)
         change.invalidate(client_topic(realm.id, client.id))
@@ -299,7 +299,9 @@ class ClientAdministration:
         A client policy of the realm may renew its secret; `by_itself`: the client changes itself.
         """
         updater = await updater_of(change.stores, change.realm, caller)
-        after = with_rotation_applied(change.realm, after, self.clock, updater, by_itself=by_itself)
+        after = with_rotation_applied(
+            change.realm, after, self.clock, updater, before=before, by_itself=by_itself
+        )
         if after == before:
             return after
         if after.session_limits != before.session_limits:

@@ -7,7 +7,7 @@ given a new secret. Keycloak: creating a client; executor secret-rotation (26.7)
 
 import secrets
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 from gateway.admin.users import NewUser, store_new_user
@@ -19,7 +19,7 @@ from gateway.client_policies import (
     Updater,
     applied_executors,
 )
-from gateway.domain.clients import WITH_SECRET, Client
+from gateway.domain.clients import WITH_SECRET, Client, SecretSettings
 from gateway.domain.clock import Clock
 from gateway.domain.ports.storage import Stores
 from gateway.domain.realm import Realm
@@ -28,6 +28,7 @@ from gateway.domain.users import SERVICE_ACCOUNT_PREFIX, User, canonical_name
 from gateway.representations.clients import (
     with_creation_attributes,
     with_rotated_secret,
+    with_rotated_secret_expiration,
     with_secret,
     with_secret_expiration,
     without_rotated_secret,
@@ -82,24 +83,57 @@ def with_renewed_secret(realm: Realm, client: Client, clock: Clock, updater: Upd
 
 
 def with_rotation_applied(
-    realm: Realm, client: Client, clock: Clock, updater: Updater, *, by_itself: bool = False
+    realm: Realm,
+    client: Client,
+    clock: Clock,
+    updater: Updater,
+    *,
+    before: Client | None = None,
+    by_itself: bool = False,
 ) -> Client:
     """Return a client that `updater` creates or changes, with its secret as the policy requires.
 
     A secret without an expiration gets one, and an expired one is rotated; so is one that expires
-    soon where the client changes itself (`by_itself`).
+    soon where the client changes itself (`by_itself`). An expiration that was sent may be earlier
+    than the policy's and the one `before`, but not later.
     """
     rotation = _rotation_for(realm, client, updater)
     if rotation is None or client.secret is None:
         return client
     now = clock.now()
-    if client.secret_settings.has_expired(now):
-        return _rotated(client, rotation, clock)
+    client = _within_periods(client, before, rotation, now)
     end = client.secret_settings.expires_at
-    if end is None:
-        return with_secret_expiration(client, now + rotation.expiration)
-    soon = now + rotation.remaining >= end
-    return _rotated(client, rotation, clock) if by_itself and soon else client
+    soon = end is not None and now + rotation.remaining >= end
+    expired = client.secret_settings.has_expired(now)
+    return _rotated(client, rotation, clock) if expired or (by_itself and soon) else client
+
+
+def _within_periods(
+    client: Client, before: Client | None, rotation: SecretRotation, now: datetime
+) -> Client:
+    """Return the client whose secrets end with the periods of the policy, at the latest.
+
+    A secret that was there `before` ends no later than it would have.
+    """
+    times, had = client.secret_settings, SecretSettings()
+    if before is not None and before.secret == client.secret:
+        had = replace(had, expires_at=before.secret_settings.expires_at)
+    if before is not None and before.rotated_secret == client.rotated_secret:
+        had = replace(had, rotated_expires_at=before.secret_settings.rotated_expires_at)
+    end = _earliest(now + rotation.expiration, times.expires_at, had.expires_at)
+    if end != times.expires_at:
+        client = with_secret_expiration(client, end)
+    if times.rotated_expires_at is None:
+        return client
+    end = _earliest(now + rotation.rotated, times.rotated_expires_at, had.rotated_expires_at)
+    if end != times.rotated_expires_at:
+        client = with_rotated_secret_expiration(client, end)
+    return client
+
+
+def _earliest(latest: datetime, *ends: datetime | None) -> datetime:
+    """Return the earliest of the instants; None is no end."""
+    return min([latest, *(end for end in ends if end is not None)])
 
 
 def _rotation_for(realm: Realm, client: Client, updater: Updater) -> SecretRotation | None:

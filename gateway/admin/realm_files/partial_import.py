@@ -22,6 +22,7 @@ from gateway.admin.access import (
     is_administrative_client,
     load_roles,
     require_changeable_role,
+    require_may_compose,
     require_may_control,
     require_may_control_subtree,
     require_may_grant,
@@ -219,8 +220,9 @@ async def import_roles(
         before = known[role.role]
         if before is not None:
             await _replace_role(change, index, role, before)
-    parts = {part for role in (*added, *replaced) for part in _composite_ids(index, role)}
-    await require_may_grant(change.acting, change.stores, sorted(parts))
+    changed = _changed_parts(index, [(role, known[role.role]) for role in (*added, *replaced)])
+    parts = await change.stores.role_catalogue.by_ids(change.realm.id, sorted(changed))
+    await require_may_compose(change.acting, change.stores, parts.values())
     return [
         _role_outcome(role.role, policy.action(exists=known[role.role] is not None), index, clients)
         for role in given
@@ -244,6 +246,15 @@ async def _replace_role(change: Change, index: RoleIndex, given: RoleInput, befo
     after = replace(before, description=given.description, attributes=given.attributes)
     await stores.role_catalogue.replace(after)
     await stores.roles.set_composites(change.realm.id, before.id, _composite_ids(index, given))
+
+
+def _changed_parts(index: RoleIndex, roles: Sequence[tuple[RoleInput, Role | None]]) -> set[str]:
+    """Return the ids of the roles that a role begins or ceases to contain."""
+    changed: set[str] = set()
+    for given, before in roles:
+        contained = frozenset() if before is None else before.composites
+        changed |= contained.symmetric_difference(_composite_ids(index, given))
+    return changed
 
 
 def _composite_ids(index: RoleIndex, given: RoleInput) -> tuple[str, ...]:

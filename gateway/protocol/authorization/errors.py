@@ -130,7 +130,7 @@ class RedirectError(OAuthError):
 
     @property
     def response(self) -> AuthorizationResponse:
-        """The response for `gateway.protocol.response_modes.deliver`."""
+        """The response for `gateway.protocol.response_modes.deliver_response`."""
         parameters = {"error": self.error}
         if self.description is not None:
             parameters["error_description"] = self.description

@@ -47,6 +47,7 @@ from gateway.protocol.browser_sign_in.visit import (
     Browser,
     Visit,
     event_details,
+    is_permitted,
     note_declined,
     with_locale,
 )
@@ -306,8 +307,10 @@ class BrowserSignIn:
     async def _with_changed_flow(
         self, visit: Visit, session: AuthenticationSession
     ) -> Outcome | None:
-        """Start over where the client's flow is no longer the one that the sign-in began with."""
-        if not visit.purpose.has_flow or visit.follows_flow_of(session):
+        """Start over where the client's flow has changed since; end pages of a forbidden link."""
+        if not visit.purpose.has_flow:
+            return None if is_permitted(visit.request.realm, visit.use) else unusable(visit)
+        if visit.follows_flow_of(session):
             return None
         again = await self._restart(visit, session, visit.use)
         return with_message(again, MessageKey.LOGIN_TIMEOUT)

@@ -26,7 +26,7 @@ from gateway.protocol.browser_sign_in.outcomes import (
 from gateway.protocol.browser_sign_in.purposes import Purposes
 from gateway.protocol.browser_sign_in.visit import Browser, Visit, note_changes, note_failure
 from gateway.protocol.claims.subject import is_subject
-from gateway.protocol.consents import ConsentDetail, ConsentItem, Consents, requested_scopes
+from gateway.protocol.consents import ConsentDetail, ConsentItem, Consents, requested_items
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.events import note_refusal
 from gateway.protocol.requests import ProtocolRequest
@@ -155,8 +155,7 @@ async def consent_items(
     """Return what the user is asked for; nothing where no consent is required."""
     asked, client = visit.asked, visit.client
     if visit.purpose.is_always_confirmed:
-        itself = ConsentItem(client.client_id, client.display.name)
-        return requested_scopes(user, asked.scopes) or (itself,)
+        return requested_items(client, user, asked.scopes)
     again = Prompt.CONSENT in asked.prompt
     return await consents.missing(client, user, asked.scopes, ask_again=again)
 

@@ -29,7 +29,6 @@ from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
 from gateway.protocol.sender_constraint.certificates import certificate_bound_to
-from gateway.protocol.sessions import Sessions
 from gateway.protocol.tokens.access_token_checks import without_left_out
 from gateway.protocol.tokens.issuing import OFFLINE, REFRESH
 
@@ -117,9 +116,8 @@ def note_refresh_token(event: EventDraft, token: PresentedToken) -> None:
 class RefreshTokens:
     """Checks refresh tokens: the claims here, what they rest on by `Validity`."""
 
-    def __init__(self, database: Database, sessions: Sessions, validity: Validity) -> None:
+    def __init__(self, database: Database, validity: Validity) -> None:
         self._database = database
-        self._sessions = sessions
         self._validity = validity
 
     async def active(
@@ -147,6 +145,30 @@ class RefreshTokens:
         OAuthError or StoreUnavailable.
         """
         issued = replace(_issued(client, token), part=ClientPart.PRESENT)
+        return await self._session_of(request, client, token, issued)
+
+    async def session_to_leave(
+        self, request: ProtocolRequest, client: ClientEntry, token: PresentedToken
+    ) -> UserSession:
+        """Return the session that a client leaves, though its user may be disabled now.
+
+        A denied certificate or a locked device keeps no token from being revoked: the refusal may
+        end, and the revocation does not. Raises OAuthError or StoreUnavailable.
+        """
+        issued = replace(_issued(client, token), part=ClientPart.PRESENT)
+        issued = replace(issued, certificates=(), device=None)
+        session = await self._session_of(request, client, token, issued)
+        if session is None:
+            raise session_is_over(token)
+        return session
+
+    async def _session_of(
+        self,
+        request: ProtocolRequest,
+        client: ClientEntry,
+        token: PresentedToken,
+        issued: IssuedCredential,
+    ) -> UserSession | None:
         try:
             session = await self._validity.find_session_to_end(request.realm, issued, request.now)
         except NoLongerValid as refusal:
@@ -202,22 +224,6 @@ class RefreshTokens:
             expires_at=end,
         )
         return rotation, token.family
-
-    async def session_to_leave(
-        self, request: ProtocolRequest, client: Client, token: PresentedToken
-    ) -> UserSession:
-        """Return the session that a client leaves, though its user may be disabled now.
-
-        Raises OAuthError or StoreUnavailable.
-        """
-        session = await self._sessions.find_stored(
-            request.realm.realm.id, str(token.claims.get("sid")), offline=token.offline
-        )
-        if session is None or not is_subject(token.claims.get("sub"), client, session.user_id):
-            raise session_is_over(token)
-        if client.id not in session.clients:
-            raise _refused("Session doesn't have required client")
-        return session
 
 
 _TEXTS: Final[Mapping[Cause, str]] = {

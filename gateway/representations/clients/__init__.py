@@ -36,6 +36,7 @@ from gateway.representations.clients.credentials import (
     with_creation_attributes,
     with_key,
     with_rotated_secret,
+    with_rotated_secret_expiration,
     with_sealed_rotated_secret,
     with_secret,
     with_secret_expiration,

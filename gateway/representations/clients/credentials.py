@@ -172,6 +172,11 @@ def with_rotated_secret(
     return _with_times(replace(client, rotated_secret=secret), times)
 
 
+def with_rotated_secret_expiration(client: Client, end: datetime) -> Client:
+    """Return the client whose secret before the current one is accepted until `end`."""
+    return _with_times(client, {ROTATED_EXPIRES: end})
+
+
 def without_rotated_secret(client: Client) -> Client:
     """Return the client without the secret before the current one."""
     return _without(replace(client, rotated_secret=None), ROTATED_CREATED, ROTATED_EXPIRES)

@@ -229,13 +229,14 @@ def render_unmasked(value: Smtp) -> dict[str, str]:
 def keep_secrets(given: Smtp, before: Smtp) -> Smtp:
     """Return `given`, with a secret of `before` where the mask stands for it.
 
-    A secret that would go to another server is removed instead.
+    A secret that would go to another server is removed instead. So is the secret for tokens where
+    the mail server is another one: it would receive a token that the secret bought.
     """
-    password = before.password if given.host == before.host else None
-    token_secret = before.token_secret if given.token_url == before.token_url else None
+    is_same = given.host == before.host
+    buys_same = is_same and given.token_url == before.token_url
     return given.with_secrets(
-        password if _is_masked(given.password) else given.password,
-        token_secret if _is_masked(given.token_secret) else given.token_secret,
+        _kept(given.password, before.password if is_same else None),
+        _kept(given.token_secret, before.token_secret if buys_same else None),
     )
 
 
@@ -244,8 +245,8 @@ def _secrets(value: Smtp) -> dict[str, Secret]:
     return {name: secret for name, secret in named.items() if secret}
 
 
-def _is_masked(secret: Secret | None) -> bool:
-    return secret is not None and secret.matches(MASK)
+def _kept(given: Secret | None, before: Secret | None) -> Secret | None:
+    return before if given is not None and given.matches(MASK) else given
 
 
 def _check_smtp_member(name: str, text: str, path: str) -> None:

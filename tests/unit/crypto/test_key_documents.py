@@ -64,8 +64,8 @@ def nothing_expensive(monkeypatch: pytest.MonkeyPatch) -> None:
         "pkcs12.hashlib.pbkdf2_hmac",
         "public_keys.load_der_public_key",
         "public_keys.jwt.PyJWK",
-        "certificates.x509.load_der_x509_certificate",
-        "keys.private._require_consistent",
+        "public_keys.x509.load_der_x509_certificate",
+        "private_keys._require_consistent",
     ):
         monkeypatch.setattr(f"gateway.crypto.{name}", refuse)
 

@@ -517,7 +517,7 @@ def test_a_scheme_with_another_digest_needs_no_second_entry() -> None:
 
 _FIRST_HASHES = """
 import sys, threading
-from gateway.crypto.passwords.schemes import ALGORITHMS
+from gateway.crypto.passwords import ALGORITHMS
 
 sys.setswitchinterval(1e-6)
 together, made = threading.Barrier(8), []

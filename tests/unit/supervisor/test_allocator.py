@@ -7,7 +7,7 @@ import pytest
 
 _PROGRAM = """
 import ctypes, threading
-from gateway.supervisor.allocator import limit_malloc_arenas
+from gateway.supervisor.processes import limit_malloc_arenas
 
 if {limited}:
     limit_malloc_arenas()
@@ -49,7 +49,7 @@ _BETWEEN_BLOCKS = """
 import asyncio, ctypes
 from datetime import timedelta
 from pathlib import Path
-from gateway.supervisor.allocator import return_free_memory
+from gateway.supervisor.processes import return_free_memory
 
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
