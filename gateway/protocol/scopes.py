@@ -148,7 +148,7 @@ def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> Gr
     excess = scope_excess(requested) if requested else None
     if excess is not None:
         raise _invalid_scope(excess)
-    names = _scope_names(requested)
+    names = () if requested is None else _scope_names(requested)
     prepared = scopes_of(realm)
     if names and not _allowed_scopes(prepared, client).issuperset(names):
         raise _invalid_scope(requested or "")
@@ -183,9 +183,9 @@ def _chosen_scopes(scopes: Sequence[RoleBoundScope]) -> ChosenScopes:
     )
 
 
-def _scope_names(requested: str | None) -> tuple[str, ...]:
+def _scope_names(requested: str) -> tuple[str, ...]:
     """Split as Keycloak does: blanks alone ask for nothing, an empty text names a scope ""."""
-    if requested is None or (requested and not requested.strip(" ")):
+    if requested and not requested.strip(" "):
         return ()
     return tuple(requested.rstrip(" ").split(" "))
 
@@ -277,6 +277,8 @@ def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
 
     All roles of the user decide on it, before a scope or an audience leaves some of them out.
     """
+    if client.withheld is None:
+        return user
     withheld = withheld_roles(client, user)
     return user if withheld is None else replace(user, roles=withheld.remove_from(user.roles))
 

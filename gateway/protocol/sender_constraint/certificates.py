@@ -29,14 +29,12 @@ _OTHER_CERTIFICATE: Final = (
 )
 
 
-def certificate_to_bind(client: Client, certificate: ClientCertificate | None) -> str | None:
-    """Return the thumbprint for a new token, None where the client asks for no such tokens.
+def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
+    """Return the thumbprint for a new token of a client that asks for certificate-bound tokens.
 
-    Raises invalid_request when the client asks for them and presents no certificate, or one that
-    must not be used; the description names the reason.
+    Raises invalid_request when the client presents no certificate, or one that must not be used;
+    the description names the reason.
     """
-    if not client.tokens.certificate_bound:
-        return None
     if certificate is None:
         raise _unbound(_MISSING_CERTIFICATE)
     if not certificate.binds:

@@ -85,17 +85,16 @@ class TokenContext:
 
 
 def new_token_id(session: SessionKind, grant: str, *, lightweight: bool) -> str:
-    """Return a new id with the prefix that `parse_token_id` reads."""
-    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{_random_uuid()}"
+    """Return a new id: the prefix that `parse_token_id` reads, and a random UUID of version 4.
 
-
-def _random_uuid() -> str:
-    """Return a UUID of version 4 as `uuid.uuid4()` does, at a third of the cost. RFC 9562 §5.4."""
+    The UUID is made as `uuid.uuid4()` does, at a third of the cost. RFC 9562 §5.4.
+    """
     octets = bytearray(os.urandom(16))
     octets[6] = octets[6] & 0x0F | 0x40
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    random = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{random}"
 
 
 def parse_token_id(token_id: object) -> TokenContext:

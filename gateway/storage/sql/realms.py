@@ -75,7 +75,8 @@ class SqlRealms:
         return None if row is None else read_realm_row(row, self._secrets)
 
     async def get_for_update(self, name: str) -> Realm | None:
-        if is_name(name):
+        # As in `Transaction.get`: SQLite has no such lock and needs none.
+        if is_name(name) and self._transaction.dialect != "sqlite":
             realm = select(realms.c.id).where(realms.c.name == name)
             await self._transaction.execute(realm.with_for_update(key_share=True))
         return await self.find_by_name(name)
