@@ -6,6 +6,7 @@ something; it ends nothing, so a stranger who guesses passwords signs no user ou
 Keycloak: 1.7, 3, 4.2
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum, auto
@@ -20,7 +21,7 @@ from gateway.domain.ports.sessions import OnlineSessionStore
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import Realm
 from gateway.domain.roles import EffectiveRoles
-from gateway.domain.sessions import UserSession, has_lasting_part, if_lasting
+from gateway.domain.sessions import UserSession, generation_of, has_lasting_part, if_lasting
 from gateway.domain.users import User
 
 OFFLINE_ACCESS: Final = "offline_access"
@@ -102,6 +103,13 @@ class IssuedCredential:
     certificates: tuple[str, ...] = ()
     """Names of the certificates that it is bound to, as deny lists have them."""
     device: str | None = None
+    generations: Mapping[str, int] = field(default_factory=dict)
+    """Of the client sessions that it depends on, by the client's internal id.
+
+    A credential of an earlier version names none.
+    """
+    account_generation: int | None = None
+    """Of the service account, by the time when it was added; None with a session."""
     begins_sign_in: bool = False
     """The use gives tokens that the user did not have: of a device, or by an exchange."""
 
@@ -249,6 +257,11 @@ class Validity:
         return user if session is not None else account
 
 
+def own_generation(client: str | None, generation: int | None) -> dict[str, int]:
+    """Return the `generations` of a credential of the client with this internal id."""
+    return {} if client is None or generation is None else {client: generation}
+
+
 def require_enabled_realm(realm: Realm) -> None:
     """Raise NoLongerValid where the realm is disabled."""
     if not realm.enabled:
@@ -308,6 +321,9 @@ def _require_issued_since(issued: IssuedCredential, realm: Realm, user: User) ->
     client = None if issued.client is None else issued.client.client
     _require_not_before(issued.issued_at, realm, client, user)
     added_at = int((user.exists_since - CLOCK_LEEWAY).timestamp())
+    generation = generation_of(user.exists_since)
+    if issued.account_generation not in {None, generation}:
+        raise NoLongerValid(Cause.USER_REMOVED)
     if issued.issued_at < added_at or issued.user_added_at not in {None, user.added_at}:
         raise NoLongerValid(Cause.USER_REMOVED)
 
@@ -359,11 +375,18 @@ def _require_part(
 ) -> None:
     """Raise NoLongerValid unless the client takes part in the session as it must.
 
-    Another gateway may have begun the session, by a clock that is ahead of the issuer's.
+    Another gateway may have begun the session, by a clock that is ahead of the issuer's: only a
+    credential that names no generation is compared by time, with leeway.
     """
     latest = issued.issued_at + int(CLOCK_LEEWAY.total_seconds())
     if latest < int(session.started_at.timestamp()):
         raise NoLongerValid(Cause.BEFORE_SESSION)
+    for name, generation in issued.generations.items():
+        current = session.clients.get(name)
+        if current is None:
+            raise NoLongerValid(Cause.CLIENT_NOT_IN_SESSION)
+        if current.generation != generation:
+            raise NoLongerValid(Cause.BEFORE_CLIENT_SESSION)
     client = None if issued.client is None else issued.client.client
     part = None if client is None else session.clients.get(client.id)
     if client is None or part is None:
@@ -372,5 +395,5 @@ def _require_part(
         return
     if issued.part is ClientPart.LASTING and not has_lasting_part(realm, session, client, now):
         raise NoLongerValid(Cause.CLIENT_SESSION_OVER)
-    if latest < int(part.started_at.timestamp()):
+    if client.id not in issued.generations and latest < int(part.started_at.timestamp()):
         raise NoLongerValid(Cause.BEFORE_CLIENT_SESSION)

@@ -71,6 +71,8 @@ class AuthorizationCode:
     authenticated_at: datetime | None = None
     claims: str = ""
     """The parameter `claims` of the request, empty without one."""
+    generation: int | None = None
+    """Of the client session; None for a code of an earlier version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ class DeviceApproval:
     approved_at: datetime
     acr: str | None = None
     authenticated_at: datetime | None = None
+    generation: int | None = None
+    """Of the client session; None for an approval by an earlier version."""
 
 
 class DeviceStatus(StrEnum):

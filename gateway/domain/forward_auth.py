@@ -460,6 +460,8 @@ class SiteSession:
     user_id: str
     session_id: str = field(repr=False)
     created_at: datetime
+    generation: int | None = None
+    """Of the client session; None for a session that an earlier version began."""
 
 
 def cookie_name(site: Site) -> str:

@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self
 
@@ -114,6 +114,19 @@ def _first(patterns: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> tupl
     return OTHER, UNKNOWN
 
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_GENERATIONS: Final = 2**48
+
+
+def generation_of(started_at: datetime) -> int:
+    """Return the 48 lowest bits of the microseconds since 1970.
+
+    Tokens name it for what they were issued in: a client session, or a service account.
+    """
+    return (started_at - _EPOCH) // _MICROSECOND % _GENERATIONS
+
+
 @dataclass(frozen=True, slots=True)
 class ClientSession:
     """One client's part of a session. `client` is its internal id."""
@@ -129,6 +142,28 @@ class ClientSession:
     """When the user signed in with credentials, before this client took part or for it."""
     claims: str = ""
     """The parameter `claims` of the client's request, empty without one."""
+
+    @property
+    def generation(self) -> int:
+        """The number by which tokens name it.
+
+        A client that leaves the session and joins it again has another one.
+        """
+        return generation_of(self.started_at)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedPart:
+    """The client's part that the caller has read: a store changes no other one.
+
+    `started_at` is None where the client took no part.
+    """
+
+    started_at: datetime | None
+
+    @classmethod
+    def of(cls, part: ClientSession | None) -> "ExpectedPart":
+        return cls(None if part is None else part.started_at)
 
 
 @dataclass(frozen=True, slots=True)

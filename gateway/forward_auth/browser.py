@@ -342,6 +342,7 @@ class SiteSignIn:
             user_id=redeemed.user.user.id,
             session_id=joined.id,
             created_at=now,
+            generation=redeemed.joined.client_session.generation,
         )
         end = session_maximum_ends_at(realm.session_limits, joined)
         lifespan = realm.session_limits.max_lifespan if end is None else end - now

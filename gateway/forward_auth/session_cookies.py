@@ -3,7 +3,13 @@
 from datetime import timedelta
 from typing import Final
 
-from gateway.authentication.validity import Cause, IssuedCredential, NoLongerValid, SessionName
+from gateway.authentication.validity import (
+    Cause,
+    IssuedCredential,
+    NoLongerValid,
+    SessionName,
+    own_generation,
+)
 from gateway.domain.forward_auth import (
     Credential,
     Identity,
@@ -85,6 +91,9 @@ class SessionCookies:
             client=client,
             session=SessionName(found.session_id),
             user_id=found.user_id,
+            generations=own_generation(
+                None if client is None else client.client.id, found.generation
+            ),
         )
         try:
             current = await self._accounts.validity.require(

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway.authentication.validity import Cause, IssuedCredential, NoLongerValid, Validity
+from gateway.authentication.validity import (
+    Cause,
+    IssuedCredential,
+    NoLongerValid,
+    Validity,
+    own_generation,
+)
 from gateway.client_policies import VerifiedCodeVerifier
 from gateway.domain.authorization_codes import (
     LONGEST_REPLAY_WINDOW,
@@ -216,6 +222,7 @@ class CodeRedemption:
             client=await self._directory.client_with_id(realm.id, code.name.client),
             session=session,
             user_id=code.user_id,
+            generations=own_generation(code.name.client, code.generation),
         )
         found = await self._redemption.find(
             request, issued, ended=_invalid_code(), revoked=_invalid_code()

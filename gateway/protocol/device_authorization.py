@@ -228,6 +228,7 @@ class DeviceApprovals:
             approved_at=request.now,
             acr=part.acr,
             authenticated_at=part.authenticated_at,
+            generation=part.generation,
         )
         realm_id = request.realm.realm.id
         approved = await self._devices.approve(realm_id, device.user_code, part.client, approval)

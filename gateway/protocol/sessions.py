@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from gateway.authentication.errors import SignInRefused
 from gateway.authentication.profile_updates import EmailUpdates
@@ -21,12 +22,16 @@ from gateway.domain.realm import Realm
 from gateway.domain.session_endings import queue_logout_notices
 from gateway.domain.sessions import (
     ClientSession,
+    ExpectedPart,
     UserSession,
     has_lasting_part,
     if_lasting,
     session_ends_at,
 )
 from gateway.domain.users import User
+
+_SECOND: Final = 1_000_000
+"""In microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +164,17 @@ class Sessions:
         issue: CodeIssue = no_code,
     ) -> Joined | None:
         """Let a client take part in a session: single sign-on. None where it has ended."""
-        part = _joining_part(realm, session, client, participation, now)
-        moved = _with_part(session, part, now)
-        end = session_ends_at(realm.session_limits, moved)
-        code = issue(moved, part)
-        lasts = await self._online.join(realm.id, session.id, part, end, code)
-        return Joined(moved, part, code) if lasts else None
+        current: UserSession | None = session
+        while current is not None:
+            part = _joining_part(realm, current, client, participation, now)
+            moved = _with_part(current, part, now)
+            end = session_ends_at(realm.session_limits, moved)
+            code = issue(moved, part)
+            expected = ExpectedPart.of(current.clients.get(client.id))
+            if await self._online.join(realm.id, current.id, part, end, code, expected=expected):
+                return Joined(moved, part, code)
+            current = await self._online.find(realm.id, current.id)
+        return None
 
     async def renew(
         self,
@@ -180,12 +190,18 @@ class Sessions:
 
         The client joins it. None where the session has ended.
         """
-        part = _joining_part(realm, session, client, participation, now)
-        moved = _with_part(session, part, now)
-        end = session_ends_at(realm.session_limits, moved)
-        code = issue(moved, part)
-        lasts = await self._online.renew(moved, part, end, code)
-        return Joined(moved, part, code) if lasts else None
+        current: UserSession | None = session
+        while current is not None:
+            known = replace(session, clients=current.clients)
+            part = _joining_part(realm, known, client, participation, now)
+            moved = _with_part(known, part, now)
+            end = session_ends_at(realm.session_limits, moved)
+            code = issue(moved, part)
+            expected = ExpectedPart.of(known.clients.get(client.id))
+            if await self._online.renew(moved, part, end, code, expected=expected):
+                return Joined(moved, part, code)
+            current = await self._online.find(realm.id, session.id)
+        return None
 
     async def join_offline(
         self,
@@ -202,15 +218,17 @@ class Sessions:
         async with self._database.write() as stores:
             store = stores.offline_sessions
             found = await store.find(realm.id, session.id)
-            if found is not None and if_lasting(realm, found, now) is not None:
+            while found is not None and if_lasting(realm, found, now) is not None:
                 part = _joining_part(realm, found, client, participation, now)
                 moved = _with_part(found, part, now)
                 end = session_ends_at(realm.session_limits, moved)
-                if await store.join(realm.id, found.id, part, end):
+                expected = ExpectedPart.of(found.clients.get(client.id))
+                if await store.join(realm.id, found.id, part, end, expected=expected):
                     return Joined(moved, part)
-            elif found is not None:
+                found = await store.find(realm.id, session.id)
+            if found is not None:
                 await store.end(realm.id, found.id)
-            part = _new_part(client, participation, now)
+            part = _new_part(client, participation, _new_start(now))
             begun = replace(
                 session,
                 started_at=now,
@@ -241,8 +259,9 @@ class Sessions:
         part = replace(session.clients[client.id], refreshed_at=now)
         moved = replace(session, refreshed_at=now, clients={**session.clients, client.id: part})
         end = session_ends_at(realm.session_limits, moved)
+        expected = ExpectedPart.of(part)
         async with self.store(offline=session.offline) as store:
-            lasts = await store.refresh(realm.id, session.id, part, end)
+            lasts = await store.refresh(realm.id, session.id, part, end, expected=expected)
         return Joined(moved, part) if lasts else None
 
     async def leave(self, session: UserSession, client: Client) -> None:
@@ -348,8 +367,17 @@ def _joining_part(
     part = _new_part(client, participation, now)
     before = session.clients.get(client.id)
     if before is None or not has_lasting_part(realm, session, client, now):
-        return part
+        return replace(part, started_at=_new_start(now))
     return replace(part, started_at=before.started_at)
+
+
+def _new_start(now: datetime) -> datetime:
+    """Return an instant of the second of `now`, with random microseconds.
+
+    It is the generation that tokens name. The client may have left the session by another clock,
+    so the instant itself can come twice.
+    """
+    return now.replace(microsecond=secrets.randbelow(_SECOND))
 
 
 def _with_part(session: UserSession, part: ClientSession, now: datetime) -> UserSession:

@@ -322,6 +322,7 @@ def _issue_code(
         acr=part.acr,
         authenticated_at=part.authenticated_at,
         claims=part.claims,
+        generation=part.generation,
     )
     return IssuedCode(code, request.realm.realm.token_lifespans.access_code)
 

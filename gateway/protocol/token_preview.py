@@ -75,4 +75,4 @@ def _session(example: TokenExample) -> SessionPart:
         refreshed_at=now,
         clients={client.id: of_client},
     )
-    return SessionPart(session, of_client, refresh_id="")
+    return SessionPart(session, of_client, refresh_id="", is_stored=False)

@@ -89,8 +89,8 @@ POLICY_PROVIDERS: Final = (
     ),
     _provider(
         TRUSTED_HOSTS,
-        "From which addresses clients register, and to which hosts their URIs may point."
-        " Host names are not looked up: they match URIs, and no sender",
+        "From which addresses clients register, and to which hosts their root, base, admin and"
+        " redirect URIs may point. Host names are not looked up: they match URIs, and no sender",
         _property(TRUSTED_HOSTS, Kind.TEXTS),
         _property(SENDER_MUST_MATCH, Kind.FLAG, "true"),
         _property(URIS_MUST_MATCH, Kind.FLAG, "true"),

@@ -198,6 +198,18 @@ def test_every_module_that_asks_the_rule_is_known() -> None:
     assert found == _ASKERS.keys()
 
 
+def test_credentials_of_clients_name_their_client_session() -> None:
+    """Without it a client that joins its session again revives them; a browser has no client."""
+    silent = set()
+    for module in _modules():
+        for node in ast.walk(_parsed(module)):
+            if isinstance(node, ast.Call) and _last_name(node.func) == "IssuedCredential":
+                given = {keyword.arg: keyword.value for keyword in node.keywords}
+                if "session" in given and "generations" not in given:
+                    silent.add((module, ast.unparse(given["part"])))
+    assert silent == {("gateway/protocol/identity_cookie.py", "ClientPart.NO_CLIENT")}
+
+
 @pytest.mark.parametrize(
     ("module", "call"),
     [

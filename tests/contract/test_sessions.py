@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gateway.domain.errors import AlreadyExists
-from gateway.domain.sessions import UserSession
+from gateway.domain.sessions import ClientSession, ExpectedPart, UserSession
 from tests.support.sessions import LATER, SessionStorage, part
 from tests.support.stored_values import NOW
 
@@ -92,6 +92,30 @@ async def test_a_refresh_moves_the_part_of_who_takes_part_and_brings_nobody_back
         assert found is not None
         assert set(found.clients) == {"browser-uuid"}
         assert found.refreshed_at == NOW + _SECOND
+
+
+async def test_only_the_client_session_that_was_read_is_changed(storage: SessionStorage) -> None:
+    """A client that has left, or has left and joined again, is another one."""
+    await _add(storage, storage.session("one", "device", "browser"))
+    first = part("device")
+    again = replace(first, started_at=NOW + timedelta(microseconds=1), refreshed_at=NOW + _SECOND)
+    absent = ExpectedPart(None)
+    stored: list[ClientSession | None] = [first, None, again]
+    for current in stored:
+        for expected in (absent, ExpectedPart.of(first), ExpectedPart.of(again)):
+            fits = expected == ExpectedPart.of(current)
+            async with storage.open() as store:
+                await store.leave("demo-id", "one-session", "device-uuid")
+                if current is not None:
+                    assert await store.join("demo-id", "one-session", current, LATER)
+                moved = replace(current or again, refreshed_at=NOW + 2 * _SECOND)
+                given = ("demo-id", "one-session", moved, LATER)
+                refreshed = await store.refresh(*given, expected=expected)
+                assert refreshed == (fits and current is not None)
+                assert await store.join(*given, expected=expected) == fits
+                found = await store.find("demo-id", "one-session")
+            assert found is not None
+            assert found.clients.get("device-uuid") == (moved if fits else current)
 
 
 async def test_an_ended_session_is_not_joined(storage: SessionStorage) -> None:

@@ -77,22 +77,23 @@ required action added                        | -  -   +    +    +    +    +   + 
 roles taken from the user                    | +  +   +    +    +    +    +   +   +    +    +    -   +   +    -     -     +     +     +     +  +    +   +
 user left the group                          | +  +   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
 role offline_access taken from the user      | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
-consent withdrawn                            | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   +
+consent withdrawn                            | +  -   -    -    -    -    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
 session ended by an administrator            | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 offline session ended by an administrator    | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 session ended by the user                    | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 all sessions ended by the user               | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 logout with the refresh token                | +  -   -    -    +    +    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 logout with the offline token                | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
-refresh token revoked                        | +  +   -    -    +    +    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
-offline token revoked                        | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    +   +
+refresh token revoked                        | +  +   -    -    +    +    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
+offline token revoked                        | +  +   -    -    -    -    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
 access token revoked                         | +  +   +    +    +    +    +   -   +    -    -    -   -   +    +     -     -     +     +     +  +    +   +
 user signed out by an administrator          | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
 all sessions of the realm ended              | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    +   +
 notBefore of the realm                       | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  -    -   -
 notBefore of the client                      | +  +   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
 client disabled                              | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
-client removed                               | +  -   -    -    -    -    -   -   +    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client removed                               | +  -   -    -    -    -    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   -
+client removed, imported again with its id   | +  +   -    -    -    -    -   -   -    -    -    -   -   +    -     -     -     +     +     +  +    -   +
 flows and grants of all clients switched off | -  -   -    +    +    +    -   -   +    +    +    +   +   +    +     +     +     +     +     -  -    +   +
 client scope taken from the client           | +  -   +    +    +    +    +   +   +    +    +    +   +   +    -     -     +     +     +     +  +    +   +
 offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
@@ -141,6 +142,14 @@ def _import_again(before: Permitted) -> None:
     user = {**person(USER, email=f"{USER}@example.test"), "id": _user(before).partition("/")[2]}
     document = {"ifResourceExists": "OVERWRITE", "users": [user]}
     before.realm.change("POST", "partialImport", document)
+
+
+def _import_client_again(before: Permitted) -> None:
+    path = _client(before, "app")
+    client = before.realm.get(path) | {"secret": SECRET}
+    before.realm.change("DELETE", path)
+    before.realm.change("POST", "partialImport", {"clients": [client]})
+    assert _client(before, "app") == path
 
 
 def _set_password(before: Permitted) -> None:
@@ -296,6 +305,7 @@ CHANGES: Final[Mapping[str, Callable[[Permitted], object]]] = {
     ),
     "client disabled": lambda before: _update(before, _client(before, "app"), enabled=False),
     "client removed": lambda before: before.realm.change("DELETE", _client(before, "app")),
+    "client removed, imported again with its id": _import_client_again,
     "flows and grants of all clients switched off": _switch_off,
     "client scope taken from the client": lambda before: _take_scope(before, "phone"),
     "offline_access taken from the client": lambda before: _take_scope(before, "offline_access"),
@@ -378,6 +388,30 @@ def test_a_change_ends_what_the_table_says(
         found = {use: before.allowed(use) for use in USES}
     expected = _rows()[change]
     assert {use: found[use] for use in USES if found[use] != expected[use]} == {}
+
+
+@pytest.mark.parametrize("with_account", [False, True], ids=["alone", "with its account"])
+def test_a_client_imported_again_revives_no_account_token(
+    administration: Administration,
+    certificate: Path,
+    with_account: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """The client and its service account may have the ids of the former ones."""
+    with ExitStack() as stack:
+        name = f"machine-again-{with_account}".lower()
+        before = _permitted(stack, administration, name, certificate)
+        path, account = _client(before, "machine"), _user(before, "service-account-machine")
+        client, user = before.realm.get(path), before.realm.get(account)
+        before.realm.change("DELETE", path)
+        owned = {**user, "serviceAccountClientId": "machine"}
+        document = {"clients": [client], "users": [owned] if with_account else []}
+        before.realm.change("POST", "partialImport", document | {"ifResourceExists": "OVERWRITE"})
+        assert (_user(before, "service-account-machine") == account) is with_account
+        uses = ("token of a service account", "client credentials")
+        assert {use: before.allowed(use) for use in uses} == {
+            "token of a service account": False,
+            "client credentials": True,
+        }
 
 
 def test_a_device_of_a_locked_out_user_is_refused_as_a_password(

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
+from sqlalchemy import update
+
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap import open_services
@@ -34,6 +36,8 @@ from gateway.protocol.sessions import Sessions
 from gateway.protocol.sign_in_completion import FinishedSignIn, SignInCompletion
 from gateway.settings import Settings, read_settings
 from gateway.storage.redis.connection import create_client
+from gateway.storage.sql.database import SqlStores
+from gateway.storage.sql.schema import users
 from tests.support.gateway_process import Gateway
 from tests.support.password_logins import CountedEvents
 from tests.support.wire import PUBLIC_URL
@@ -164,6 +168,7 @@ def _run(gateway: Gateway, work: Callable[[Services], Awaitable[T]]) -> T:
 
 async def _complete(services: Services, wanted: SignIn) -> Finished:
     request = await _request(services, wanted.realm, wanted.ago)
+    await _let_users_be_older(services, request)
     client = await _client(services, request.realm, wanted.client_id)
     asked = AuthorizationRequest(
         client=client,
@@ -185,6 +190,15 @@ async def _complete(services: Services, wanted: SignIn) -> Finished:
     cookies = issue_identity(request.realm, request.issuer, done.session, request.now)
     event = {"type": request.event.kind, **request.event.details}
     return Finished(done.response.parameters, done.session, cookies, event)
+
+
+async def _let_users_be_older(services: Services, request: ProtocolRequest) -> None:
+    """Let the users of the realm be there before the sign-in: sessions of former users end."""
+    async with services.database.write() as stores:
+        statement = update(users).where(users.c.realm_id == request.realm.realm.id)
+        earlier = request.now - timedelta(days=1)
+        assert isinstance(stores, SqlStores)
+        await stores.transaction.execute(statement.values(added_at=earlier))
 
 
 async def _request(services: Services, realm: str, ago: timedelta = timedelta()) -> ProtocolRequest:

@@ -11,7 +11,12 @@ from typing import Protocol
 
 from gateway.domain.authorization_codes import IssuedCode
 from gateway.domain.forward_auth import SiteSession
-from gateway.domain.sessions import ClientSession, Rotation, UserSession
+from gateway.domain.sessions import (
+    ClientSession,
+    ExpectedPart,
+    Rotation,
+    UserSession,
+)
 
 
 class SessionStore(Protocol):
@@ -24,14 +29,32 @@ class SessionStore(Protocol):
         """Return the session; None when it expired, was ended or removed."""
 
     async def join(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
+        """Add or replace one client's part and move `refreshed_at`.
+
+        False when the session was ended, or where the client's part is not the `expected` one.
+        """
 
     async def refresh(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        """Replace the client's part and move `refreshed_at`; False where it has none."""
+        """Replace the client's part and move `refreshed_at`; False where it has none.
+
+        False also where the part is not the `expected` one.
+        """
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; removing the last one ends the session."""
@@ -81,8 +104,10 @@ class OnlineSessionStore(SessionStore, Protocol):
         client: ClientSession,
         expires_at: datetime,
         code: IssuedCode | None = None,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        """Add or replace one client's part and move `refreshed_at`; False when it was ended."""
+        """Add or replace one client's part and move `refreshed_at`; False as in SessionStore."""
 
     async def detach(self, realm_id: str, session_id: str, client: str) -> None:
         """Remove one client's part; the session lasts without it."""
@@ -93,8 +118,10 @@ class OnlineSessionStore(SessionStore, Protocol):
         client: ClientSession,
         expires_at: datetime,
         code: IssuedCode | None = None,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        """Join the client to a session whose user signed in again; False when it was ended.
+        """Join the client to a session whose user signed in again; False as `join`.
 
         Address, "remember me" and notes become those of `session`.
         """

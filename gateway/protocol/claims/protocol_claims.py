@@ -30,10 +30,22 @@ WITHOUT_ROLES: Final = "realmgate_without_roles"
 The value lists composites of them, which it does not carry either, as pairs of client and name;
 the client of a role of the realm is null. An own claim.
 """
+CLIENT_SESSION: Final = "realmgate_client_session"
+"""The client session that a refresh token was issued in, by its generation. An own claim."""
+EXCHANGED_FROM: Final = "realmgate_exchanged_from"
+"""The client sessions of the tokens that it was exchanged from, which end it too. An own claim.
+
+The value has their generations by the internal ids of their clients.
+"""
 RENEWAL: Final = "realmgate_renewal"
 """What recognizes a renewed certificate of the holder of a bound token. An own claim."""
 
-OWN_CLAIMS: Final = frozenset({ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES, DEVICE_CLAIM})
+OWN_CLAIMS: Final = frozenset(
+    {
+        *(CLIENT_SESSION, EXCHANGED_FROM, ISSUED_SERIAL, ONLY_FOR, RENEWAL, WITHOUT_ROLES),
+        DEVICE_CLAIM,
+    }
+)
 """Claims of access tokens by which the gateways limit the use of a token."""
 
 RESERVED_CLAIMS: Final = OWN_CLAIMS | frozenset(
@@ -66,6 +78,12 @@ def only_for(claims: Mapping[str, Any]) -> frozenset[str] | None:
     """Return the clients that a verified token is limited to; None where it is not."""
     found = claims.get(ONLY_FOR)
     return None if found is None else frozenset(map(str, found))
+
+
+def exchanged_from(claims: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return the client sessions that a verified token was exchanged from: client -> generation."""
+    found = claims.get(EXCHANGED_FROM)
+    return found if isinstance(found, dict) else {}
 
 
 def roles_left_out(claims: Mapping[str, Any]) -> frozenset[RoleKey] | None:

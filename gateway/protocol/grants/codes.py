@@ -6,7 +6,7 @@ Spec: RFC 6749 §4.1.3, RFC 8628 §3.4, §3.5; Keycloak: 1.4, 1.8
 from collections.abc import Mapping
 from typing import Final
 
-from gateway.authentication.validity import IssuedCredential, SessionName
+from gateway.authentication.validity import IssuedCredential, SessionName, own_generation
 from gateway.client_policies import EventKind
 from gateway.domain.authorization_codes import (
     DeviceApproval,
@@ -198,6 +198,7 @@ class DeviceCodeGrant:
             client=client,
             session=SessionName(approval.session_id),
             user_id=approval.user_id,
+            generations=own_generation(client.client.id, approval.generation),
             begins_sign_in=True,
         )
         over = refused("invalid_grant", "Session not active", EventError.USER_SESSION_NOT_FOUND)

@@ -9,7 +9,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.ports.client_keys import Encrypter
 from gateway.domain.sessions import Rotation, UserSession
-from gateway.protocol.claims.protocol_claims import roles_left_out
+from gateway.protocol.claims.protocol_claims import exchanged_from, roles_left_out
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import OAuthError, ProofRefused, refused
 from gateway.protocol.policy_checks import check_caller
@@ -92,6 +92,7 @@ class RefreshToken:
             id_token_encrypter=encrypter,
             audiences=token.audiences,
             left_out=roles_left_out(token.claims),
+            exchanged_from=exchanged_from(token.claims),
             binding=binding_of(token.claims),
         )
         tokens = issue_tokens(request, issue)

@@ -20,7 +20,7 @@ from gateway.domain.errors import InvalidToken
 from gateway.domain.events import Detail, EventError, EventType
 from gateway.domain.sessions import ClientSession, UserSession
 from gateway.protocol.claims.mapper import ClaimsFor
-from gateway.protocol.claims.protocol_claims import roles_left_out
+from gateway.protocol.claims.protocol_claims import exchanged_from, roles_left_out
 from gateway.protocol.claims.subject import subject_identifier
 from gateway.protocol.client_authentication import AuthenticatedClient
 from gateway.protocol.errors import EventFailure, OAuthError, ProofRefused, refused
@@ -128,6 +128,7 @@ class TokenExchange:
             id_token_alone=wants_id,
             audiences=exchange.audiences or None,
             left_out=left_out,
+            exchanged_from=_exchanged_from(exchange.subject),
             binding=exchange.binding,
         )
         tokens = issue_tokens(request, issue)
@@ -306,10 +307,19 @@ def _part(exchange: _Exchange, client: Client) -> SessionPart | None:
             raise _invalid("A client with pairwise subjects cannot exchange a token without sid")
         return None
     part = session.clients.get(client.id)
+    is_stored = part is not None
     if part is None:
         part = _part_of_token(subject, client, session)
         session = replace(session, clients={**session.clients, client.id: part})
-    return SessionPart(session, part, refresh_id="")
+    return SessionPart(session, part, refresh_id="", is_stored=is_stored)
+
+
+def _exchanged_from(subject: ActiveToken) -> Mapping[str, int]:
+    """Return the client sessions that end the new token: those that end the exchanged one."""
+    client = subject.client.client.id
+    part = None if subject.session is None else subject.session.clients.get(client)
+    own = {} if part is None else {client: part.generation}
+    return {**exchanged_from(subject.claims), **own}
 
 
 def _part_of_token(subject: ActiveToken, client: Client, session: UserSession) -> ClientSession:

@@ -18,6 +18,7 @@ from gateway.authentication.validity import (
     NoLongerValid,
     SessionName,
     Validity,
+    own_generation,
 )
 from gateway.domain.callers import Caller
 from gateway.domain.certificate_names import DEVICE_CLAIM
@@ -34,6 +35,7 @@ from gateway.protocol.claims.protocol_claims import (
     ACCESS_TOKEN_TYPES,
     ID_TOKEN_TYPE,
     ISSUED_SERIAL,
+    exchanged_from,
     only_for,
     roles_left_out,
 )
@@ -143,6 +145,7 @@ class AccessTokens:
         exchanged = context.grant == EXCHANGED
         session = _session_name(claims, context)
         device = claims.get(DEVICE_CLAIM)
+        own = None if entry is None or session is None else entry.client.id
         # A resource server may ask that does not see the certificate itself.
         bound = filter(None, (certificate_bound_to(claims), claims.get(ISSUED_SERIAL)))
         issued = IssuedCredential(
@@ -154,6 +157,8 @@ class AccessTokens:
             audiences=only_for(claims) or frozenset(),
             certificates=tuple(map(str, bound)),
             device=device if isinstance(device, str) else None,
+            generations={**exchanged_from(claims), **own_generation(own, context.generation)},
+            account_generation=context.generation if session is None else None,
             begins_sign_in=begins_sign_in,
         )
         return await self._validity.require(request.realm, issued, request.now)

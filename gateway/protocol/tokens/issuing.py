@@ -23,12 +23,15 @@ from gateway.domain.sessions import (
     UserSession,
     access_tokens_end_at,
     client_session_ends_at,
+    generation_of,
     longest_client_session,
 )
 from gateway.protocol.claims.mapper import ClaimsFor, MappedClaims
 from gateway.protocol.claims.protocol_claims import (
     BEARER,
+    CLIENT_SESSION,
     DPOP,
+    EXCHANGED_FROM,
     ID_TOKEN_TYPE,
     LOWER_CASE_BEARER,
     ONLY_FOR,
@@ -61,6 +64,8 @@ EXCHANGED: Final = "te"
 """The two letters of the grant that exchanges tokens."""
 _REGULAR: Final = "rt"
 _LIGHTWEIGHT: Final = "lt"
+_NAMED: Final = re.compile(r":[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-([0-9a-f]{12})")
+"""A UUID of version 8 ends with a generation. Spec: RFC 9562 §5.8"""
 _TOKEN_ID: Final = re.compile(r"(on|of|tr)(rt|lt)([a-z]{2}):.+", re.ASCII | re.DOTALL)
 
 
@@ -82,19 +87,35 @@ class TokenContext:
     session: SessionKind
     lightweight: bool
     grant: str
+    generation: int | None = None
+    """Of the client session, or of the service account where there is none; 48 bits.
+
+    None for a token of a client without a client session, and of an earlier version.
+    """
 
 
-def new_token_id(session: SessionKind, grant: str, *, lightweight: bool) -> str:
-    """Return a new id: the prefix that `parse_token_id` reads, and a random UUID of version 4.
+def new_token_id(
+    session: SessionKind, grant: str, *, lightweight: bool, generation: int | None = None
+) -> str:
+    """Return a new id that `parse_token_id` reads."""
+    kind = _LIGHTWEIGHT if lightweight else _REGULAR
+    return f"{session}{kind}{grant}:{_random_uuid(generation)}"
 
-    The UUID is made as `uuid.uuid4()` does, at a third of the cost. RFC 9562 §5.4.
+
+def _random_uuid(generation: int | None) -> str:
+    """Return a UUID of version 4 as `uuid.uuid4()` does, at a third of the cost.
+
+    With a generation it is one of version 8, and 74 bits are random. Spec: RFC 9562 §5.4, §5.8
     """
     octets = bytearray(os.urandom(16))
-    octets[6] = octets[6] & 0x0F | 0x40
+    if generation is None:
+        octets[6] = octets[6] & 0x0F | 0x40
+    else:
+        octets[6] = octets[6] & 0x0F | 0x80
+        octets[10:] = generation.to_bytes(6)
     octets[8] = octets[8] & 0x3F | 0x80
     digits = octets.hex()
-    random = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-    return f"{session}{_LIGHTWEIGHT if lightweight else _REGULAR}{grant}:{random}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def parse_token_id(token_id: object) -> TokenContext:
@@ -103,7 +124,9 @@ def parse_token_id(token_id: object) -> TokenContext:
     if found is None:
         raise InvalidToken("its jti is not one of ours")
     session, kind, grant = found.groups()
-    return TokenContext(SessionKind(session), kind == _LIGHTWEIGHT, grant)
+    named = _NAMED.fullmatch(found.string, found.end(3))
+    generation = None if named is None else int(named[1], 16)
+    return TokenContext(SessionKind(session), kind == _LIGHTWEIGHT, grant, generation)
 
 
 REFRESH: Final = "Refresh"
@@ -131,6 +154,13 @@ class SessionPart:
     client_session: ClientSession
     refresh_id: str
     family: str | None = None
+    is_stored: bool = True
+    """False for a part that the client has for one token alone."""
+
+    @property
+    def generation(self) -> int | None:
+        """Return that of the client session; None where no store has it."""
+        return self.client_session.generation if self.is_stored else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +189,8 @@ class Issue:
     """The access token is for none but these; None: for all that mappers and roles give."""
     left_out: frozenset[RoleKey] | None = None
     """Composites that tokens leave out with all administrative roles; None leaves none out."""
+    exchanged_from: Mapping[str, int] = field(default_factory=dict)
+    """Generations of the client sessions that end the tokens too, by the client's internal id."""
     binding: Mapping[str, str] = field(default_factory=dict)
     """What the tokens are bound to in any case: of a token that they replace."""
     hashes: Mapping[str, str] = field(default_factory=dict)
@@ -279,7 +311,14 @@ def access_claims(
     claims = AccessTokenClaims(
         expires_at=int(expires_at.timestamp()),
         issued_at=int(request.now.timestamp()),
-        token_id=new_token_id(_session_kind(part), issue.grant, lightweight=lightweight),
+        token_id=new_token_id(
+            _session_kind(part),
+            issue.grant,
+            lightweight=lightweight,
+            generation=generation_of(subject.user.exists_since)
+            if part is None
+            else part.generation,
+        ),
         issuer=request.issuer,
         audiences=mapped.audiences
         if issue.audiences is None
@@ -293,6 +332,8 @@ def access_claims(
         token_type=_token_type(client.tokens, confirmation),
     )
     members = claims.members()
+    if issue.exchanged_from:
+        members[EXCHANGED_FROM] = dict(issue.exchanged_from)
     if client.devices.template is not None:
         members |= device_claims(request, client)
     if confirmation is not None:
@@ -347,6 +388,8 @@ def _refresh_token(
         "prov": "default",
         "aud_x": audience_claim(access.audiences),
         "reuse_id": part.family,
+        CLIENT_SESSION: part.generation,
+        EXCHANGED_FROM: dict(issue.exchanged_from) or None,
         "cnf": refresh_confirmation(client, access.confirmation),
         ONLY_FOR: None if issue.audiences is None else sorted(issue.audiences),
         WITHOUT_ROLES: left_out_claim(issue.left_out),

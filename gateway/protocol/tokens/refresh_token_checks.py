@@ -16,6 +16,7 @@ from gateway.authentication.validity import (
     NoLongerValid,
     SessionName,
     Validity,
+    own_generation,
 )
 from gateway.domain.certificate_names import DEVICE_CLAIM
 from gateway.domain.clients import Client
@@ -24,7 +25,12 @@ from gateway.domain.events import Detail, EventError
 from gateway.domain.ports.lookups import ClientEntry, UserEntry
 from gateway.domain.ports.storage import Database
 from gateway.domain.sessions import Rotation, UserSession, session_ends_at
-from gateway.protocol.claims.protocol_claims import only_for, roles_left_out
+from gateway.protocol.claims.protocol_claims import (
+    CLIENT_SESSION,
+    exchanged_from,
+    only_for,
+    roles_left_out,
+)
 from gateway.protocol.claims.subject import is_subject
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import EventDraft, ProtocolRequest
@@ -262,6 +268,10 @@ def _issued(client: ClientEntry, token: PresentedToken) -> IssuedCredential:
         session=SessionName(str(token.claims.get("sid")), offline=token.offline),
         certificates=tuple(filter(None, (certificate_bound_to(token.claims),))),
         device=device if isinstance(device, str) else None,
+        generations={
+            **exchanged_from(token.claims),
+            **own_generation(client.client.id, token.claims.get(CLIENT_SESSION)),
+        },
     )
 
 

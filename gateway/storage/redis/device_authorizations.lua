@@ -13,7 +13,8 @@ local operations = {}
 
 local function read(code)
   local FIELDS = {
-    'status', 'client', 'expires', 'interval', 'authorization', 'approval', 'network'
+    'status', 'client', 'expires', 'interval', 'authorization', 'approval', 'network',
+    'generation'
   }
   local values = redis.call('HMGET', DEVICE .. code, unpack(FIELDS))
   if not values[1] then return nil end
@@ -56,7 +57,7 @@ function operations.poll(code, client)
     return {'too_fast'}
   end
   if device.status ~= 'approved' then return {device.status, device.authorization} end
-  return {'approved', device.authorization, device.approval}
+  return {'approved', device.authorization, device.approval, device.generation or ''}
 end
 
 function operations.take(code)
@@ -79,22 +80,23 @@ function operations.find(user_code, address, most, window)
   return {device.status, device.status == 'pending' and device.authorization or nil}
 end
 
-local function answer(user_code, client, status, approval)
+local function answer(user_code, client, status, approval, generation)
   local device = by_user_code(user_code)
   if not device or device.status ~= 'pending' or device.client ~= client then return 0 end
-  redis.call('HSET', DEVICE .. device.code, 'status', status, 'approval', approval)
+  redis.call('HSET', DEVICE .. device.code, 'status', status, 'approval', approval, 'generation', generation)
   redis.call('DEL', USER_CODE .. user_code)
   local name = device.code .. ' ' .. user_code
   anonymous.remove(device.network or '', name, #device.authorization)
   return 1
 end
 
-function operations.approve(user_code, client, approval)
-  return answer(user_code, client, 'approved', approval)
+-- The generation is a field of its own: an earlier version reads the approval too.
+function operations.approve(user_code, client, approval, generation)
+  return answer(user_code, client, 'approved', approval, generation)
 end
 
 function operations.deny(user_code, client)
-  return answer(user_code, client, 'denied', '')
+  return answer(user_code, client, 'denied', '', '')
 end
 
 return operations[ARGV[1]](unpack(ARGV, 3))

@@ -149,11 +149,17 @@ function operations.find(id)
   return text and tonumber(text:match('^%d+')) > now and text or nil
 end
 
+-- Tells whether the client's part is the one that the caller has read: it begins at the instant
+-- `expected`. `-` is for no part, an empty text for any.
+local function is_expected(part, expected)
+  return expected == '' or expected == (part and part:match('^%S+ (%S+)') or '-')
+end
+
 -- `own` replaces the line of JSON unless it is empty: the user signed in again.
-function operations.join(id, refreshed, lasts, client, part, own, ...)
+function operations.join(id, refreshed, lasts, client, part, expected, own, ...)
   sweep(SWEPT_BY_WRITES)
   local session = find_active(id)
-  if not session then
+  if not session or not is_expected(session.parts[client], expected) then
     return 0
   end
   session.refreshed, session.expires = refreshed, expires_in(lasts)
@@ -170,12 +176,12 @@ function operations.join(id, refreshed, lasts, client, part, own, ...)
 end
 
 -- As join, but a client that another request removed from the session stays removed.
-function operations.refresh(id, refreshed, lasts, client, part)
+function operations.refresh(id, refreshed, lasts, client, part, expected)
   local session = find_active(id)
   if not session or not session.parts[client] then
     return 0
   end
-  return operations.join(id, refreshed, lasts, client, part, '')
+  return operations.join(id, refreshed, lasts, client, part, expected, '')
 end
 
 -- The session lasts, though it may be without clients.

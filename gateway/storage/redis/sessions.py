@@ -30,7 +30,7 @@ from gateway.domain.authorization_codes import AuthorizationCode, CodeName, Issu
 from gateway.domain.clock import Clock
 from gateway.domain.errors import AlreadyExists, FieldError, InvalidInput
 from gateway.domain.forward_auth import SiteSession
-from gateway.domain.sessions import ClientSession, UserSession
+from gateway.domain.sessions import ClientSession, ExpectedPart, UserSession
 from gateway.storage.redis.connection import LoadScript, RedisClient, ServerScript, named_failures
 
 
@@ -51,8 +51,9 @@ def encode_code(code: AuthorizationCode) -> str:
         ),
         *(code.code_challenge, code.code_challenge_method, code.certificate, code.acr),
         *(_optional_number(code.authenticated_at), code.claims),
-        # Left out where there is none: a version without DPoP reads such codes too.
-        *(() if code.proof_key is None else (code.proof_key,)),
+        # Earlier versions read such codes too, without what follows.
+        code.proof_key,
+        code.generation,
     )
     return orjson.dumps(values).decode()
 
@@ -62,6 +63,7 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
     values = orjson.loads(text)
     user_id, scope, issued_at, redirect_uri, nonce, *rest = values
     challenge, method, certificate, acr, authenticated_at, claims, *last = rest
+    proof_key, generation = [*last, None, None][:2]
     return AuthorizationCode(
         name=name,
         user_id=user_id,
@@ -77,7 +79,8 @@ def decode_code(name: CodeName, text: str) -> AuthorizationCode:
         if authenticated_at is None
         else _EPOCH + authenticated_at * _MICROSECOND,
         claims=claims,
-        proof_key=last[0] if last else None,
+        proof_key=proof_key,
+        generation=generation,
     )
 
 
@@ -123,8 +126,10 @@ class RedisSessions:
         client: ClientSession,
         expires_at: datetime,
         code: IssuedCode | None = None,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        more = ("", *_code_arguments(realm_id, code))
+        more = (_expected(expected), "", *_code_arguments(realm_id, code))
         return await self._move("join", realm_id, session_id, client, expires_at, *more)
 
     async def renew(
@@ -133,15 +138,24 @@ class RedisSessions:
         client: ClientSession,
         expires_at: datetime,
         code: IssuedCode | None = None,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
         realm_id = session.realm_id
-        more = (_encode_own(session), *_code_arguments(realm_id, code))
+        more = (_expected(expected), _encode_own(session), *_code_arguments(realm_id, code))
         return await self._move("join", realm_id, session.id, client, expires_at, *more)
 
     async def refresh(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
-        return await self._move("refresh", realm_id, session_id, client, expires_at)
+        more = _expected(expected)
+        return await self._move("refresh", realm_id, session_id, client, expires_at, more)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         await self._run("leave", realm_id, session_id, client)
@@ -231,6 +245,13 @@ def _code_arguments(realm_id: str, code: IssuedCode | None) -> tuple[str | int, 
         return ()
     lifespan = max(1, code.lifespan // _MILLISECOND)
     return (code_key(realm_id, code.code.name), encode_code(code.code), lifespan)
+
+
+def _expected(part: ExpectedPart | None) -> str:
+    """Return the argument of the script: empty for any part, `-` for none."""
+    if part is None:
+        return ""
+    return "-" if part.started_at is None else str(_number(part.started_at))
 
 
 def _number(instant: datetime) -> int:
@@ -326,6 +347,7 @@ class RedisSiteSessions:
             "user": session.user_id,
             "session": session.session_id,
             "created": session.created_at.timestamp(),
+            "generation": session.generation,
         }
         key = _key(session.realm_id, value)
         with named_failures():
@@ -344,6 +366,7 @@ class RedisSiteSessions:
             user_id=document["user"],
             session_id=document["session"],
             created_at=datetime.fromtimestamp(document["created"], UTC),
+            generation=document.get("generation"),
         )
 
     async def end(self, realm_id: str, value: str) -> None:

@@ -112,7 +112,7 @@ class RedisDeviceAuthorizations:
         if not rest:
             return DevicePoll(DeviceStatus(status))
         authorization, *approval = rest
-        approved = _approval(approval[0]) if approval else None
+        approved = _approval(*approval) if approval else None
         return DevicePoll(DeviceStatus(status), _decode(authorization), approved)
 
     async def take(self, realm_id: str, device_code: str) -> bool:
@@ -133,7 +133,8 @@ class RedisDeviceAuthorizations:
             *(approval.acr, _number(approval.authenticated_at)),
         )
         text = orjson.dumps(values).decode()
-        return bool(await self._run("approve", realm_id, user_code, client, text))
+        generation = "" if approval.generation is None else str(approval.generation)
+        return bool(await self._run("approve", realm_id, user_code, client, text, generation))
 
     async def deny(self, realm_id: str, user_code: str, client: str) -> bool:
         return bool(await self._run("deny", realm_id, user_code, client))
@@ -154,7 +155,7 @@ def _decode(text: str) -> DeviceAuthorization:
     return DeviceAuthorization(device_code, user_code, client, client_id, scope, pause, *rest)
 
 
-def _approval(text: str) -> DeviceApproval:
+def _approval(text: str, generation: str) -> DeviceApproval:
     session_id, user_id, approved_at, acr, authenticated_at = orjson.loads(text)
     return DeviceApproval(
         session_id,
@@ -162,6 +163,7 @@ def _approval(text: str) -> DeviceApproval:
         _EPOCH + approved_at * _MICROSECOND,
         acr,
         _instant(authenticated_at),
+        int(generation) if generation else None,
     )
 
 

@@ -43,7 +43,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
-from gateway.domain.sessions import ClientSession, RefreshFamily, Rotation, UserSession
+from gateway.domain.sessions import (
+    ClientSession,
+    ExpectedPart,
+    RefreshFamily,
+    Rotation,
+    UserSession,
+)
 from gateway.storage.sql.column_types import is_name
 from gateway.storage.sql.prepared_query import PreparedQuery, QueryExecutor
 from gateway.storage.sql.schema import offline_client_sessions as parts
@@ -74,10 +80,20 @@ class SqlOfflineSessions:
         return found[0] if found else None
 
     async def join(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
         if not is_name(session_id):
             return False
+        if expected is not None:
+            await self._lock(realm_id, session_id)
+            if await self._part_start(realm_id, session_id, client.client) != expected.started_at:
+                return False
         rows = await self._transaction.execute(
             update(sessions)
             .where(is_row(sessions, realm_id, session_id))
@@ -91,15 +107,20 @@ class SqlOfflineSessions:
         return True
 
     async def refresh(
-        self, realm_id: str, session_id: str, client: ClientSession, expires_at: datetime
+        self,
+        realm_id: str,
+        session_id: str,
+        client: ClientSession,
+        expires_at: datetime,
+        *,
+        expected: ExpectedPart | None = None,
     ) -> bool:
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
             return False
-        part = select(parts.c.client).where(
-            _of_session(realm_id, session_id), parts.c.client == client.client
-        )
-        found = (await self._transaction.execute(part)).first()
-        return found is not None and await self.join(realm_id, session_id, client, expires_at)
+        found = await self._part_start(realm_id, session_id, client.client)
+        if found is None or (expected is not None and expected.started_at != found):
+            return False
+        return await self.join(realm_id, session_id, client, expires_at)
 
     async def leave(self, realm_id: str, session_id: str, client: str) -> None:
         if not is_name(session_id) or not await self._lock(realm_id, session_id):
@@ -176,6 +197,16 @@ class SqlOfflineSessions:
             select(sessions.c.id).where(is_row(sessions, realm_id, session_id)).with_for_update()
         )
         return rows.first() is not None
+
+    async def _part_start(self, realm_id: str, session_id: str, client: str) -> datetime | None:
+        """Return the start of the client's part; None without one."""
+        rows = await self._transaction.execute(
+            select(parts.c.started_at).where(
+                _of_session(realm_id, session_id), parts.c.client == client
+            )
+        )
+        started_at: datetime | None = rows.scalar_one_or_none()
+        return started_at
 
     async def _put(
         self, realm_id: str, session_id: str, started_at: datetime, part: ClientSession

@@ -254,6 +254,8 @@ def _check_access(decided: Decided) -> Mapping[str, Any]:
         typ="Bearer",
         azp=decided.client.client_id,
         sid=decided.part.session.id if decided.part else ABSENT,
+        realmgate_client_session=ABSENT,
+        realmgate_exchanged_from=ABSENT,
         scope="openid",
         cnf=ABSENT,
         at_hash=ABSENT,
@@ -302,6 +304,7 @@ def _check_refresh(decided: Decided, part: SessionPart) -> Mapping[str, Any]:
         "scope": "openid",
         "prov": "default",
         "reuse_id": part.family,
+        "realmgate_client_session": part.generation,
     }
     audiences = audience_claim(decided.audiences(resolved=True))
     assert claims == (expected if audiences is None else {**expected, "aud_x": audiences})
