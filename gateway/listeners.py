@@ -48,7 +48,7 @@ from gateway.domain.mail import (
     user_mail,
 )
 from gateway.domain.ports.storage import Stores
-from gateway.domain.realm import Realm, webhook_of
+from gateway.domain.realm import Realm
 from gateway.domain.users import User
 from gateway.representations.events import render_user_event
 
@@ -279,7 +279,7 @@ class WebhookListener:
 
     def wants(self, realm: Realm, name: str, *, failed: bool) -> bool:
         del failed
-        webhook = webhook_of(realm.attributes, realm.webhook_secret)
+        webhook = realm.webhook
         return webhook is not None and name in webhook.events
 
     async def queue(self, stores: Stores, events: Sequence[UserEvent]) -> None:

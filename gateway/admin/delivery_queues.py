@@ -29,7 +29,6 @@ from gateway.domain.mail import (
 )
 from gateway.domain.ports.outgoing import MailSender, WebhookSender
 from gateway.domain.ports.storage import Database
-from gateway.domain.realm import webhook_of
 from gateway.domain.refusals import InvalidRequest
 from gateway.domain.users import User
 
@@ -174,7 +173,7 @@ class WebhookDeliveries:
         except SecretUnreadable as error:
             reason = "the encryption key does not open the realm's secrets"
             raise WebhookNotReceived(reason) from error
-        webhook = None if realm is None else webhook_of(realm.attributes, realm.webhook_secret)
+        webhook = None if realm is None else realm.webhook
         if webhook is None:
             raise WebhookNotReceived("the realm has no webhook any more", is_final=True)
         await self._sender.send(webhook, delivery, self._clock.now())

@@ -50,9 +50,6 @@ from gateway.domain.ports.certificates import (
 )
 from gateway.domain.realm import (
     Realm,
-    certificate_revocation_of,
-    certificate_trust_of,
-    configures_revocation,
 )
 
 _PREPARED_BYTES: Final = 64 * 1024 * 1024
@@ -84,7 +81,7 @@ class RegisteredAuthoritySelection:
     async def select(self, realm: Realm, client: str | None) -> SelectedAuthorities:
         gateway = await self._factory.gateway()
         registered = await self._store.registered(realm.id)
-        wants_gateway = certificate_trust_of(realm).gateway_authorities
+        wants_gateway = realm.certificates.trust.gateway_authorities
         if not registered.authorities and wants_gateway is not False:
             if self._of_settings is None or self._of_settings.authorities is not gateway:
                 self._of_settings = SelectedAuthorities(gateway)
@@ -141,7 +138,7 @@ class CombinedRevocations:
             refusal = await source.refusal(path, realm, now)
             if refusal is not None:
                 return refusal
-        if not (configures_revocation(realm) and certificate_revocation_of(realm).asks_servers):
+        if not realm.certificates.revocation.asks_servers:
             return None
         for source in self._of_realms:
             refusal = await source.refusal(path, realm, now)
@@ -347,7 +344,7 @@ class AnchoredTrust:
         now: datetime,
     ) -> _Remembered:
         leaf, chain = evidence.leaf, evidence.chain
-        policies = certificate_trust_of(realm).policies
+        policies = realm.certificates.trust.policies
         key = (leaf.digest, authorities.edition, policies, _digest_chain(chain) if chain else b"")
         known = self._paths.get(key) or self._refusals.get(key)
         if known is not None and known.since <= now < known.until:

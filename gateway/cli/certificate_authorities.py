@@ -85,12 +85,10 @@ def _note_shared_name(subject: str) -> None:
 
 def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:
     """Say which anchors stop to count: certificates in use may be refused from now on."""
-    from gateway.domain.realm import certificate_trust_of
-
     realm = operator.acting.realm
     if client_id is not None:
         text = f"For the client {client_id} only its own anchors count from now on."
-    elif certificate_trust_of(realm).gateway_authorities is None:
+    elif realm.certificates.trust.gateway_authorities is None:
         text = (
             f"In the realm {realm.name} the anchors of REALMGATE_CLIENT_CA_FILE do not count any"
             f" more. To keep them: realmgate realm update {realm.name} --set"

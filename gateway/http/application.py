@@ -21,7 +21,6 @@ from gateway.http.middleware import (
     PlainPath,
     RequestLog,
     SecurityHeadersMiddleware,
-    UnambiguousPath,
     UnreadBody,
     complete_lifespan,
 )
@@ -43,8 +42,7 @@ def build_http_application(
 ) -> ASGIApp:
     """Return the application that runs behind the proxy."""
     router = Router(routes, redirect_slashes=False, default=_unmatched)
-    unambiguous = UnambiguousPath(PlainPath(router), _unmatched)
-    behind_edge = EdgeMiddleware(unambiguous, edge, metrics, log)
+    behind_edge = EdgeMiddleware(PlainPath(router, _unmatched), edge, metrics, log)
     with_headers = SecurityHeadersMiddleware(behind_edge, directory)
     with_decisions = DecisionEndpoint(
         with_headers,

@@ -278,6 +278,8 @@ class Edge:
     def _certificate(self, headers: EdgeHeaders) -> CertificateEvidence | None:
         """Return the evidence, decoded once for the same values of all headers of the lookup."""
         values = tuple(map(headers.values.get, self._certificate_headers))
+        if not any(values):
+            return None
         known = self._evidence.get(values)
         if known is None:
             known = self._decoded(headers)

@@ -37,7 +37,8 @@ def escaped_path(scope: Scope) -> str:
     return path.decode("ascii") if path.isascii() else quote(path, safe=_ASCII)
 
 
-_KEY: Final = "realmgate.exchange"
+EXCHANGE: Final = "realmgate.exchange"
+"""Where the scope of a request holds its exchange."""
 
 
 @dataclass
@@ -73,18 +74,16 @@ class Exchange:
     page: Page = NO_PAGE
     log: LogFields = field(default_factory=LogFields)
     log_level: int = logging.INFO
-    _request_id: str | None = None
+    _own_id: str | None = None
 
     @property
     def request_id(self) -> str:
         """The id of the request: the proxy's, or a random one."""
-        if self._request_id is None:
-            self._request_id = secrets.token_hex(16)
-        return self._request_id
-
-    @request_id.setter
-    def request_id(self, value: str) -> None:
-        self._request_id = value
+        if self.edge is not None and self.edge.request_id is not None:
+            return self.edge.request_id
+        if self._own_id is None:
+            self._own_id = secrets.token_hex(16)
+        return self._own_id
 
     @property
     def facts(self) -> EdgeFacts:
@@ -94,12 +93,7 @@ class Exchange:
         return self.edge
 
 
-def attach(scope: Scope, exchange: Exchange) -> None:
-    """Store the exchange of a request for `exchange_of`."""
-    scope[_KEY] = exchange
-
-
 def exchange_of(scope: Scope) -> Exchange:
     """Return the exchange of a request."""
-    exchange: Exchange = scope[_KEY]
+    exchange: Exchange = scope[EXCHANGE]
     return exchange

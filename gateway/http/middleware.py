@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
@@ -16,7 +17,7 @@ from gateway.domain.ports.observability import Metrics, Tracer
 from gateway.domain.realm import MASTER, SecurityHeaders
 from gateway.http.edge import Edge, EdgeFacts, EdgeRefusal
 from gateway.http.errors import reply_for
-from gateway.http.exchange import Exchange, attach, escaped_path, exchange_of, split_path
+from gateway.http.exchange import EXCHANGE, Exchange, escaped_path, exchange_of, split_path
 from gateway.http.realm_endpoint import LONGEST_REALM_NAME
 from gateway.http.replies import Headers, send_reply
 
@@ -52,8 +53,6 @@ class EdgeMiddleware:
             return
         exchange.edge = facts
         caller_address.set(facts.remote_address)
-        if facts.request_id is not None:
-            exchange.request_id = facts.request_id
         if facts.ignored is not None:
             self._report_ignored_headers(facts, exchange)
         await self._app(scope, receive, send)
@@ -81,28 +80,10 @@ class PlainPath:
     """Strips the leading /auth segment, and one slash at the end: /auth/realms/a/ is /realms/a.
 
     Keycloak takes one slash at the end of every path; an escaped one belongs to the last segment.
-    Spec: 4.2
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path: str = scope["path"]
-        plain = path.removeprefix(_AUTH_PREFIX) if path.startswith(_AUTH_PREFIX + "/") else path
-        if len(plain) > 1 and plain.endswith("/") and escaped_path(scope).endswith("/"):
-            plain = plain[:-1]
-        if plain != path:
-            scope = {**scope, "path": plain}
-        await self._app(scope, receive, send)
-
-
-class UnambiguousPath:
-    """Sends paths with control characters or dot segments to `unmatched`, all others to `app`.
-
-    A route's pattern ends with `$`, which also matches before a newline (`/token%0A`). nginx
-    chooses a location by the path without dot segments, and passes the path as sent: a location
-    for one path must not lead to a route of another one.
+    Paths with control characters or dot segments go to `unmatched`: a route's pattern ends with
+    `$`, which also matches before a newline (`/token%0A`). nginx chooses a location by the path
+    without dot segments, and passes the path as sent: a location for one path must not lead to a
+    route of another one. Spec: 4.2
     """
 
     def __init__(self, app: ASGIApp, unmatched: ASGIApp) -> None:
@@ -110,8 +91,16 @@ class UnambiguousPath:
         self._unmatched = unmatched
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._unmatched if _is_ambiguous(scope["path"]) else self._app
-        await app(scope, receive, send)
+        path: str = scope["path"]
+        if _is_ambiguous(path):
+            await self._unmatched(scope, receive, send)
+            return
+        plain = path.removeprefix(_AUTH_PREFIX) if path.startswith(_AUTH_PREFIX + "/") else path
+        if len(plain) > 1 and plain.endswith("/") and escaped_path(scope).endswith("/"):
+            plain = plain[:-1]
+        if plain != path:
+            scope = {**scope, "path": plain}
+        await self._app(scope, receive, send)
 
 
 def _is_ambiguous(path: str) -> bool:
@@ -144,8 +133,7 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        exchange = Exchange()
-        attach(scope, exchange)
+        exchange = scope[EXCHANGE] = Exchange()
         trace = self._tracer.begin(scope["method"], _traceparent(scope))
         status = 0
 
@@ -318,12 +306,12 @@ def _has_body(scope: Scope) -> bool:
     return False
 
 
+@dataclass(slots=True)
 class _Body:
     """The messages of a body; `over` after the last."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self.over = False
+    _receive: Receive
+    over: bool = False
 
     async def receive(self) -> Message:
         message = await self._receive()

@@ -214,9 +214,9 @@ class TokenHandler:
         return json_reply(tokens.document())
 
     def _count(self, request: ProtocolRequest, outcome: str) -> None:
-        grant_type = request.parameters.get("grant_type")
+        grant_type = request.parameters.raw("grant_type") or ""
         known = grant_type if grant_type in GRANTS else "unknown"
-        self._metrics.token_grant(request.realm.realm.name, known or "unknown", outcome)
+        self._metrics.token_grant(request.realm.realm.name, known, outcome)
 
 
 _PROTOCOL: Final = "/realms/{realm}/protocol/openid-connect"

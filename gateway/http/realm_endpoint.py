@@ -26,7 +26,7 @@ from gateway.domain.errors import RealmNotFound
 from gateway.domain.limits.caches import cached
 from gateway.domain.ports.client_keys import NO_PROOF
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.realm import Realm, SecurityHeaders, requires_proof_nonce
+from gateway.domain.realm import Realm, SecurityHeaders
 from gateway.http.cross_origin import CrossOrigin, origins_at
 from gateway.http.edge import DPOP, EdgeFacts, sent_proof
 from gateway.http.errors import MethodNotAllowed, allow_header, answered, nonce_header
@@ -220,7 +220,7 @@ class RealmContext:
         now, evidence = self.clock.now(), facts.certificate if uses_certificate else None
         return ProtocolRequest(
             realm=entry,
-            issuer=self.issuer(entry.realm.name),
+            issuer=realm_url(self.public_url, entry.realm.name),
             parameters=parameters,
             authorization=authorization,
             certificate=await self.certificates.evaluate(evidence, entry.realm, now)
@@ -299,7 +299,7 @@ class RealmEndpoint(GuardedEndpoint):
             self._context.events.refused(request, refusal)
             raise
         self._context.events.answered(request)
-        if request.proof.text is not None and requires_proof_nonce(entry.realm):
+        if request.proof.text is not None and entry.realm.protocol.requires_proof_nonce:
             nonce = nonce_header(current_nonce(entry, request.now))
             return Reply(reply.status, (*reply.headers, nonce), reply.body)
         return reply
@@ -321,4 +321,5 @@ class RealmEndpoint(GuardedEndpoint):
         # Another kind of body, or one without a type, counts as an empty form, as in Keycloak.
         if not is_form(sent.get(b"content-type")):
             body = b""
-        return Parameters.of(parse_form(body), query_names(scope["query_string"]))
+        query = scope["query_string"]
+        return Parameters.of(parse_form(body), query_names(query) if query else ())

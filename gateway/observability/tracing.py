@@ -46,5 +46,5 @@ class CarriedTraces:
     """Implements `domain.ports.observability.Tracer` without recording anything."""
 
     def begin(self, name: str, traceparent: str | None) -> _CarriedTrace:  # noqa: ARG002 - the port's signature
-        parent = parse_traceparent(traceparent)
+        parent = parse_traceparent(traceparent) if traceparent else None
         return _CarriedTrace(parent.trace_id if parent else None)

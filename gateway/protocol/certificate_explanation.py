@@ -29,7 +29,7 @@ from gateway.domain.ports.certificates import (
     Revocations,
 )
 from gateway.domain.ports.lookups import Directory, RealmEntry
-from gateway.domain.realm import OcspPolicy, Realm, certificate_revocation_of
+from gateway.domain.realm import OcspPolicy, Realm
 from gateway.protocol.client_authentication import AuthenticatedClient, ClientAuthenticator
 from gateway.protocol.errors import OAuthError
 from gateway.protocol.grants.client_credentials import (
@@ -296,7 +296,7 @@ class CertificateExplainer:
         self, path: CertificationPath, realm: Realm, now: datetime
     ) -> tuple[RevocationFinding, ...]:
         """Ask the sources in the order of requests, none after one that refuses."""
-        settings, sources = certificate_revocation_of(realm), self._sources
+        settings, sources = realm.certificates.revocation, self._sources
         realm_lists = sources.realm_lists if settings.list_urls else None
         points = sources.points if settings.follows_points else None
         asked: Sequence[tuple[str, Revocations | None, ListedRevocations | None]] = (

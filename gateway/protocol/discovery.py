@@ -12,7 +12,6 @@ from gateway.domain.clients import UNSIGNED
 from gateway.domain.keys import ALGORITHMS_OF_CLIENTS, ContentEncryption, KeyManagement
 from gateway.domain.ports.client_keys import PROOF_ALGORITHMS
 from gateway.domain.ports.lookups import RealmEntry
-from gateway.domain.realm import authentication_levels
 from gateway.protocol.authorization import PROMPTS, RESPONSE_TYPES, Prompt
 from gateway.protocol.authorization.levels import BY_COOKIE
 from gateway.protocol.authorization.pkce import CODE_CHALLENGE_METHODS
@@ -113,7 +112,7 @@ def _prompts(realm: RealmEntry) -> list[str]:
 
 def _classes(realm: RealmEntry) -> list[str]:
     """Return the realm's names of levels, and those of a sign-in without levels."""
-    return [*dict.fromkeys((*authentication_levels(realm.realm), BY_COOKIE, SIGNED_IN))]
+    return [*dict.fromkeys((*realm.realm.protocol.levels, BY_COOKIE, SIGNED_IN))]
 
 
 def _endpoints(issuer: str) -> dict[str, str]:

@@ -85,9 +85,12 @@ class EventRecording:
         self._seen_certificates = seen_certificates
 
     def answered(self, request: ProtocolRequest) -> None:
-        self._note_certificate(request)
-        if request.event.kind is not None or request.event.changes:
-            self._record(request, request.event.error)
+        certificate, event, seen = request.certificate, request.event, self._seen_certificates
+        if certificate is not None and event.error is None and seen.are_waiting:
+            realm_id = request.realm.realm.id
+            seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
+        if event.kind is not None or event.changes:
+            self._record(request, event.error)
 
     def refused(self, request: ProtocolRequest, refusal: OAuthError) -> None:
         failure, draft = refusal.event, request.event
@@ -111,16 +114,10 @@ class EventRecording:
                 of_session=False,
             )
 
-    def _note_certificate(self, request: ProtocolRequest) -> None:
-        """Note who has used the certificate of a request that succeeded."""
-        certificate, event, seen = request.certificate, request.event, self._seen_certificates
-        if certificate is not None and event.error is None and seen.are_waiting:
-            realm_id = request.realm.realm.id
-            seen.note_use(realm_id, certificate.leaf, event.client_id, event.user_id)
-
     def _record(self, request: ProtocolRequest, error: str | None) -> None:
         draft = request.event
-        self.interrupted(request)
+        if draft.changes:
+            self.interrupted(request)
         if draft.kind is not None:
             self._send(request, draft.kind, draft.details, error=error)
             for place, session_id in enumerate(draft.other_sessions, start=1):

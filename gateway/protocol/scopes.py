@@ -148,7 +148,7 @@ def grant_scopes(realm: RealmEntry, client: Client, requested: str | None) -> Gr
     excess = scope_excess(requested) if requested else None
     if excess is not None:
         raise _invalid_scope(excess)
-    names = _scope_names(requested)
+    names = () if requested is None else _scope_names(requested)
     prepared = scopes_of(realm)
     if names and not _allowed_scopes(prepared, client).issuperset(names):
         raise _invalid_scope(requested or "")
@@ -183,9 +183,9 @@ def _chosen_scopes(scopes: Sequence[RoleBoundScope]) -> ChosenScopes:
     )
 
 
-def _scope_names(requested: str | None) -> tuple[str, ...]:
+def _scope_names(requested: str) -> tuple[str, ...]:
     """Split as Keycloak does: blanks alone ask for nothing, an empty text names a scope ""."""
-    if requested is None or (requested and not requested.strip(" ")):
+    if requested and not requested.strip(" "):
         return ()
     return tuple(requested.rstrip(" ").split(" "))
 
@@ -233,7 +233,7 @@ def resolve_claims(
     permitted = granted.permitted_to(within.roles)
     part = session.clients.get(client.client.id) if session else None
     plans = (permitted.chosen.plan, own_plan(client))
-    roles = mapped_roles(plans, carried_roles(client, user, permitted))
+    roles = mapped_roles(plans, within.roles.within(scope_of(client, permitted)))
     if client.withheld is not None:
         roles = client.withheld.remove_from(roles, keep=_own_account_roles(client, user))
     subject = TokenSubject(
@@ -248,7 +248,8 @@ def resolve_claims(
         authenticated_at=part.authenticated_at if part else None,
         requested_claims=part.claims if part else "",
     )
-    return ClaimsContext(subject, permitted, plans, _removed(user.roles, within.roles))
+    removed = () if within is user else _removed(user.roles, within.roles)
+    return ClaimsContext(subject, permitted, plans, removed)
 
 
 _OWN_PLANS: Final[WeakKeyDictionary[ClientEntry, ClaimPlan]] = WeakKeyDictionary()
@@ -276,6 +277,8 @@ def within_reach(client: ClientEntry, user: UserEntry) -> UserEntry:
 
     All roles of the user decide on it, before a scope or an audience leaves some of them out.
     """
+    if client.withheld is None:
+        return user
     withheld = withheld_roles(client, user)
     return user if withheld is None else replace(user, roles=withheld.remove_from(user.roles))
 
@@ -289,8 +292,6 @@ def withheld_roles(client: ClientEntry, user: UserEntry) -> WithheldRoles | None
 
 
 def _removed(held: EffectiveRoles, kept: EffectiveRoles) -> tuple[str, ...]:
-    if held is kept:
-        return ()
     removed = frozenset(held.pairs()).difference(kept.pairs())
     return tuple(sorted(name if owner is None else f"{owner}/{name}" for owner, name in removed))
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ READ_OTHERWISE = {"defaultRole", "defaultSignatureAlgorithm", "id", "realm"}
 """What rules read under another name."""
 READ_FOR_KEYS = {"accessTokenLifespanForImplicitFlow"}
 """How long tokens may live says how long keys are kept, whatever issues them."""
+PARSE_ATTRIBUTES = {
+    "admin/events.py",
+    "authentication/action_tokens.py",
+    "authentication/realm_profile.py",
+    "domain/expiry.py",
+}
+"""They still parse an attribute at each use: none may be added."""
 SETTINGS = [field for field in REALM_FIELDS if isinstance(field, Setting)]
 DESCRIBED = [each for together in REALM_SETTINGS.values() for each in together]
 _SPECIFIED_NAME = re.compile(r"`([a-z_]+)`")
@@ -136,3 +144,20 @@ def test_every_attribute_about_certificates_is_described() -> None:
 
 def test_the_page_lists_the_same() -> None:
     assert realm_settings_page.PAGE.read_text() == realm_settings_page.page()
+
+
+def test_rules_read_groups_of_a_realm_and_no_attributes() -> None:
+    """A group is parsed once for each realm, an attribute at each use."""
+    files = (file for room in (*RULES, "certificates", "crypto") for file in _files(room))
+    readers = {
+        str(file.relative_to(ROOT))
+        for file in files
+        if (None, "attributes") in settings_read(ast.parse(file.read_text()))
+    }
+    assert readers == PARSE_ATTRIBUTES
+
+
+def _files(room: str) -> Iterator[Path]:
+    where = ROOT / room
+    files = where.rglob("*.py") if where.is_dir() else iter([where.with_suffix(".py")])
+    return (file for file in files if _OF_THE_REALM not in file.parents)

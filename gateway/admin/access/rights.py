@@ -191,7 +191,7 @@ def rights_over(caller: Caller, realm: Realm, held: EffectiveRoles) -> Rights:
     client = _holder(caller, realm)
     if client is None:
         return Rights(frozenset())
-    names = _names(held, client)
+    names = next((names for owner, names in held.clients if owner == client), ())
     return Rights(frozenset(_ROLES[name] for name in names if name in _ROLES), held)
 
 
@@ -200,10 +200,6 @@ def _holder(caller: Caller, realm: Realm) -> str | None:
     if caller.realm.name == MASTER:
         return administration_client(realm.name)
     return REALM_MANAGEMENT if caller.realm.id == realm.id else None
-
-
-def _names(held: EffectiveRoles, client: str) -> tuple[str, ...]:
-    return next((names for name, names in held.clients if name == client), ())
 
 
 def may_create_realms(acting: Acting) -> bool:

@@ -154,7 +154,7 @@ async def _administration(stores: Stores, master: Realm, realm: Realm) -> Client
 async def _set_default_groups(change: Change, document: Mapping[str, Any]) -> None:
     """Replace the groups that new users join."""
     paths = {name: value for name, value in document.items() if name in _DEFAULT_GROUPS}
-    given = read_realm_groups(_with_slashes(paths), "")
+    given = read_realm_groups(_with_slashes(paths), "") if paths else GivenGroups()
     if given.default is None:
         return
     groups = await load_groups(change.stores, change.realm)

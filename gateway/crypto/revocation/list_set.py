@@ -25,7 +25,7 @@ from gateway.crypto.revocation.revocation_list import ListScope, RevocationList
 from gateway.crypto.x509.parse import ParsedCertificate
 from gateway.domain.certificates import CertificateFacts
 from gateway.domain.limits.caches import SizedCache
-from gateway.domain.realm import Realm, certificate_revocation_of
+from gateway.domain.realm import Realm
 
 MOST_URLS: Final = 3
 """Addresses of one certificate that lists are downloaded from; further ones do not count."""
@@ -267,7 +267,7 @@ class RevocationListRule:
         """
         certificate, issuer = link
         unknown = missing if found is None else _outside_its_time(found, issuer, now)
-        if unknown is not None and certificate_revocation_of(realm).requires_lists:
+        if unknown is not None and realm.certificates.revocation.requires_lists:
             return unknown
         if found is not None and found.revokes(certificate.serial):
             return f"{certificate.subject} was revoked"

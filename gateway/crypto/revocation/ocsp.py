@@ -34,7 +34,7 @@ from gateway.domain.clock import CLOCK_LEEWAY
 from gateway.domain.limits.caches import SingleFlight, SizedCache
 from gateway.domain.ports.certificates import MalformedCertificate
 from gateway.domain.ports.outgoing import DocumentUnavailable
-from gateway.domain.realm import OcspNonce, OcspPolicy, Realm, certificate_revocation_of
+from gateway.domain.realm import OcspNonce, OcspPolicy, Realm
 
 LARGEST_RESPONSE: Final = 64 * 1024
 """Bytes; a response with the certificate of its responder has about two thousand."""
@@ -293,7 +293,7 @@ class OcspRevocations:
         """The questions that realms may ask now, by their id."""
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
-        settings = certificate_revocation_of(realm)
+        settings = realm.certificates.revocation
         if settings.ocsp is OcspPolicy.OFF or len(path.certificates) == 1:
             return None
         links = tuple(path.links)
@@ -313,7 +313,7 @@ class OcspRevocations:
             certificate, PresentedCertificate | ParsedCertificate
         ):
             return None
-        settings = certificate_revocation_of(realm)
+        settings = realm.certificates.revocation
         asked = settings.ocsp_url, settings.ocsp_nonce
         sources = settings.list_urls, settings.follows_points
         key = (certificate.digest, issuer.digest, *asked, *sources, realm.id)

@@ -36,7 +36,7 @@ from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.limits.caches import SingleFlight, SizedCache
 from gateway.domain.ports.outgoing import DocumentUnavailable
-from gateway.domain.realm import Realm, certificate_revocation_of
+from gateway.domain.realm import Realm
 
 LARGEST_AT_POINT: Final = 8 * 1024 * 1024
 """Bytes of one document; a list of 200,000 entries."""
@@ -211,7 +211,7 @@ class PointLists:
             except StoreUnavailable:
                 continue
             is_same = realm is not None and realm.id == realm_id
-            if realm is None or not is_same or not certificate_revocation_of(realm).follows_points:
+            if realm is None or not is_same or not realm.certificates.revocation.follows_points:
                 self._names.pop(realm_id, None)
         known = self._names.keys()
         self._points = {key: each for key, each in self._points.items() if key[0] in known}
@@ -262,7 +262,7 @@ class PointRevocations:
         self._rule = RevocationListRule()
 
     async def refusal(self, path: CertificationPath, realm: Realm, now: datetime) -> str | None:
-        if not certificate_revocation_of(realm).follows_points or len(path.certificates) == 1:
+        if not realm.certificates.revocation.follows_points or len(path.certificates) == 1:
             return None
         loop = asyncio.get_running_loop()
         deadline = loop.time() + LONGEST_WAIT.total_seconds()
@@ -277,7 +277,7 @@ class PointRevocations:
         self, certificate: CertificateFacts, issuer: ParsedCertificate, realm: Realm, now: datetime
     ) -> bool | None:
         """Tell whether a list of the issuer names the certificate; None without a current list."""
-        if not certificate_revocation_of(realm).follows_points:
+        if not realm.certificates.revocation.follows_points:
             return None
         named = self._named(certificate)
         lists = await self._points.current(realm, named.urls, now)

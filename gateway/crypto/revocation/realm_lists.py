@@ -20,7 +20,7 @@ from gateway.domain.certificates import CertificateFacts, CertificationPath
 from gateway.domain.clock import Clock
 from gateway.domain.errors import StoreUnavailable
 from gateway.domain.ports.outgoing import DocumentUnavailable
-from gateway.domain.realm import Realm, certificate_revocation_of
+from gateway.domain.realm import Realm
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class RealmRevocationLists:
 
         The lists are those of the last `refusal`.
         """
-        urls = certificate_revocation_of(realm).list_urls
+        urls = realm.certificates.revocation.list_urls
         lists = [self._lists[url] for url in urls if url in self._lists]
         for _, issuer in path.links:
             found = _newest(issuer, lists) if isinstance(issuer, ParsedCertificate) else None
@@ -150,7 +150,7 @@ class RealmRevocationLists:
 
     async def _current(self, realm: Realm) -> Sequence[DownloadedLists]:
         """Return the lists at the URLs of the realm; waits for first downloads."""
-        urls = certificate_revocation_of(realm).list_urls
+        urls = realm.certificates.revocation.list_urls
         if not urls:
             return ()
         lists = self._follow(realm.id, realm.name, urls)
@@ -173,7 +173,7 @@ class RealmRevocationLists:
                 realm = await self._find_realm(name)
             except StoreUnavailable:
                 continue
-            urls = () if realm is None else certificate_revocation_of(realm).list_urls
+            urls = () if realm is None else realm.certificates.revocation.list_urls
             if realm is None or realm.id != realm_id or not urls:
                 self._urls.pop(realm_id, None)
             else:

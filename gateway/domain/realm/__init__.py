@@ -20,9 +20,6 @@ from gateway.domain.realm.certificates import (
     OcspPolicy,
     are_policies,
     are_revocation_list_urls,
-    certificate_revocation_of,
-    certificate_trust_of,
-    configures_revocation,
     is_gateway_authorities,
     is_ocsp_nonce,
     is_ocsp_policy,
@@ -32,7 +29,6 @@ from gateway.domain.realm.certificates import (
     is_revocation_policy,
     is_server_url,
     parse_overlap,
-    renewal_overlap_of,
 )
 from gateway.domain.realm.realm import (
     ACCENT_COLOR,
@@ -57,9 +53,7 @@ from gateway.domain.realm.realm import (
     SslRequired,
     TokenLifespans,
     Webhook,
-    appearance_of,
     are_event_names,
-    authentication_levels,
     brute_force_rules,
     is_color,
     is_failure_limit,
@@ -67,9 +61,6 @@ from gateway.domain.realm.realm import (
     is_nonce_choice,
     is_webhook_url,
     parse_levels,
-    pushed_request_lifespan,
-    requires_proof_nonce,
-    webhook_of,
 )
 from gateway.domain.realm.sign_in import (
     NOT_SPECIFIED,

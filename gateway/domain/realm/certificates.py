@@ -1,30 +1,26 @@
 """Which client certificates a realm trusts, their revocation and renewal: own attributes.
 
+`parse_certificate_settings` parses them, once for each `Realm`.
+
 A realm says how long a token may be used with the renewed certificate of its holder; the value of a
 client counts instead. docs/trust-in-certificates.md describes trust and renewal, docs/operations.md
 revocation; attacks: A8, A10, A12, A14
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
 from gateway.domain.limits.caches import cached
-from gateway.domain.realm.realm import Realm
 
 RENEWAL_OVERLAP: Final = "realmgate.certificates.renewal.overlap"
 NO_OVERLAP: Final = timedelta()
 LONGEST_OVERLAP: Final = timedelta(days=30)
 OVERLAP_FORM: Final = f"whole seconds from 0 to {LONGEST_OVERLAP // timedelta(seconds=1)}"
 _SECONDS: Final = re.compile("0|[1-9][0-9]{0,6}", re.ASCII)
-
-
-def renewal_overlap_of(realm: Realm) -> timedelta:
-    """Return the time after the start of a renewed certificate; zero: there is no overlap."""
-    text = realm.attributes.get(RENEWAL_OVERLAP)
-    return parse_overlap(text) if text else NO_OVERLAP
 
 
 def is_overlap(text: str) -> bool:
@@ -91,11 +87,12 @@ class CertificateRevocationSettings:
     ocsp_nonce: OcspNonce = OcspNonce.OFF
     follows_points: bool = False
     """Whether lists are downloaded from the distribution points that certificates name."""
+    asks_servers: bool = field(init=False)
+    """Whether servers are asked for lists or responses that count in this realm."""
 
-    @property
-    def asks_servers(self) -> bool:
-        """Tell whether servers are asked for lists or responses that count in this realm."""
-        return self.follows_points or bool(self.list_urls) or self.ocsp is not OcspPolicy.OFF
+    def __post_init__(self) -> None:
+        asks = self.follows_points or bool(self.list_urls) or self.ocsp is not OcspPolicy.OFF
+        object.__setattr__(self, "asks_servers", asks)
 
 
 _STANDARD_REVOCATION: Final = CertificateRevocationSettings()
@@ -103,19 +100,9 @@ _RULING: Final = (OCSP, REVOCATION_LIST_URLS, REVOCATION_POLICY, DISTRIBUTION_PO
 """Without any of these the others say nothing."""
 
 
-def configures_revocation(realm: Realm) -> bool:
-    """Tell whether the realm has settings of its own: most have none, and are asked often."""
-    return not realm.attributes.keys().isdisjoint(_RULING)
-
-
-def certificate_revocation_of(realm: Realm) -> CertificateRevocationSettings:
-    """Return what the attributes of the realm say.
-
-    An unusable value is refused where it is written; here it counts as the strictest one.
-    """
-    if not configures_revocation(realm):
+def _revocation(attributes: Mapping[str, str]) -> CertificateRevocationSettings:
+    if attributes.keys().isdisjoint(_RULING):
         return _STANDARD_REVOCATION
-    attributes = realm.attributes
     ocsp = attributes.get(OCSP, "")
     urls = tuple(attributes.get(REVOCATION_LIST_URLS, "").split())
     points = attributes.get(DISTRIBUTION_POINTS, "")
@@ -189,22 +176,6 @@ class CertificateTrustSettings:
     """Policy identifiers; a path must be valid for one of them. None given: for any or none."""
 
 
-_STANDARD_TRUST: Final = CertificateTrustSettings()
-
-
-def certificate_trust_of(realm: Realm) -> CertificateTrustSettings:
-    """Return what the attributes of the realm say; an unusable value trusts no certificate.
-
-    Such a value is refused where it is written.
-    """
-    attributes = realm.attributes
-    if GATEWAY_AUTHORITIES not in attributes and CERTIFICATE_POLICIES not in attributes:
-        return _STANDARD_TRUST
-    return _settings(
-        attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(CERTIFICATE_POLICIES, "")
-    )
-
-
 def is_gateway_authorities(text: str) -> bool:
     """Tell whether the text is `true`, `false` or empty."""
     return text in ("true", "false", "")
@@ -217,7 +188,30 @@ def are_policies(text: str) -> bool:
 
 
 @cached(256 * 1024)
-def _settings(gateway_authorities: str, policies: str) -> CertificateTrustSettings:
+def _trust(gateway_authorities: str, policies: str) -> CertificateTrustSettings:
     return CertificateTrustSettings(
         {"true": True, "": None}.get(gateway_authorities, False), frozenset(policies.split())
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSettings:
+    """What a realm demands of client certificates."""
+
+    trust: CertificateTrustSettings
+    revocation: CertificateRevocationSettings
+    renewal_overlap: timedelta
+    """The time after the start of a renewed certificate; zero: there is no overlap."""
+
+
+def parse_certificate_settings(attributes: Mapping[str, str]) -> CertificateSettings:
+    """Return what the attributes of a realm say.
+
+    An unusable value is refused where it is written. Here it counts as the strictest one: it trusts
+    no certificate, and refuses where revocation is not known.
+    """
+    return CertificateSettings(
+        _trust(attributes.get(GATEWAY_AUTHORITIES, ""), attributes.get(CERTIFICATE_POLICIES, "")),
+        _revocation(attributes),
+        parse_overlap(attributes.get(RENEWAL_OVERLAP, "")),
     )

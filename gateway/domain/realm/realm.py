@@ -21,6 +21,7 @@ from typing import Any, Final, Self
 from gateway.domain.events import KIND_OF, SAVED_BY_DEFAULT
 from gateway.domain.keys import SignatureAlgorithm, SigningAlgorithm
 from gateway.domain.limits.caches import cached
+from gateway.domain.realm.certificates import CertificateSettings, parse_certificate_settings
 from gateway.domain.realm.sign_in import (
     BruteForce,
     FlowBindings,
@@ -76,8 +77,13 @@ def is_image(text: str) -> bool:
     return len(text) <= _LONGEST_IMAGE and _EMBEDDED_IMAGE.fullmatch(text) is not None
 
 
-def appearance_of(attributes: Mapping[str, str]) -> Appearance:
-    """Return the appearance that the attributes of a realm set."""
+_STANDARD_APPEARANCE: Final = Appearance()
+_OF_APPEARANCE: Final = (ACCENT_COLOR, LOGO, DARK_LOGO, _DARK_MODE)
+
+
+def _parse_appearance(attributes: Mapping[str, str]) -> Appearance:
+    if attributes.keys().isdisjoint(_OF_APPEARANCE):
+        return _STANDARD_APPEARANCE
     accent, logo = attributes.get(ACCENT_COLOR, ""), attributes.get(LOGO, "")
     dark_logo = attributes.get(DARK_LOGO, "")
     return Appearance(
@@ -254,6 +260,100 @@ class Localization:
     """`defaultLocale`: the language before a choice."""
 
 
+_LEVELS: Final = "acr.loa.map"
+_PUSHED_REQUEST_LIFESPAN: Final = "parRequestUriLifespan"
+_STANDARD_PUSHED_LIFESPAN: Final = timedelta(minutes=1)
+_LONGEST: Final = timedelta(hours=1)
+_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
+DPOP_NONCE: Final = "realmgate.dpop.nonce"
+_CHOICES: Final = {"": False, "false": False, "true": True}
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolSettings:
+    """What attributes of a realm change of OAuth 2.0 and OpenID Connect."""
+
+    pushed_request_lifespan: timedelta
+    """How long a pushed request may be used: at least a second, at most an hour."""
+    levels: Mapping[str, int]
+    """Levels of authentication by name (`acr`)."""
+    requires_proof_nonce: bool
+    """Whether every DPoP proof has to contain a nonce of the realm."""
+
+
+def _parse_protocol_settings(attributes: Mapping[str, str]) -> ProtocolSettings:
+    text = attributes.get(_PUSHED_REQUEST_LIFESPAN, "")
+    seconds = int(text) if _NUMBER.fullmatch(text) else 0
+    return ProtocolSettings(
+        min(timedelta(seconds=seconds), _LONGEST) if seconds else _STANDARD_PUSHED_LIFESPAN,
+        parse_levels(attributes.get(_LEVELS, "")),
+        _CHOICES.get(attributes.get(DPOP_NONCE, ""), False),
+    )
+
+
+@cached(256 * 1024)
+def parse_levels(text: str) -> Mapping[str, int]:
+    """Return the levels of a JSON object by name; nothing where it is none."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: int(level) for name, level in found.items() if _NUMBER.fullmatch(str(level))}
+
+
+def is_nonce_choice(text: str) -> bool:
+    """Tell whether the text is `true`, `false` or empty."""
+    return text in _CHOICES
+
+
+WEBHOOK_URL: Final = "realmgate.webhook.url"
+WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
+WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
+SHORTEST_WEBHOOK_SECRET: Final = 16
+"""Characters."""
+LONGEST_WEBHOOK_SECRET: Final = 255
+_LONGEST_URL: Final = 2048
+_URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-;=?-\[\]_a-z~]*)?")
+_CACHED_OCTETS: Final = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where events go, the secret that signs them, and the names of those that are sent."""
+
+    url: str = field(repr=False)
+    secret: Secret
+    events: frozenset[str]
+
+
+def _parse_webhook(attributes: Mapping[str, str], secret: Secret | None) -> Webhook | None:
+    url = attributes.get(WEBHOOK_URL, "")
+    if secret is None or not is_webhook_url(url):
+        return None
+    return Webhook(url, secret, _names(attributes.get(WEBHOOK_EVENTS, "")))
+
+
+def is_webhook_url(text: str) -> bool:
+    """Tell whether the text is a URL without user and fragment; http is the operator's choice."""
+    return len(text) <= _LONGEST_URL and _URL.fullmatch(text) is not None
+
+
+def are_event_names(text: str) -> bool:
+    """Tell whether the text lists names of events, with commas or spaces between them."""
+    return set(_listed(text)) <= KIND_OF.keys()
+
+
+def _listed(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+@cached(_CACHED_OCTETS)
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_listed(text) or SAVED_BY_DEFAULT)
+
+
 MASTER = "master"
 """The realm where administrators sign in."""
 
@@ -325,11 +425,23 @@ class Realm:
 
     Those at Keycloak's default are left out; only `representations` reads them.
     """
+    signature_algorithm: SigningAlgorithm = field(init=False, repr=False, compare=False)
+    """The algorithm that signs tokens of clients that name no other."""
+    certificates: CertificateSettings = field(init=False, repr=False, compare=False)
+    protocol: ProtocolSettings = field(init=False, repr=False, compare=False)
+    appearance: Appearance = field(init=False, repr=False, compare=False)
+    webhook: Webhook | None = field(init=False, repr=False, compare=False)
+    """Where events go; None without a usable address and a secret."""
 
-    @property
-    def signature_algorithm(self) -> SigningAlgorithm:
-        """The algorithm that signs tokens of clients that name no other."""
-        return self.default_signature_algorithm or SignatureAlgorithm.RS256
+    def __post_init__(self) -> None:
+        """Parse the groups that `attributes` hold, once: rules read them at every request."""
+        attributes = self.attributes
+        signing = self.default_signature_algorithm or SignatureAlgorithm.RS256
+        object.__setattr__(self, "signature_algorithm", signing)
+        object.__setattr__(self, "certificates", parse_certificate_settings(attributes))
+        object.__setattr__(self, "protocol", _parse_protocol_settings(attributes))
+        object.__setattr__(self, "appearance", _parse_appearance(attributes))
+        object.__setattr__(self, "webhook", _parse_webhook(attributes, self.webhook_secret))
 
     @property
     def default_role_name(self) -> str:
@@ -344,99 +456,6 @@ class Realm:
 
 def _default_role_of(name: str) -> str:
     return f"default-roles-{name.lower()}"
-
-
-_LEVELS: Final = "acr.loa.map"
-_PUSHED_REQUEST_LIFESPAN: Final = "parRequestUriLifespan"
-_STANDARD_PUSHED_LIFESPAN: Final = timedelta(minutes=1)
-_LONGEST: Final = timedelta(hours=1)
-_NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
-
-
-def pushed_request_lifespan(realm: Realm) -> timedelta:
-    """Return how long a pushed request may be used: at least a second, at most an hour."""
-    text = realm.attributes.get(_PUSHED_REQUEST_LIFESPAN, "")
-    if _NUMBER.fullmatch(text) is None or not int(text):
-        return _STANDARD_PUSHED_LIFESPAN
-    return min(timedelta(seconds=int(text)), _LONGEST)
-
-
-def authentication_levels(realm: Realm) -> Mapping[str, int]:
-    """Return levels of authentication by name (`acr`)."""
-    return parse_levels(realm.attributes.get(_LEVELS, ""))
-
-
-@cached(256 * 1024)
-def parse_levels(text: str) -> Mapping[str, int]:
-    """Return the levels of a JSON object by name; nothing where it is none."""
-    try:
-        found = json.loads(text or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: int(level) for name, level in found.items() if _NUMBER.fullmatch(str(level))}
-
-
-DPOP_NONCE: Final = "realmgate.dpop.nonce"
-_CHOICES: Final = {"": False, "false": False, "true": True}
-
-
-def is_nonce_choice(text: str) -> bool:
-    """Tell whether the text is `true`, `false` or empty."""
-    return text in _CHOICES
-
-
-def requires_proof_nonce(realm: Realm) -> bool:
-    """Tell whether every DPoP proof has to contain a nonce of the realm."""
-    return _CHOICES.get(realm.attributes.get(DPOP_NONCE, ""), False)
-
-
-WEBHOOK_URL: Final = "realmgate.webhook.url"
-WEBHOOK_SECRET: Final = "realmgate.webhook.secret"  # noqa: S105 - the name of the attribute
-WEBHOOK_EVENTS: Final = "realmgate.webhook.events"
-SHORTEST_WEBHOOK_SECRET: Final = 16
-"""Characters."""
-LONGEST_WEBHOOK_SECRET: Final = 255
-_LONGEST_URL: Final = 2048
-_URL: Final = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+(?:[/?][!-;=?-\[\]_a-z~]*)?")
-_CACHED_OCTETS: Final = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Webhook:
-    """Where events go, the secret that signs them, and the names of those that are sent."""
-
-    url: str = field(repr=False)
-    secret: Secret
-    events: frozenset[str]
-
-
-def webhook_of(attributes: Mapping[str, str], secret: Secret | None) -> Webhook | None:
-    """Return the webhook that the attributes of a realm describe."""
-    url = attributes.get(WEBHOOK_URL, "")
-    if not is_webhook_url(url) or secret is None:
-        return None
-    return Webhook(url, secret, _names(attributes.get(WEBHOOK_EVENTS, "")))
-
-
-def is_webhook_url(text: str) -> bool:
-    """Tell whether the text is a URL without user and fragment; http is the operator's choice."""
-    return len(text) <= _LONGEST_URL and _URL.fullmatch(text) is not None
-
-
-def are_event_names(text: str) -> bool:
-    """Tell whether the text lists names of events, with commas or spaces between them."""
-    return set(_listed(text)) <= KIND_OF.keys()
-
-
-def _listed(text: str) -> list[str]:
-    return text.replace(",", " ").split()
-
-
-@cached(_CACHED_OCTETS)
-def _names(text: str) -> frozenset[str]:
-    return frozenset(_listed(text) or SAVED_BY_DEFAULT)
 
 
 FAILURES_PER_ADDRESS: Final = "realmgate.bruteForce.failuresPerAddress"

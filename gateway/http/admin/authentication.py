@@ -19,7 +19,6 @@ from gateway.protocol.errors import OAuthError, ProofRefused
 from gateway.protocol.requests import Parameters, ProtocolRequest
 from gateway.protocol.sender_constraint import (
     SenderConstraint,
-    TokenCredential,
     token_credential,
 )
 from gateway.protocol.tokens import AccessTokens, ActiveToken, administering_caller
@@ -49,7 +48,9 @@ class AdminAuthentication:
 
         Raises NotAuthenticated, ProofRefused, OriginRefused or StoreUnavailable.
         """
-        credential = _credential(exchange.facts.headers.text(b"authorization"))
+        credential = token_credential(exchange.facts.headers.text(b"authorization"))
+        if credential is None:
+            raise NotAuthenticated("no bearer token")
         issuer = _claimed_issuer(credential.token)
         try:
             request, active = await self._active(exchange, issuer, credential.token)
@@ -84,24 +85,13 @@ class AdminAuthentication:
         return request, self._access_tokens.verify(request, token)
 
     async def _issuer(self, issuer: str) -> RealmEntry:
-        entry = await self._realm(issuer)
+        base = self._context.issuer("")
+        name = unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
+        is_name = 0 < len(name) <= LONGEST_REALM_NAME
+        entry = await self._context.directory.realm(name) if is_name else None
         if entry is None or not entry.realm.enabled:
             raise NotAuthenticated("the issuer of the token is not an enabled realm")
         return entry
-
-    async def _realm(self, issuer: str) -> RealmEntry | None:
-        base = self._context.issuer("")
-        name = unquote(issuer.removeprefix(base)) if issuer.startswith(base) else ""
-        if not name or len(name) > LONGEST_REALM_NAME:
-            return None
-        return await self._context.directory.realm(name)
-
-
-def _credential(authorization: str | None) -> TokenCredential:
-    found = token_credential(authorization)
-    if found is None:
-        raise NotAuthenticated("no bearer token")
-    return found
 
 
 def _claimed_issuer(token: str) -> str:

@@ -305,7 +305,8 @@ class AdminEndpoint(GuardedEndpoint):
             query=Parameters.of(pairs),
             pairs=pairs,
             public_url=self._services.context.public_url,
-            url_path=_url_path(scope),
+            # As it was sent.
+            url_path=escaped_path(scope).rstrip("/").removeprefix("/auth"),
         )
         try:
             return await _perform(operation, guard, request, receive, headers)
@@ -341,7 +342,8 @@ async def _perform(
     body = operation.body
     if body is None:
         return await operation.handler(request)
-    if not _is_large(headers):
+    length = headers.values.get(b"content-length")
+    if length is not None and int(length) <= LARGE_DOCUMENT:
         document = await read_admin_body(receive, headers, body)
         return await _handle(operation, guard, replace(request, body=document))
     with large_document():
@@ -369,13 +371,3 @@ def _require(operation: Operation, rights: Rights) -> None:
     rights.require(*operation.allowed)
     if operation.also:
         rights.require(*operation.also)
-
-
-def _is_large(headers: EdgeHeaders) -> bool:
-    length = headers.values.get(b"content-length")
-    return length is None or int(length) > LARGE_DOCUMENT
-
-
-def _url_path(scope: Scope) -> str:
-    """Return the path as it was sent, without the prefix /auth and a slash at the end."""
-    return escaped_path(scope).rstrip("/").removeprefix("/auth")

@@ -88,8 +88,6 @@ class DecisionEndpoint:
 
     async def _answer(self, scope: Scope, facts: EdgeFacts, exchange: Exchange) -> Reply:
         exchange.edge = facts
-        if facts.request_id is not None:
-            exchange.request_id = facts.request_id
         dialect, path = _dialect(scope)
         if dialect is None:
             return _NOT_FOUND

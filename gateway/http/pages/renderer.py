@@ -24,7 +24,7 @@ from gateway.domain.localization import (
     is_right_to_left,
     texts_for,
 )
-from gateway.domain.realm import Appearance, Realm, appearance_of
+from gateway.domain.realm import Appearance, Realm
 from gateway.http.pages.account_views import (
     ApplicationsPage,
     CertificatesPage,
@@ -365,7 +365,7 @@ class PageRenderer:
         kind = PAGES[type(view)]
         realm = frame.realm
         texts = self.texts(frame)
-        look = appearance_of(realm.attributes)
+        look = realm.appearance
         page = self._page(view, frame, texts, look, design)
         template = design.environment.get_template(f"{kind.name}.html")
         body = template.render(view=view, page=page, t=texts).encode()

@@ -15,7 +15,7 @@ from gateway.domain.clients import Client
 from gateway.domain.events import EventError, EventType
 from gateway.domain.ports.lookups import ClientEntry
 from gateway.domain.ports.sign_in import PushedParameters, PushedRequestStore
-from gateway.domain.realm import Realm, pushed_request_lifespan
+from gateway.domain.realm import Realm
 from gateway.protocol.authorization.checks import CHECKS, PUSHED, USED_UP, Check
 from gateway.protocol.authorization.errors import (
     PageError,
@@ -159,7 +159,7 @@ async def keep_pushed_request(
 ) -> PushedRequest:
     """Keep a request of the client under a new reference; raises StoreUnavailable."""
     reference = secrets.token_urlsafe(_REFERENCE_BYTES)
-    lifespan = pushed_request_lifespan(realm)
+    lifespan = realm.protocol.pushed_request_lifespan
     await store.add(realm.id, client.id, reference, pushed, lifespan)
     return PushedRequest(f"{PUSHED}{reference}", lifespan)
 

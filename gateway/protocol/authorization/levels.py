@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
-from gateway.domain.realm import Realm, authentication_levels
+from gateway.domain.realm import Realm
 from gateway.protocol.authorization.errors import PageError, PageMessage
 from gateway.protocol.authorization.request import AuthorizationDraft, RequestedLevel
 from gateway.protocol.scopes import SIGNED_IN
@@ -19,7 +19,7 @@ _NUMBER: Final = re.compile("[0-9]{1,9}", re.ASCII)
 
 def levels_of(realm: Realm, client: Client) -> Mapping[str, int]:
     """Return the levels by name: the client's where it has any, else the realm's."""
-    return client.levels.names or authentication_levels(realm)
+    return client.levels.names or realm.protocol.levels
 
 
 def level_of(name: str, levels: Mapping[str, int]) -> int | None:

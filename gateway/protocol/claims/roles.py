@@ -148,7 +148,8 @@ def _realm_roles(mapper: ProtocolMapper) -> AddClaims | None:
 
     def add(claims: MappedClaims, subject: TokenSubject) -> None:
         if subject.roles.realm:
-            write(path, claims, _prefixed(prefix, subject.roles.realm))
+            roles = subject.roles.realm
+            write(path, claims, _prefixed(prefix, roles) if prefix else roles)
 
     return add
 

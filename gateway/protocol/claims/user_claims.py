@@ -10,6 +10,7 @@ ClaimsParameterTokenMapper; Spec: OpenID Connect Core §5.5
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 from gateway.domain.clients import ProtocolMapper
@@ -35,19 +36,19 @@ from gateway.representations.client_scopes import (
 from gateway.representations.components import Kind, Property
 
 _ADDRESS_FIELDS: Final[Mapping[str, Callable[[User], str | None]]] = {
-    "username": lambda user: user.username,
-    "email": lambda user: user.email,
-    "firstName": lambda user: user.first_name,
-    "lastName": lambda user: user.last_name,
+    "username": attrgetter("username"),
+    "email": attrgetter("email"),
+    "firstName": attrgetter("first_name"),
+    "lastName": attrgetter("last_name"),
 }
 """Attributes that every user has a field for."""
 _PROPERTIES: Final[Mapping[str, Callable[[User], str | None]]] = {
     **_ADDRESS_FIELDS,
-    "id": lambda user: user.id,
+    "id": attrgetter("id"),
     "emailVerified": lambda user: _json_boolean(user.email_verified),
     "enabled": lambda user: _json_boolean(user.enabled),
     "createdTimestamp": lambda user: str(int(user.created_at.timestamp() * 1000)),
-    "serviceAccountClientLink": lambda user: user.service_account_client,
+    "serviceAccountClientLink": attrgetter("service_account_client"),
 }
 _ADDRESS: Final = {
     "formatted": "formatted",

@@ -100,7 +100,8 @@ class ClientAuthenticator:
         return caller
 
     async def _authenticated(self, request: ProtocolRequest) -> AuthenticatedClient:
-        credentials = read_basic_credentials(request.authorization)
+        header = request.authorization
+        credentials = None if header is None else read_basic_credentials(header)
         client_id = request.parameters.raw("client_id")
         if client_id is None and credentials is not None:
             client_id = credentials.client_id

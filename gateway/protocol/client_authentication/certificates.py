@@ -65,7 +65,7 @@ class TlsClientAuth(ClientAuthenticationMethod):
             require_registered(client, certificate)
         except NotRegistered as error:
             raise _refused_certificate(str(error)) from error
-        device = client.devices.device_of(certificate)
+        device = client.devices.device_of(certificate) if client.devices.template else None
         if device is not None:
             try:
                 await self._services.validity.require_unlocked(

@@ -40,12 +40,12 @@ class BasicCredentials:
     secret: str = field(repr=False)
 
 
-def read_basic_credentials(header: str | None) -> BasicCredentials | None:
-    """Return the header's credentials; None without a usable header.
+def read_basic_credentials(header: str) -> BasicCredentials | None:
+    """Return the header's credentials; None where it is not usable.
 
     Raises OAuthError where the halves are Basic credentials with broken form-encoding.
     """
-    text = _decode_basic(header) if header is not None else None
+    text = _decode_basic(header)
     if text is None:
         return None
     client_id, colon, secret = text.partition(":")

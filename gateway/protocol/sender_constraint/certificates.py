@@ -16,7 +16,7 @@ from gateway.domain.certificates import CertificateFacts, CertificationPath, Cli
 from gateway.domain.clients import Client
 from gateway.domain.events import EventError
 from gateway.domain.ports.certificates import Revocations
-from gateway.domain.realm import Realm, renewal_overlap_of
+from gateway.domain.realm import Realm
 from gateway.protocol.claims.protocol_claims import ISSUED_SERIAL, RENEWAL
 from gateway.protocol.errors import OAuthError, refused
 from gateway.protocol.requests import ProtocolRequest
@@ -29,14 +29,12 @@ _OTHER_CERTIFICATE: Final = (
 )
 
 
-def certificate_to_bind(client: Client, certificate: ClientCertificate | None) -> str | None:
-    """Return the thumbprint for a new token, None where the client asks for no such tokens.
+def thumbprint_to_bind(certificate: ClientCertificate | None) -> str:
+    """Return the thumbprint for a new token of a client that asks for certificate-bound tokens.
 
-    Raises invalid_request when the client asks for them and presents no certificate, or one that
-    must not be used; the description names the reason.
+    Raises invalid_request when the client presents no certificate, or one that must not be used;
+    the description names the reason.
     """
-    if not client.tokens.certificate_bound:
-        return None
     if certificate is None:
         raise _unbound(_MISSING_CERTIFICATE)
     if not certificate.binds:
@@ -183,7 +181,7 @@ class RenewedCertificates:
 def overlap_of(realm: Realm, client: Client) -> timedelta:
     """Return the client's own overlap, or else the realm's; zero: there is none."""
     own = client.tokens.renewal_overlap
-    return renewal_overlap_of(realm) if own is None else own
+    return realm.certificates.renewal_overlap if own is None else own
 
 
 def renewal_claim(

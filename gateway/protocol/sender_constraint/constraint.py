@@ -21,11 +21,11 @@ from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.sender_constraint.certificates import (
     THUMBPRINT,
     RenewedCertificates,
-    certificate_to_bind,
     issued_serial_claim,
     renewal_claim,
     require_bound,
     require_certificate,
+    thumbprint_to_bind,
 )
 from gateway.protocol.sender_constraint.dpop_proofs import MISSING_PROOF, NonceRequired, ProofChecks
 
@@ -229,9 +229,8 @@ def confirmation_claim(
     bound tokens and the request proves nothing.
     """
     found: dict[str, str] = {}
-    thumbprint = certificate_to_bind(client, certificate)
-    if thumbprint is not None:
-        found[THUMBPRINT] = thumbprint
+    if client.tokens.certificate_bound:
+        found[THUMBPRINT] = thumbprint_to_bind(certificate)
     if proof_key is not None:
         found[KEY] = proof_key
     elif client.tokens.dpop_bound:

@@ -24,7 +24,6 @@ from gateway.domain.ports.client_keys import (
 )
 from gateway.domain.ports.credentials import OneTimeMarks
 from gateway.domain.ports.lookups import RealmEntry
-from gateway.domain.realm import requires_proof_nonce
 
 _ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -171,7 +170,7 @@ class ProofChecks:
         _require_time(issued, now)
         if access_token is not None:
             _require_hash(proof.claims, access_token)
-        if requires_proof_nonce(realm.realm) and not is_current_nonce(
+        if realm.realm.protocol.requires_proof_nonce and not is_current_nonce(
             realm, proof.claims.get("nonce"), now
         ):
             raise NonceRequired(current_nonce(realm, now))

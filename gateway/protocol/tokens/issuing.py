@@ -42,7 +42,6 @@ from gateway.protocol.claims.protocol_claims import (
     left_out_claim,
     present,
 )
-from gateway.protocol.claims.subject import TokenSubject
 from gateway.protocol.devices import device_claims
 from gateway.protocol.requests import ProtocolRequest
 from gateway.protocol.scopes import ClaimsContext, GrantedScopes
@@ -184,10 +183,6 @@ class Issue:
     id_token_is_detached_signature: bool = False
     """The ID token protects the response by its hashes and has no claims of mappers."""
 
-    @property
-    def subject(self) -> TokenSubject:
-        return self.context.subject
-
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
@@ -217,9 +212,6 @@ class TokenResponse:
     """What mappers add."""
 
     def document(self) -> dict[str, Any]:
-        return self.mapped.document(self.members(), _RESERVED_MEMBERS)
-
-    def members(self) -> dict[str, Any]:
         members = {
             "access_token": self.access_token,
             "expires_in": self.expires_in,
@@ -232,7 +224,7 @@ class TokenResponse:
             "scope": self.scope,
             "issued_token_type": self.issued_token_type,
         }
-        return present(members)
+        return self.mapped.document(present(members), _RESERVED_MEMBERS)
 
 
 def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
@@ -241,7 +233,8 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
     Raises OAuthError when the client wants a bound token and proves nothing to bind it to, or an
     algorithm for which the realm or the client has no key.
     """
-    client, withheld = issue.subject.client, issue.context.withheld
+    subject, withheld = issue.context.subject, issue.context.withheld
+    client = subject.client
     if withheld:
         more = f" and {len(withheld) - _MOST_NAMED} more" if len(withheld) > _MOST_NAMED else ""
         request.event.details[Detail.WITHHELD_ROLES] = ", ".join(withheld[:_MOST_NAMED]) + more
@@ -258,9 +251,7 @@ def issue_tokens(request: ProtocolRequest, issue: Issue) -> TokenResponse:
         token_id=claims.token_id,
         expires_in=claims.expires_at - claims.issued_at,
         token_type=claims.token_type,
-        not_before=max(
-            request.realm.realm.not_before, client.not_before, issue.subject.user.not_before
-        ),
+        not_before=max(request.realm.realm.not_before, client.not_before, subject.user.not_before),
         scope=issue.context.granted.text,
         refresh_token=refresh_token,
         refresh_expires_in=refresh_expires_in,
@@ -287,7 +278,8 @@ def access_claims(
     request: ProtocolRequest, issue: Issue, confirmation: Mapping[str, str] | None
 ) -> AccessToken:
     """Return the claims of the access token, unsigned."""
-    client, part, subject = issue.subject.client, issue.part, issue.subject
+    subject, part = issue.context.subject, issue.part
+    client = subject.client
     lightweight = client.tokens.lightweight
     lifespan = access_token_lifespan(request.realm.realm, client.tokens, issue.lifespan)
     expires_at = request.now + lifespan
@@ -313,7 +305,9 @@ def access_claims(
             else part.generation,
         ),
         issuer=request.issuer,
-        audiences=_audiences(issue, mapped),
+        audiences=mapped.audiences
+        if issue.audiences is None
+        else tuple(name for name in mapped.audiences if name in issue.audiences),
         subject=subject.identifier if part is None or mapped.includes_subject else None,
         client_id=client.client_id,
         session_id=None if part is None else part.session.id,
@@ -336,12 +330,6 @@ def access_claims(
     return AccessToken(claims, mapped.document(members))
 
 
-def _audiences(issue: Issue, mapped: MappedClaims) -> tuple[str, ...]:
-    if issue.audiences is None:
-        return mapped.audiences
-    return tuple(name for name in mapped.audiences if name in issue.audiences)
-
-
 def _token_type(tokens: ClientTokens, confirmation: Mapping[str, str] | None) -> str:
     """Return `typ` of the token and `token_type` of the answer. Spec: RFC 9449 §5."""
     if is_bound_to_key(confirmation):
@@ -359,7 +347,7 @@ def _refresh_token(
     request: ProtocolRequest, issue: Issue, access: AccessTokenClaims
 ) -> tuple[str | None, int]:
     """Return the token and its lifespan in seconds, which is 0 without an end."""
-    part, client = issue.part, issue.subject.client
+    part, client = issue.part, issue.context.subject.client
     if part is None or not issue.refreshable:
         return None, 0
     if not (client.tokens.refresh_tokens or issue.always_refreshable):
@@ -377,7 +365,7 @@ def _refresh_token(
         "jti": part.refresh_id,
         "iss": access.issuer,
         "aud": access.issuer,
-        "sub": issue.subject.identifier,
+        "sub": issue.context.subject.identifier,
         "typ": OFFLINE if part.session.offline else REFRESH,
         "azp": client.client_id,
         "sid": part.session.id,
@@ -414,7 +402,7 @@ def sign_id_token(
 
     It is encrypted for a client that asks for it.
     """
-    client = issue.subject.client
+    client = issue.context.subject.client
     found = None if access_token is None else token_hash(request, client, access_token)
     claims = id_claims(request, issue, access, found)
     signed = sign_for_client(request, client.signing.id_token, claims)
@@ -428,7 +416,7 @@ def id_claims(
     access_token_hash: str | None = None,
 ) -> dict[str, Any]:
     """Return the claims of the ID token, unsigned; without a hash for an example."""
-    client = issue.subject.client
+    client = issue.context.subject.client
     purpose = ClaimsFor.ID_TOKEN
     detached = issue.id_token_is_detached_signature
     mapped = MappedClaims(purpose) if detached else issue.context.map_claims(purpose)
@@ -438,7 +426,7 @@ def id_claims(
         "jti": str(uuid.uuid4()),
         "iss": request.issuer,
         "aud": audience_claim(tuple(dict.fromkeys((client.client_id, *mapped.audiences)))),
-        "sub": issue.subject.identifier,
+        "sub": issue.context.subject.identifier,
         "typ": ID_TOKEN_TYPE,
         "azp": client.client_id,
     }
@@ -449,7 +437,7 @@ def id_claims(
     if access_token_hash is not None:
         members["at_hash"] = access_token_hash
     members |= issue.hashes
-    mapped.included(issue.subject).add_to(members)
+    mapped.included(issue.context.subject).add_to(members)
     members |= device_claims(request, client)
     return mapped.document(members)
 
@@ -483,7 +471,7 @@ def issue_to_browser(
     state: str | None,
 ) -> BrowserTokens:
     """Sign the tokens of one authorization response; raises OAuthError as `issue_tokens` does."""
-    client = issue.subject.client
+    client = issue.context.subject.client
     hashed = {"c_hash": code, "s_hash": state or None}
     hashes = {name: token_hash(request, client, text) for name, text in hashed.items() if text}
     lifespan = None if code else request.realm.realm.token_lifespans.access_token_for_implicit_flow

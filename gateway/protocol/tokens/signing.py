@@ -64,15 +64,17 @@ def sign_for_client(
     only the gateways can check such a signature. Spec: RFC 7518 §3.1, OpenID Connect Core §3.1.3.6
     """
     algorithm = signing_algorithm(request, chosen)
-    return _sign(request, claims, algorithm, header_type)
+    try:
+        return request.realm.key_ring.sign(claims, algorithm, request.now, header_type)
+    except (ValueError, LookupError) as error:
+        raise _no_key_of_realm(algorithm) from error
 
 
 def sign_by_default(
     request: ProtocolRequest, claims: Mapping[str, Any], header_type: HeaderType
 ) -> str:
     """Return the compact JWS by the realm's default algorithm; raises OAuthError."""
-    algorithm = request.realm.realm.signature_algorithm
-    return _sign(request, claims, algorithm, header_type)
+    return sign_for_client(request, None, claims, header_type)
 
 
 def sign_access_token(request: ProtocolRequest, client: Client, claims: Mapping[str, Any]) -> str:
@@ -103,18 +105,6 @@ def token_hash(request: ProtocolRequest, client: Client, text: str) -> str:
     algorithm = signing_algorithm(request, client.signing.id_token)
     digest = hashlib.new(_HASHES[algorithm], text.encode()).digest()
     return base64url.encode(digest[: len(digest) // 2])
-
-
-def _sign(
-    request: ProtocolRequest,
-    claims: Mapping[str, Any],
-    algorithm: SigningAlgorithm,
-    header_type: HeaderType,
-) -> str:
-    try:
-        return request.realm.key_ring.sign(claims, algorithm, request.now, header_type)
-    except (ValueError, LookupError) as error:
-        raise _no_key_of_realm(algorithm) from error
 
 
 def _no_key_of_realm(algorithm: str) -> OAuthError:

@@ -91,14 +91,15 @@ def parse_realm(
     unmodelled = REALM_TABLE.read_kept(given, before.unmodelled, errors)
     raise_all(errors)
     realm = replace(REALM_TABLE.updated(before, updates), unmodelled=unmodelled)
-    realm = with_webhook_secret(realm, before, is_sent="attributes" in given)
+    if "attributes" in given:
+        realm = with_webhook_secret(realm, before)
     if base is not None and realm.login != base.login:
         realm = _with_one_use_of_addresses(realm, given)
     realm = replace(
         with_written(realm, _answer(realm)),
         id=before.id,
         default_role=(base or realm).named(realm.name).default_role,
-        smtp=keep_secrets(realm.smtp, before.smtp),
+        smtp=keep_secrets(realm.smtp, before.smtp) if "smtpServer" in given else before.smtp,
     )
     if not report_ineffective:
         raise_all(ineffective_realm_settings(realm, base, path))
@@ -225,10 +226,10 @@ def _with_whole_policies(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     errors: list[FieldError] = []
     given = REALM_TABLE.collect(document, "", [])
-    defaults = _answer(Realm(id="", name=""))
     wanted = dict(document)
     for names in WEB_AUTHN_POLICIES:
         if names[0] in given:
+            defaults = _answer(Realm(id="", name=""))
             wanted |= {name: defaults.get(name) for name in names if name not in given}
         else:
             ignored = {name: given[name] for name in names if name in given}

@@ -183,17 +183,22 @@ def ineffective_of_realm(
     """
     had: Mapping[str, str] = {} if before is None else before.attributes
     fields = {} if before is None else before.unmodelled
-    return [
-        *_REALM_ATTRIBUTES(_without_repeated_fields(realm, answer), had, join(path, "attributes")),
-        *_spelled_members(realm, answer, had, path),
-        *_REALM_FIELDS(realm.unmodelled, fields, path),
-        *_policies(realm.unmodelled, fields, path),
-        *_unsigned_webhook(realm, before, path),
-        *_failures_per_address(realm, before, path),
-        *_proof_nonces(realm, before, path),
-        *_certificate_settings(realm, had, path),
-        *_mails_without_server(realm, before, path),
-    ]
+    found: list[IneffectiveSetting] = []
+    # Most updates leave one of both as it is, so nothing in it is new.
+    if realm.attributes != had:
+        own = _without_repeated_fields(realm, answer)
+        found += _REALM_ATTRIBUTES(own, had, join(path, "attributes"))
+        found += _spelled_members(own, had, path)
+    if realm.unmodelled != fields:
+        found += _REALM_FIELDS(realm.unmodelled, fields, path)
+        found += _policies(realm.unmodelled, fields, path)
+    found += _unsigned_webhook(realm, before, path)
+    found += _failures_per_address(realm, before, path)
+    if realm.attributes != had:
+        found += _proof_nonces(realm, before, path)
+        found += _certificate_settings(realm, had, path)
+    found += _mails_without_server(realm, before, path)
+    return found
 
 
 def _unsigned_webhook(
@@ -267,10 +272,10 @@ def _limits(realm: Realm) -> tuple[str, int]:
 
 
 def _spelled_members(
-    realm: Realm, answer: Mapping[str, Any], before: Mapping[str, str], path: str
+    own: Mapping[str, str], before: Mapping[str, str], path: str
 ) -> Iterator[IneffectiveSetting]:
     """Yield attributes that spell a member of the realm and say something else than it does."""
-    for name, text in _without_repeated_fields(realm, answer).items():
+    for name, text in own.items():
         member = MEMBER_SPELLINGS.find_member(name)
         if member is None or name in MIRRORED or _REALM_ATTRIBUTES.covers(name):
             continue

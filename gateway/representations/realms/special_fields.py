@@ -270,13 +270,11 @@ def _read_secret(text: Any, path: str) -> Secret | None:
     return Secret(text)
 
 
-def with_webhook_secret(realm: Realm, before: Realm, *, is_sent: bool) -> Realm:
-    """Return the realm with the secret out of its attributes, if those are sent.
+def with_webhook_secret(realm: Realm, before: Realm) -> Realm:
+    """Return the realm with the secret out of the attributes that were sent.
 
-    Otherwise it keeps the secret of `before`. Raises InvalidInput.
+    The mask stands for the secret of `before`. Raises InvalidInput.
     """
-    if not is_sent:
-        return replace(realm, webhook_secret=before.webhook_secret)
     attributes = dict(realm.attributes)
     text = attributes.pop(WEBHOOK_SECRET, "")
     given = Secret(text) if text else None

@@ -28,6 +28,7 @@ from gateway.domain.ports.storage import DocumentKind
 from gateway.storage.sql.clients import EVERY_ROLE, is_always_listed
 from gateway.storage.sql.column_types import Name
 from gateway.storage.sql.prepared_query import PreparedQuery
+from gateway.storage.sql.realms import REALM_COLUMNS
 from gateway.storage.sql.role_statements import (
     names_in_client_scopes,
     names_in_scope_of,
@@ -150,7 +151,7 @@ def _realm(dialect: str) -> Select[Any]:
         document.realm_id == this, or_(*kinds)
     )
     return select(
-        *realms.c,
+        *REALM_COLUMNS,
         _gathered("keys", keys, dialect),
         _gathered("scopes", scopes, dialect),
         _gathered("scope_roles", names_in_client_scopes(this), dialect),

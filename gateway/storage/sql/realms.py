@@ -40,13 +40,17 @@ from gateway.storage.sql.schema import (
 )
 from gateway.storage.sql.transaction import Transaction, insert_into, is_row
 
+_SMTP_PASSWORD: Final = "smtp-password"  # noqa: S105 - the kind of a secret
+_SMTP_TOKEN_SECRET: Final = "smtp-token-secret"  # noqa: S105
+_WEBHOOK_SECRET: Final = "webhook-secret"  # noqa: S105
 _LARGE: Final = (user_events, admin_events, users)
 _PARSED_BYTES: Final = 16 * 1024 * 1024
 _AT_ONCE: Final = 10_000
 """Rows of one statement, which must end within seconds."""
 _TEXT: Final = type_coerce(realms.c.document, Text).label(realms.c.document.key)
-_AS_TEXT: Final = select(*(c for c in realms.c if c is not realms.c.document), _TEXT)
-"""Realms with their documents as text."""
+REALM_COLUMNS: Final = (*(c for c in realms.c if c is not realms.c.document), _TEXT)
+"""Those of a realm with its document as text, as `read_realm_row` expects them."""
+_AS_TEXT: Final = select(*REALM_COLUMNS)
 _BY_NAME: Final = FixedQuery(
     _AS_TEXT.where(realms.c.name == bindparam("wanted", type_=realms.c.name.type))
 )
@@ -63,15 +67,16 @@ class SqlRealms:
         if not is_name(name):
             return None
         rows = await self._transaction.fetch(_BY_NAME, wanted=name)
-        return self._read(rows[0]) if rows else None
+        return read_realm_row(rows[0], self._secrets) if rows else None
 
     async def find_by_id(self, realm_id: str) -> Realm | None:
         found = await self._transaction.execute(_AS_TEXT.where(realms.c.id == realm_id))
         row = found.first()
-        return None if row is None else self._read(row)
+        return None if row is None else read_realm_row(row, self._secrets)
 
     async def get_for_update(self, name: str) -> Realm | None:
-        if is_name(name):
+        # As in `Transaction.get`: SQLite has no such lock and needs none.
+        if is_name(name) and self._transaction.dialect != "sqlite":
             realm = select(realms.c.id).where(realms.c.name == name)
             await self._transaction.execute(realm.with_for_update(key_share=True))
         return await self.find_by_name(name)
@@ -86,7 +91,7 @@ class SqlRealms:
 
     async def list(self) -> tuple[Realm, ...]:
         rows = await self._transaction.execute(_AS_TEXT.order_by(realms.c.name))
-        return tuple(map(self._read, rows))
+        return tuple(read_realm_row(row, self._secrets) for row in rows)
 
     async def add(self, realm: Realm) -> None:
         await self._transaction.execute(
@@ -115,9 +120,6 @@ class SqlRealms:
             await self._transaction.execute(gone)
             last = end
 
-    def _read(self, row: Any) -> Realm:
-        return _with_secrets(_parsed(row.document), row, self._secrets)
-
     def _values(self, realm: Realm) -> dict[str, Any]:
         smtp = realm.smtp
         public = replace(realm, smtp=smtp.with_secrets(None, None), webhook_secret=None)
@@ -126,16 +128,18 @@ class SqlRealms:
             "name": realm.name,
             "enabled": realm.enabled,
             "document": render_realm(public),
-            "smtp_password": self._sealed(smtp.password, _password_of(realm.id)),
-            "smtp_token_secret": self._sealed(smtp.token_secret, _token_secret_of(realm.id)),
-            "webhook_secret": self._sealed(realm.webhook_secret, _webhook_secret_of(realm.id)),
+            "smtp_password": self._sealed(smtp.password, _SMTP_PASSWORD, realm),
+            "smtp_token_secret": self._sealed(smtp.token_secret, _SMTP_TOKEN_SECRET, realm),
+            "webhook_secret": self._sealed(realm.webhook_secret, _WEBHOOK_SECRET, realm),
         }
 
-    def _sealed(self, secret: Secret | None, context: str) -> str | None:
-        return None if secret is None else self._secrets.seal(secret.reveal(), context)
+    def _sealed(self, secret: Secret | None, kind: str, realm: Realm) -> str | None:
+        if secret is None:
+            return None
+        return self._secrets.seal(secret.reveal(), f"{kind}:{realm.id}")
 
 
-# Every change to a realm reads it again in its transaction.
+# A stored realm is parsed once: lookups and changes read it again and again.
 @cached(_PARSED_BYTES)
 def _parsed(text: str) -> Realm:
     return parse_realm(json.loads(text), report_ineffective=True)
@@ -146,36 +150,21 @@ def _name(row: Any) -> str:
 
 
 def read_realm_row(row: Any, secrets: SecretsAtRest) -> Realm:
-    """Return the realm of a row whose document is decoded."""
-    return _with_secrets(parse_realm(row.document, report_ineffective=True), row, secrets)
-
-
-def _with_secrets(realm: Realm, row: Any, secrets: SecretsAtRest) -> Realm:
+    """Return the realm of a row of REALM_COLUMNS."""
+    realm = _parsed(row.document)
     sealed_ones = (row.smtp_password, row.smtp_token_secret, row.webhook_secret)
     if all(sealed is None for sealed in sealed_ones):
         return realm
 
-    def opened(sealed: str | None, context: str) -> Secret | None:
-        return None if sealed is None else Secret(secrets.unseal(sealed, context))
+    def opened(sealed: str | None, kind: str) -> Secret | None:
+        return None if sealed is None else Secret(secrets.unseal(sealed, f"{kind}:{row.id}"))
 
-    password = opened(row.smtp_password, _password_of(row.id))
+    password = opened(row.smtp_password, _SMTP_PASSWORD)
     # Before it had a column of its own it was in the document, like any other setting.
-    token_secret = opened(row.smtp_token_secret, _token_secret_of(row.id))
+    token_secret = opened(row.smtp_token_secret, _SMTP_TOKEN_SECRET)
     smtp = realm.smtp.with_secrets(password, token_secret or realm.smtp.token_secret)
-    webhook_secret = opened(row.webhook_secret, _webhook_secret_of(row.id))
+    webhook_secret = opened(row.webhook_secret, _WEBHOOK_SECRET)
     return replace(realm, smtp=smtp, webhook_secret=webhook_secret)
-
-
-def _password_of(realm_id: str) -> str:
-    return f"smtp-password:{realm_id}"
-
-
-def _token_secret_of(realm_id: str) -> str:
-    return f"smtp-token-secret:{realm_id}"
-
-
-def _webhook_secret_of(realm_id: str) -> str:
-    return f"webhook-secret:{realm_id}"
 
 
 def _realm_conflict(realm: Realm) -> str:
