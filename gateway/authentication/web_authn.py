@@ -463,7 +463,7 @@ class Passkeys:
 
     def are_submitted(self, sign_in: SignIn, form: Form) -> bool:
         """Tell whether the form is that of a passkey."""
-        return _are_enabled(sign_in) and any(name in form for name in _SUBMITTED)
+        return any(name in form for name in _SUBMITTED) and _are_enabled(sign_in)
 
     async def submit(self, sign_in: SignIn, form: Form, again: Again) -> Result:
         """Return the check of the passkey; raises StoreUnavailable."""

@@ -337,7 +337,8 @@ class BrowserEndpoint(GuardedEndpoint):
 def _with_chosen_locale(request: BrowserRequest, reply: Reply) -> Reply:
     """Return the reply with the cookie of the language that the user has chosen on a page."""
     settings = request.protocol.realm.realm.localization
-    locale = supported_locale(settings, request.preferences.chosen)
+    chosen = request.preferences.chosen
+    locale = supported_locale(settings, chosen) if chosen else None
     if locale is None:
         return reply
     headers = cookie_headers(request.protocol, (Cookie(CookieName.LOCALE, locale),))
@@ -406,7 +407,6 @@ class BrowserCookies:
         return Browser(
             session_id=self._session_id(request),
             identity=await self.identity(request),
-            restart=self._restart(request),
             remembered_username=_remembered(request),
         )
 
@@ -416,6 +416,15 @@ class BrowserCookies:
             found = await self._identities.find(request.protocol, value)
             if found is not None:
                 return found
+        return None
+
+    def restart(self, request: BrowserRequest) -> dict[str, str] | None:
+        """Return the request of the last sign-in, as `AuthorizationRequest.stored` wrote it."""
+        for value in request.cookie(CookieName.RESTART):
+            found = self._unsealed(value, _restart_context(request.protocol))
+            if found is not None:
+                document: dict[str, Any] = orjson.loads(found)
+                return document
         return None
 
     def began(self, request: ProtocolRequest, session: AuthenticationSession) -> tuple[Cookie, ...]:
@@ -454,14 +463,6 @@ class BrowserCookies:
             found = self._unsealed(value, _session_context(request.protocol))
             if found is not None:
                 return found
-        return None
-
-    def _restart(self, request: BrowserRequest) -> dict[str, str] | None:
-        for value in request.cookie(CookieName.RESTART):
-            found = self._unsealed(value, _restart_context(request.protocol))
-            if found is not None:
-                document: dict[str, Any] = orjson.loads(found)
-                return document
         return None
 
     def _unsealed(self, value: str, context: str) -> str | None:

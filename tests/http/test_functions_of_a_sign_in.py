@@ -25,7 +25,7 @@ from tests.support.administration import ELLIPTIC, PASSWORD
 from tests.support.redis_server import RedisServer
 from tests.support.sign_in_browser import CALLBACK, PUBLIC_URL, Page, web_client
 
-MOST_FUNCTIONS, MOST_FILES = 440, 82
+MOST_FUNCTIONS, MOST_FILES = 436, 81
 """Both may only go down."""
 _GATEWAY: Final = Path(__file__).resolve().parents[2] / "gateway"
 _REALM: Final[Mapping[str, Any]] = {
@@ -74,6 +74,14 @@ class _Browser:
         return Page(await self._http.post(page.form.action, data=sent))
 
 
+async def _functions_of_one(browser: _Browser) -> set[tuple[str, str]]:
+    page = await browser.open()
+    with _functions_of_gateway() as found:
+        done = await browser.submit(page)
+    assert done.answer["code"]
+    return found
+
+
 @pytest.fixture
 def settings(tmp_path: Path, redis_server: RedisServer) -> Settings:
     """Import the realm, as an operator does."""
@@ -92,14 +100,8 @@ async def test_a_sign_in_passes_few_functions_and_files(settings: Settings, tmp_
         public = build_applications(settings, services, Lifecycle(), tmp_path).public
         transport = httpx2.ASGITransport(app=public, client=("127.0.0.1", 1))
         async with httpx2.AsyncClient(transport=transport, base_url=PUBLIC_URL) as http:
-            browser = _Browser(http)
-            for _ in range(2):  # caches are filled, and what is imported late is imported
-                warm = await browser.submit(await browser.open())
-                assert warm.answer["code"]
-            page = await browser.open()
-            with _functions_of_gateway() as found:
-                done = await browser.submit(page)
-            assert done.answer["code"]
+            passed = [await _functions_of_one(_Browser(http)) for _ in range(5)]
+    found = min(passed, key=len)  # the first ones fill caches, and import what is imported late
     files = {file for file, _ in found}
     assert len(found) <= MOST_FUNCTIONS, sorted(found)
     assert len(files) <= MOST_FILES, sorted(files)

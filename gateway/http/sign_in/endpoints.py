@@ -152,7 +152,9 @@ class LoginActions:
         result = account_result(data)
         if result is not None and browser.identity is not None:
             return Respond(result)
-        return await self._sign_in.after_end(request.protocol, browser, data)
+        return await self._sign_in.after_end(
+            request.protocol, browser, restart=self._cookies.restart(request), client_data=data
+        )
 
     async def _authenticate(
         self, request: BrowserRequest, session: AuthenticationSession, browser: Browser

@@ -248,16 +248,17 @@ class BrowserSignIn:
         self,
         request: ProtocolRequest,
         browser: Browser,
+        *,
+        restart: Mapping[str, str] | None,
         client_data: Mapping[str, str],
     ) -> Outcome:
         """Answer a form or link of a sign-in that has ended.
 
-        The sign-in begins again where the browser has kept its request. Who is signed in meanwhile
-        is sent back to the client, which may ask again: `client_data` says where it is. Raises
-        PageError where that is not an address of the client.
+        The sign-in begins again where the browser has kept its request, `restart`. A user who is
+        signed in meanwhile is sent back to the client, which may ask again: `client_data` says
+        where it is. Raises PageError where that is not an address of the client.
         """
         client_id = request.parameters.get("client_id")
-        restart = browser.restart
         if restart is not None and restart.get("client_id") == client_id:
             purpose = await self._purposes.resume(request, restart)
             if not purpose.has_flow:

@@ -39,13 +39,11 @@ from gateway.protocol.sign_in_completion import SignInRequest
 class Browser:
     """A browser in one realm.
 
-    `session_id` is the id of its authentication sessions, `identity` that of who is signed in.
-    `restart` is the request of its last sign-in, as `AuthorizationRequest.stored` wrote it.
+    `session_id` is the id of its authentication sessions, `identity` that of the signed-in user.
     """
 
     session_id: str | None = None
     identity: Identity | None = None
-    restart: dict[str, str] | None = field(default=None, repr=False)
     remembered_username: str | None = field(default=None, repr=False)
 
     @property
