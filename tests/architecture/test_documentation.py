@@ -113,3 +113,11 @@ def test_every_command_is_documented() -> None:
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("*/README.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     assert [name for name in COMMANDS if f"realmgate {name}" not in text] == []
+
+
+@pytest.mark.parametrize("file", ["tests/quick.txt", "tests/http/through_nginx.txt"])
+def test_lists_of_tests_name_files_that_exist(file: str) -> None:
+    """`scripts/test` reads them."""
+    listed = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    assert listed
+    assert [line for line in listed if not (ROOT / line.partition("::")[0]).exists()] == []

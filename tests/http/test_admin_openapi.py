@@ -57,13 +57,16 @@ _EXPECTED = ("[checks.not_a_server_error]", 'expected-statuses = ["2xx", "3xx", 
 """What is left out of an operation says so; whether it may, the other check tells."""
 _WITHOUT_COVERAGE = (
     "[[operations]]",
-    'include-operation-id = ["putRealmsByRealm", "putRealmsByRealmClientsByClientId"]',
+    (
+        'include-operation-id = ["putRealmsByRealm", "putRealmsByRealmClientsByClientId",'
+        ' "putRealmsByRealmGuardSitesBySite", "putRealmsByRealmUsersByUserId"]'
+    ),
     "phases.coverage.enabled = false",
     "phases.fuzzing.generation.max-examples = 16",
 )
-"""The two largest bodies, which POST takes too.
+"""The four largest bodies, which POST takes too.
 
-The coverage phase sends If-Match with nearly each of its 2,000 requests: 412, the body not read.
+The coverage phase sends If-Match with nearly each of its 2,500 requests: 412, the body not read.
 Sixteen examples are valid and invalid ones, with If-Match and without.
 """
 _ONE_CALLER = (
@@ -150,5 +153,5 @@ def test_every_operation_answers_as_documented_about_what_there_is(
 def test_every_operation_answers_as_documented_about_what_there_is_not(
     fuzzed: FuzzedGateway, tmp_path: Path
 ) -> None:
-    done = schemathesis(fuzzed, tmp_path, {}, "--phases=fuzzing", "--max-examples=3")
+    done = schemathesis(fuzzed, tmp_path, {}, "--phases=fuzzing", "--max-examples=1")
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

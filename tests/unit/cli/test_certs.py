@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import stat
 import subprocess
 from datetime import UTC, datetime, timedelta
@@ -68,13 +69,19 @@ def crl_numbers(directory: Path) -> list[int]:
     ]
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    """Make a fresh PKI."""
-    path = tmp_path / "certs"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a PKI that no test changes."""
+    path = tmp_path_factory.mktemp("pki") / "certs"
     result = run("init", "--directory", str(path), "--name", "gw.example.org", "--name", "10.1.2.3")
     assert result.exit_code == 0, result.output
     return path
+
+
+@pytest.fixture
+def directory(made: Path, tmp_path: Path) -> Path:
+    """Return a PKI of the test's own."""
+    return Path(shutil.copytree(made, tmp_path / "certs"))
 
 
 def test_init_makes_a_pki_that_openssl_accepts(directory: Path) -> None:
