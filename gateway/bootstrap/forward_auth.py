@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from gateway.admin.protected_sites import ForwardAuthUseCases, SiteAdministration
 from gateway.bootstrap.client_certificates import client_certificates, with_renewed_certificates
 from gateway.bootstrap.protocol import sender_constraint, validity
 from gateway.bootstrap.services import Services
@@ -157,8 +156,3 @@ def explanations(settings: Settings, services: Services) -> Explanations:
         UserExplanations(services.sites, accounts, services.database),
         certificates.parser,
     )
-
-
-def forward_auth_use_cases(services: Services) -> ForwardAuthUseCases:
-    """Return every use case of protected sites."""
-    return ForwardAuthUseCases(SiteAdministration(services.database, services.changes))

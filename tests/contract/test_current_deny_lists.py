@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -108,7 +108,10 @@ async def _deny(
     until: datetime | None = None,
 ) -> None:
     async with database.write() as stores:
-        entry = DeniedCertificate(certificate, NOW, "stolen", until)
+        entry = DeniedCertificate(certificate, NOW, reason="stolen", expires_at=until)
+        if isinstance(certificate, IssuedSerial):
+            named = {"issuer": certificate.issuer, "serial": certificate.serial}
+            entry = replace(entry, id=certificate.digest, **named)
         await stores.denied_certificates.add(f"{of}-id", entry)
         await stores.change_log.record([deny_list_topic(f"{of}-id")])
 
