@@ -108,10 +108,11 @@ async def _deny(
     until: datetime | None = None,
 ) -> None:
     async with database.write() as stores:
-        entry = DeniedCertificate(certificate, NOW, reason="stolen", expires_at=until)
+        given = "" if isinstance(certificate, IssuedSerial) else certificate
+        entry = DeniedCertificate(given, NOW, reason="stolen", expires_at=until)
         if isinstance(certificate, IssuedSerial):
-            named = {"issuer": certificate.issuer, "serial": certificate.serial}
-            entry = replace(entry, id=certificate.digest, **named)
+            issuer, serial = certificate.issuer, certificate.serial
+            entry = replace(entry, id=certificate.digest, issuer=issuer, serial=serial)
         await stores.denied_certificates.add(f"{of}-id", entry)
         await stores.change_log.record([deny_list_topic(f"{of}-id")])
 
