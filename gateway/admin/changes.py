@@ -28,6 +28,7 @@ from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import NotFound
 from gateway.representations.events import recorded
+from gateway.representations.field_table import FieldTable
 
 Given = ParamSpec("Given")
 
@@ -38,6 +39,7 @@ class _Noted:
     resource: ResourceType
     path: str | None
     representation: object
+    fields: FieldTable | None
 
 
 class Change:
@@ -100,9 +102,13 @@ class Change:
         resource: ResourceType,
         path: str | None = None,
         representation: object = None,
+        fields: FieldTable | None = None,
     ) -> None:
-        """Note the event; `representation` is the JSON that was sent, with its secrets."""
-        self._noted.append(_Noted(operation, resource, path, representation))
+        """Note the event; `representation` is the JSON that was sent, with its secrets.
+
+        `fields` says what is recorded of it; without a table the kind of the resource does.
+        """
+        self._noted.append(_Noted(operation, resource, path, representation, fields))
 
     async def finish(self) -> None:
         """Record the topics, and store the events that the realm wants."""
@@ -135,6 +141,10 @@ class Changes:
         self._database = database
         self._clock = clock
         self._invalidation = invalidation
+
+    def now(self) -> datetime:
+        """Return the current instant, for what is prepared before a transaction."""
+        return self._clock.now()
 
     @asynccontextmanager
     async def begin(
@@ -182,7 +192,9 @@ class RealmCaches:
 
 def _details(noted: Iterable[_Noted]) -> list[str | None]:
     return [
-        None if one.representation is None else recorded(one.resource, one.representation)
+        None
+        if one.representation is None
+        else recorded(one.resource, one.representation, one.fields)
         for one in noted
     ]
 

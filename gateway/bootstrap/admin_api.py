@@ -1,6 +1,7 @@
 """Builds every administrative use case of a worker, each once, and the table of its operations."""
 
 from collections.abc import Collection
+from itertools import chain
 
 from gateway.admin.access import AdminAccess, Administrators
 from gateway.admin.changes import RealmCaches
@@ -60,6 +61,7 @@ from gateway.admin.registration import (
     RegistrationTokens,
     RegistrationUseCases,
 )
+from gateway.admin.resource_kinds import resource_kinds
 from gateway.admin.users import ProfileComponents, UserActionMails
 from gateway.bootstrap.accounts import (
     event_use_cases,
@@ -71,17 +73,12 @@ from gateway.bootstrap.accounts import (
 )
 from gateway.bootstrap.client_certificates import (
     ClientCertificates,
-    authority_administration,
     certificate_explainer,
-    deny_list_use_cases,
 )
-from gateway.bootstrap.forward_auth import forward_auth_use_cases
-from gateway.bootstrap.services import Services
+from gateway.bootstrap.services import Services, resource_administration
 from gateway.crypto.client_keys import CryptographyClientKeys
 from gateway.crypto.x509.reader import X509AuthorityParser
 from gateway.http.admin.certificates import (
-    authority_operations,
-    denied_certificate_operations,
     expiry_operations,
     explanation_operations,
 )
@@ -92,9 +89,9 @@ from gateway.http.admin.events import event_operations
 from gateway.http.admin.flows import flow_operations
 from gateway.http.admin.groups import group_operations
 from gateway.http.admin.operations import Operation
-from gateway.http.admin.protected_sites import forward_auth_operations
 from gateway.http.admin.realms import realm_operations, session_operations
 from gateway.http.admin.registration import registration_operations
+from gateway.http.admin.resources import resource_operations
 from gateway.http.admin.roles import role_operations
 from gateway.http.admin.server_info import ServerInformation, server_operations
 from gateway.http.admin.unsupported_endpoints import unsupported_operations
@@ -288,11 +285,12 @@ def admin_operations(
         *registration_operations(registration_use_cases(services, tokens)),
         *component_operations(every_component, key_metadata(services)),
         *flow_operations(flows),
-        *authority_operations(authority_administration(services)),
         *expiry_operations(expiry),
         *explanation_operations(certificate_explainer(services, certificates, context.issuer)),
-        *forward_auth_operations(forward_auth_use_cases(services)),
-        *denied_certificate_operations(deny_list_use_cases(services)),
+        *chain.from_iterable(
+            resource_operations(resource_administration(services, kind))
+            for kind in resource_kinds(X509AuthorityParser())
+        ),
         *event_operations(event_use_cases(services)),
         *server_operations(information, Administrators(database)),
         *unsupported_operations(),

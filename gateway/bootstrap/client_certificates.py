@@ -1,11 +1,12 @@
-"""Builds what evaluates client certificates, and the use cases of deny lists."""
+"""Builds what evaluates client certificates, and the use cases of authorities."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gateway.admin.authorities import AuthorityAdministration
-from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.admin.authorities import with_parser
+from gateway.admin.resource_kinds import AUTHORITIES, CLIENT_AUTHORITIES
+from gateway.admin.resources import ResourceAdministration
 from gateway.bootstrap.protocol import client_authenticator
 from gateway.bootstrap.services import Services
 from gateway.certificates import (
@@ -24,6 +25,7 @@ from gateway.crypto.x509.reader import (
     X509AuthorityParser,
     X509CertificateParser,
 )
+from gateway.domain.certificates import Authority
 from gateway.domain.errors import FieldError, InvalidInput
 from gateway.domain.ports.certificates import AuthorityStore, MalformedCertificate, Revocations
 from gateway.protocol.certificate_explanation import CertificateExplainer, RevocationSources
@@ -94,14 +96,12 @@ def read_client_certificates(
     return ClientCertificates(authorities, revocation, X509CertificateParser())
 
 
-def deny_list_use_cases(services: Services) -> DenyListAdministration:
-    """Return every use case of deny lists."""
-    return DenyListAdministration(services.database, services.changes)
-
-
-def authority_administration(services: Services) -> AuthorityAdministration:
-    """Return the use cases of the authorities of realms and clients."""
-    return AuthorityAdministration(services.database, services.changes, X509AuthorityParser())
+def authority_administration(
+    services: Services, client: str | None
+) -> ResourceAdministration[Authority]:
+    """Return the use cases of the authorities of realms, or of the client with that id."""
+    kind = with_parser(AUTHORITIES if client is None else CLIENT_AUTHORITIES, X509AuthorityParser())
+    return ResourceAdministration(kind, services.database, services.changes)
 
 
 def certificate_explainer(

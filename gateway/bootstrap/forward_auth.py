@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from gateway.admin.protected_sites import ForwardAuthUseCases, SiteAdministration
 from gateway.authentication.account_updates import AccountUpdates
 from gateway.authentication.profile_updates import EmailUpdates
 from gateway.bootstrap.client_certificates import client_certificates, with_renewed_certificates
@@ -160,8 +159,3 @@ def explanations(settings: Settings, services: Services) -> Explanations:
         UserExplanations(services.sites, accounts, services.database),
         certificates.parser,
     )
-
-
-def forward_auth_use_cases(services: Services) -> ForwardAuthUseCases:
-    """Return every use case of protected sites."""
-    return ForwardAuthUseCases(SiteAdministration(services.database, services.changes))

@@ -20,6 +20,7 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from gateway.admin.changes import Changes
+from gateway.admin.resources import ResourceAdministration, ResourceKind
 from gateway.certificates import SeenCertificates
 from gateway.crypto.client_keys import CertificatesOfKeySets, RegisteredClientEncrypters
 from gateway.crypto.client_signatures import ProofSignatureVerifier, RegisteredClientSignatures
@@ -74,6 +75,7 @@ from gateway.domain.ports.sign_in import (
 from gateway.domain.ports.signing import KeyFactory
 from gateway.domain.ports.storage import Database
 from gateway.domain.realm import MASTER, Realm
+from gateway.domain.resources import ValueT
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.listeners import LISTENERS, Dispatch, ListenerOptions
 from gateway.outgoing import (
@@ -499,3 +501,10 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
                 database, clock, invalidation, age=settings.cache_age
             ),
         )
+
+
+def resource_administration(
+    services: Services, kind: ResourceKind[ValueT]
+) -> ResourceAdministration[ValueT]:
+    """Return the use cases of a kind of small resource."""
+    return ResourceAdministration(kind, services.database, services.changes)

@@ -59,9 +59,12 @@ class _LazyGroup(click.Group):
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
         command = getattr(import_module(module), attribute)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{module}:{attribute} is not a command")
-        return command
+        if isinstance(command, click.Command):
+            return command
+        # A kind of small resource: its module is imported with the first command of one.
+        from gateway.cli.resources import resource_group
+
+        return resource_group(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):

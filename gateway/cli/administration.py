@@ -10,24 +10,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gateway.cli.installation import installed_settings
+from gateway.domain.resources import ValueT
 
 if TYPE_CHECKING:
     from gateway.admin.access import (
         Acting,
     )
-    from gateway.admin.authorities import AuthorityAdministration
     from gateway.admin.clients import ClientUseCases
     from gateway.admin.delivery_queues import UserMails, WaitingWebhooks
-    from gateway.admin.denied_certificates import DenyListAdministration
     from gateway.admin.expiry import ExpiryListing
     from gateway.admin.groups import GroupUseCases
     from gateway.admin.key_rotation import RealmKeys
-    from gateway.admin.protected_sites import SiteAdministration
+    from gateway.admin.protected_sites import AnySite
     from gateway.admin.realms import RealmUseCases
+    from gateway.admin.resources import ResourceAdministration, ResourceKind
     from gateway.admin.roles import RoleUseCases
     from gateway.admin.sessions import SessionUseCases
     from gateway.admin.users import UserUseCases
     from gateway.bootstrap.services import Services
+    from gateway.domain.certificates import Authority
     from gateway.domain.clients import Client
     from gateway.domain.users import User
 
@@ -74,23 +75,17 @@ class LocalOperator:
 
     services: "Services"
 
-    @property
-    def authorities(self) -> "AuthorityAdministration":
+    def authorities(self, client: str | None) -> "ResourceAdministration[Authority]":
+        """Return the use cases of authorities of realms, or of the client with that id."""
         from gateway.bootstrap.client_certificates import authority_administration
 
-        return authority_administration(self.services)
+        return authority_administration(self.services, client)
 
     @property
     def clients(self) -> "ClientUseCases":
         from gateway.bootstrap.admin_api import client_use_cases
 
         return client_use_cases(self.services)
-
-    @property
-    def denied_certificates(self) -> "DenyListAdministration":
-        from gateway.bootstrap.client_certificates import deny_list_use_cases
-
-        return deny_list_use_cases(self.services)
 
     @property
     def expiry(self) -> "ExpiryListing":
@@ -137,10 +132,10 @@ class LocalOperator:
         return session_use_cases(self.services)
 
     @property
-    def sites(self) -> "SiteAdministration":
-        from gateway.bootstrap.forward_auth import forward_auth_use_cases
+    def sites(self) -> "ResourceAdministration[AnySite]":
+        from gateway.admin.resource_kinds import PROTECTED_SITES
 
-        return forward_auth_use_cases(self.services).sites
+        return self.resources(PROTECTED_SITES)
 
     @property
     def users(self) -> "UserUseCases":
@@ -153,6 +148,12 @@ class LocalOperator:
         from gateway.bootstrap.deliveries import waiting_webhooks
 
         return waiting_webhooks(self.services)
+
+    def resources(self, kind: "ResourceKind[ValueT]") -> "ResourceAdministration[ValueT]":
+        """Return the use cases of a kind of small resource."""
+        from gateway.bootstrap.services import resource_administration
+
+        return resource_administration(self.services, kind)
 
     async def on(self, realm_name: str, option: str | None = "--realm") -> "Acting":
         """Return the operator on a realm.

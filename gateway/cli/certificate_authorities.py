@@ -50,16 +50,17 @@ async def add(
 ) -> None:
     """Register every certificate of FILE, which is PEM; - reads standard input."""
     content = read_whole(file, _LARGEST, "FILE")
-    client, authorities = await _owner(operator, client_id), operator.authorities
+    client = await _owner(operator, client_id)
+    authorities = operator.authorities(client)
     blocks = [f"{block}{_END}" for block in content.split(_END)[:-1]]
     if not blocks:
         raise click.BadParameter("it holds no certificate in PEM", param_hint="FILE")
-    listed = await authorities.list(operator.acting.realm, client)
+    listed = await authorities.list(operator.acting.realm, owner=client)
     had_anchors = any(each["kind"] == _ANCHOR for each in listed)
     for block in blocks:
         document = {"certificate": block} | ({} if kind is None else {"kind": kind})
-        sha256 = await authorities.add(operator.acting, client, document)
-        added = await authorities.one(operator.acting.realm, client, sha256)
+        sha256 = await authorities.create(operator.acting, document, client)
+        added = await authorities.get(operator.acting.realm, sha256, client)
         click.echo(f"{added['kind']} {sha256}: registered, {added['subject']}")
         if added["kind"] == _ANCHOR and not had_anchors:
             had_anchors = True
@@ -106,7 +107,7 @@ def _note_first_anchor(operator: RealmOperator, client_id: str | None) -> None:
 async def list_(operator: RealmOperator, client_id: str | None, output: str) -> None:
     """List the registered authorities with the end of their validity."""
     client = await _owner(operator, client_id)
-    found = await operator.authorities.list(operator.acting.realm, client)
+    found = await operator.authorities(client).list(operator.acting.realm, owner=client)
     if output == "json":
         echo_document(found)
         return
@@ -121,7 +122,7 @@ async def show(operator: RealmOperator, sha256: str, client_id: str | None) -> N
     """Show the authority SHA256 with its certificate, as JSON. SHA256 may be its beginning."""
     client = await _owner(operator, client_id)
     name = await _whole_name(operator, client, sha256)
-    echo_document(await operator.authorities.one(operator.acting.realm, client, name))
+    echo_document(await operator.authorities(client).get(operator.acting.realm, name, client))
 
 
 @authority.command(short_help="Remove a registered authority.")
@@ -134,7 +135,7 @@ async def remove(operator: RealmOperator, sha256: str, client_id: str | None, *,
     client = await _owner(operator, client_id)
     name = await _whole_name(operator, client, sha256)
     confirm_removal(f"the authority {name} of {client_id or operator.acting.realm.name}", yes=yes)
-    await operator.authorities.remove(operator.acting, client, name)
+    await operator.authorities(client).remove(operator.acting, name, client)
     click.echo(f"authority {name}: removed")
 
 
@@ -146,7 +147,7 @@ async def _whole_name(operator: RealmOperator, client: str | None, beginning: st
     """Return the name of the one authority that begins so."""
     if len(beginning) == _FINGERPRINT:
         return beginning.lower()
-    found = await operator.authorities.list(operator.acting.realm, client)
+    found = await operator.authorities(client).list(operator.acting.realm, owner=client)
     names = [each["sha256"] for each in found if each["sha256"].startswith(beginning.lower())]
     if len(names) != 1:
         raise click.ClickException(f"{len(names)} authorities begin with {beginning}")

@@ -3,20 +3,20 @@
 Exit codes: 0 done, 1 there is no such entry, 2 usage or bad input, 3 a store is unreachable.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.cli.administration import (
-    RealmOperator,
-    echo_document,
-    on_realm,
-    output_option,
-    page_options,
-)
-from gateway.cli.output import instant_text, show_rows
+from gateway.cli.administration import RealmOperator, on_realm
+from gateway.cli.output import instant_text
+from gateway.cli.resources import list_command
 from gateway.cli.secret_input import read_whole
+
+if TYPE_CHECKING:
+    from gateway.admin.resources import ResourceKind
+    from gateway.domain.certificates import DeniedCertificate
 
 _LARGEST = 256 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -60,23 +60,9 @@ async def add(
     if days is not None:
         end = datetime.now(UTC) + timedelta(days=days)
         given["expirationTimestamp"] = (end - _EPOCH) // timedelta(milliseconds=1)
-    entries = operator.denied_certificates
     document = {name: value for name, value in given.items() if value is not None}
-    identity = await entries.add(operator.acting, document)
+    identity = await operator.resources(_kind()).create(operator.acting, document)
     click.echo(f"denied certificate {identity}: added")
-
-
-@deny.command("list")
-@on_realm
-@page_options("entries", 10_000)
-@output_option
-async def list_(operator: RealmOperator, *, first: int, maximum: int, output: str) -> None:
-    """List the denied certificates of a realm, oldest first."""
-    found = await operator.denied_certificates.list(operator.acting.realm, first, maximum)
-    if output == "json":
-        echo_document(found)
-        return
-    show_rows(map(_row, found))
 
 
 @deny.command(short_help="Accept a denied certificate again.")
@@ -87,7 +73,7 @@ async def remove(operator: RealmOperator, certificate: str) -> None:
     from gateway.domain.refusals import NotFound
 
     try:
-        await operator.denied_certificates.remove(operator.acting, _thumbprint(certificate))
+        await operator.resources(_kind()).remove(operator.acting, _thumbprint(certificate))
     except NotFound as error:
         realm = operator.acting.realm.name
         raise click.ClickException(f"{realm} does not deny {certificate}") from error
@@ -96,8 +82,7 @@ async def remove(operator: RealmOperator, certificate: str) -> None:
 
 def _thumbprint(text: str) -> str:
     """Return the thumbprint that the text is, or that of the certificate in the file."""
-    from gateway.crypto.x509.parse import describe
-    from gateway.crypto.x509.parse import load_any_certificate as load_certificate
+    from gateway.crypto.x509.parse import describe, load_any_certificate
     from gateway.domain.errors import InvalidInput
     from gateway.representations.certificates import Thumbprint
 
@@ -108,7 +93,7 @@ def _thumbprint(text: str) -> str:
     try:
         with click.open_file(text, "rb") as opened:
             content = read_whole(opened, _LARGEST, "FILE")
-        return describe(load_certificate(content)).x5t_s256
+        return describe(load_any_certificate(content)).x5t_s256
     except OSError as error:
         reason = f"{text} is no SHA-256 thumbprint, and no file: {error.strerror or error}"
         raise click.BadParameter(reason, param_hint="CERTIFICATE") from error
@@ -117,7 +102,13 @@ def _thumbprint(text: str) -> str:
         raise click.BadParameter(reason, param_hint="CERTIFICATE") from error
 
 
-def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+def _kind() -> "ResourceKind[DeniedCertificate]":
+    from gateway.admin.resource_kinds import DENIED_CERTIFICATES
+
+    return DENIED_CERTIFICATES
+
+
+def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
     end = entry.get("expirationTimestamp")
     return (
         entry["id"],
@@ -130,3 +121,10 @@ def _row(entry: dict[str, Any]) -> tuple[str, ...]:
 
 def _text(milliseconds: int) -> str:
     return instant_text(_EPOCH + timedelta(milliseconds=milliseconds))
+
+
+deny.add_command(
+    list_command(
+        _kind, "List the denied certificates of a realm, oldest first.", row=_row, values="entries"
+    )
+)

@@ -1,14 +1,8 @@
 """`realmgate guard`: protected sites, and the decisions about requests to them.
 
-`realmgate guard`: the sites that forward authentication protects, and why it decides as it does.
-
-Exit codes: 0 done, or the request is allowed; 1 the request is refused, or there is no such site;
-2 usage or bad input; 3 a store is unreachable.
-
-`realmgate guard explain`: the site and the rule that decide about a request, and why.
-
-The command evaluates the request as a gateway would, with the same settings and stores. It asserts
-nothing to a service. Exit codes: 0 allowed, 1 refused, 2 usage or bad input, 3 unreachable.
+`explain` evaluates a request as a gateway would, with the same settings and stores, and asserts
+nothing to a service. Exit codes: 0 done, or the request is allowed; 1 the request is refused, or
+there is no such site; 2 usage or bad input; 3 a store is unreachable.
 """
 
 import re

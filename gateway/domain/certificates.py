@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from gateway.domain import base64url
 from gateway.domain.distinguished_names import DistinguishedName, subject_matches
 from gateway.domain.limits.caches import cached
+from gateway.domain.resources import StoredKind
 
 _NOT_DESCRIBABLE: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_REASON: Final = 200
@@ -329,6 +330,21 @@ class Authority:
     der: bytes = field(repr=False)
     client: str | None = None
 
+    @property
+    def id(self) -> str:
+        """The same certificate may be an authority of the realm and of each client."""
+        return authority_id(self.client, self.sha256)
+
+
+def authority_id(client: str | None, sha256: str) -> str:
+    """Return the id of an authority in its realm; `client` is an internal id."""
+    return f"{client or ''}:{sha256}"
+
+
+STORED_AUTHORITIES: Final = StoredKind(
+    Authority, table="authorities", columns={"der": "certificate"}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class AuthorityDescription:
@@ -396,21 +412,32 @@ class IssuedSerial:
 
 @dataclass(frozen=True, slots=True)
 class DeniedCertificate:
-    """One entry: `certificate` is `x5t#S256` (base64url of the SHA-256), or issuer and serial.
+    """One entry: a certificate by its thumbprint, or by its issuer and serial number.
 
-    It counts until `expires_at`, without one until it is removed. `reason` is for administrators.
+    `id` is the thumbprint (`x5t#S256`), or the digest of issuer and serial: one certificate, one
+    entry. It counts until `expires_at`, without one until it is removed. `reason` is for
+    administrators.
     """
 
-    certificate: str | IssuedSerial
+    id: str
     created_at: datetime
+    issuer: DistinguishedName | None = None
+    serial: int | None = None
     reason: str | None = None
     expires_at: datetime | None = None
 
     @property
-    def id(self) -> str:
-        """The thumbprint, or the digest of issuer and serial: one certificate, one entry."""
-        named = self.certificate
-        return named if isinstance(named, str) else named.digest
+    def thumbprint(self) -> str | None:
+        """The thumbprint; None for an entry of issuer and serial number."""
+        return self.id if self.issuer is None else None
+
+
+STORED_DENIED_CERTIFICATES: Final = StoredKind(
+    DeniedCertificate,
+    table="denied_certificates",
+    order=("created_at", "id"),
+    conflict_message="The certificate is on the deny list already",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from typing import Any, Final
 from gateway.domain import base64url
 from gateway.domain.certificates import (
     MOST_AUTHORITIES,
-    Authority,
     AuthorityDescription,
     AuthorityKind,
     DeniedCertificate,
@@ -37,7 +36,7 @@ from gateway.representations.refusals import (
     refused_items,
     unknown_fields,
 )
-from gateway.representations.shapes import Choice, Milliseconds, OptionalText, Shape, Text, Verbatim
+from gateway.representations.shapes import Choice, Milliseconds, OptionalText, Text, Verbatim
 
 _LONGEST: Final = 96 * 1024
 """Characters of PEM: a certificate of 64 kB."""
@@ -114,12 +113,6 @@ def render_authority(kind: AuthorityKind, description: AuthorityDescription) -> 
     }
 
 
-def render_file_authority(authority: Authority, client_id: str | None) -> dict[str, Any]:
-    """Return the JSON object in a realm file."""
-    rendered = {"kind": authority.kind.value, "certificate": certificate_pem(authority.der)}
-    return rendered if client_id is None else {**rendered, "client": client_id}
-
-
 _SHA256_BYTES: Final = 32
 _LONGEST_ISSUER: Final = 1000
 _LARGEST_SERIAL: Final = 1 << 160
@@ -180,50 +173,36 @@ class IssuerName:
 
 DENIED_CERTIFICATE: Final = "DeniedCertificateRepresentation"
 _INSTANT: Final = Milliseconds()
-DENIED_CERTIFICATE_FIELDS: Final[Mapping[str, Shape]] = {
-    "thumbprint": Thumbprint(),
-    "issuer": IssuerName(),
-    "serial": SerialNumber(),
-    "reason": OptionalText(most=255),
-    "expirationTimestamp": _INSTANT,
-}
+DENIED_CERTIFICATE_FIELDS: Final = FieldTable(
+    (
+        Setting("id", "id", Verbatim(), public=True, read_only=True),
+        Setting("thumbprint", "thumbprint", Thumbprint(), public=True),
+        Setting("issuer", "issuer", IssuerName(), public=True),
+        Setting("serial", "serial", SerialNumber(), public=True),
+        Setting("reason", "reason", OptionalText(most=255)),
+        Setting("createdTimestamp", "created_at", _INSTANT, public=True, read_only=True),
+        Setting("expirationTimestamp", "expires_at", _INSTANT, public=True),
+    )
+)
 
 
 def parse_denied_certificate(document: Mapping[str, Any], now: datetime) -> DeniedCertificate:
     """Return the entry, made `now`; raises UnknownField, or InvalidInput with every wrong field."""
-    given = parse_strictly(document, DENIED_CERTIFICATE_FIELDS, DENIED_CERTIFICATE)
+    given = parse_strictly(document, DENIED_CERTIFICATE_FIELDS.writable, DENIED_CERTIFICATE)
     expires_at = given.get("expirationTimestamp")
     errors: list[FieldError] = []
-    certificate: str | IssuedSerial = given.get("thumbprint", "")
+    identity = given.get("thumbprint", "")
     names = sorted(given.keys() & {"thumbprint", "issuer", "serial"})
     if names == ["issuer", "serial"]:
-        certificate = IssuedSerial(given["issuer"], given["serial"])
+        identity = IssuedSerial(given["issuer"], given["serial"]).digest
     elif names != ["thumbprint"]:
         allowed = "thumbprint alone, or issuer and serial"
         errors.append(FieldError("thumbprint", " and ".join(names) or "none", allowed))
     if expires_at is not None and expires_at <= now:
         errors.append(FieldError("expirationTimestamp", "a past instant", "a future instant"))
     raise_all(errors)
-    return DeniedCertificate(certificate, now, given.get("reason"), expires_at)
-
-
-def render_denied_certificate(entry: DeniedCertificate) -> dict[str, Any]:
-    """Return the JSON object of an entry."""
-    certificate = entry.certificate
-    by_serial = isinstance(certificate, IssuedSerial)
-    return without_none(
-        {
-            "id": entry.id,
-            "thumbprint": None if by_serial else certificate,
-            "issuer": str(certificate.issuer) if isinstance(certificate, IssuedSerial) else None,
-            "serial": f"{certificate.serial:x}" if isinstance(certificate, IssuedSerial) else None,
-            "reason": entry.reason,
-            "createdTimestamp": _INSTANT.write(entry.created_at),
-            "expirationTimestamp": None
-            if entry.expires_at is None
-            else _INSTANT.write(entry.expires_at),
-        }
-    )
+    named = given.get("issuer"), given.get("serial")
+    return DeniedCertificate(identity, now, *named, given.get("reason"), expires_at)
 
 
 def _digest(text: str) -> bytes | None:

@@ -257,9 +257,6 @@ _OWN: Final = _fields(
         " accepts boundOnly audiences"
     ),
 )
-_DENIED_CERTIFICATE: Final = _fields(
-    "id thumbprint issuer serial createdTimestamp expirationTimestamp"
-)
 _COMPONENT: Final = _fields(
     "id name providerId providerType parentId subType",
     config=_named(
@@ -313,7 +310,7 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
     ),
     ResourceType.CLUSTER_NODE: _fields("node"),
     ResourceType.COMPONENT: _COMPONENT,
-    ResourceType.CUSTOM: Fields(_OWN.shown | _DENIED_CERTIFICATE.shown, inner=_OWN.inner),
+    ResourceType.CUSTOM: _OWN,
     **{
         resource: node
         for node, resources in (
@@ -330,9 +327,10 @@ FIELDS: Final[Mapping[ResourceType, Node]] = {
 """Every kind of resource; a test checks that none is missing."""
 
 
-def recorded(resource: ResourceType, document: object) -> str:
-    """Return what is kept of `document`, as JSON text."""
-    kept = _of(FIELDS.get(resource, Fields()), document)
+def recorded(resource: ResourceType, document: object, fields: FieldTable | None = None) -> str:
+    """Return what is kept of `document`, as JSON text: the recorded `fields`, where given."""
+    node = FIELDS.get(resource, Fields()) if fields is None else _fields(table=fields)
+    kept = _of(node, document)
     text = _json({} if kept is _NOTHING else kept)
     if len(text) > LARGEST:
         return _json({"omitted": f"a representation of more than {LARGEST} characters"})

@@ -97,7 +97,8 @@ class Setting:
     """A field of the domain: `attribute` of the value itself, or of its part `group`.
 
     With `omit_empty`, an answer has no empty value, as Keycloak's. `public` is for text that is
-    never a secret, a password, a key or a certificate, so that admin events may record it.
+    never a secret, a password, a key or a certificate, so that admin events may record it. A
+    `read_only` field is given by the server.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Setting:
     omit_empty: bool = False
     public: bool = False
     group: str | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,17 @@ class FieldTable:
     @property
     def shapes(self) -> dict[str, Shape]:
         return dict(self._shapes)
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The fields of the domain, by JSON name."""
+        return self._settings
+
+    @property
+    def writable(self) -> dict[str, Shape]:
+        """The shapes of the fields that a client may send."""
+        own = self._settings
+        return {name: each for name, each in self._shapes.items() if not own[name].read_only}
 
     @property
     def ignored(self) -> dict[str, Shape]:
@@ -237,6 +250,14 @@ class FieldTable:
         answer |= {name: field for name, field in kept.items() if name not in self._kept}
         return answer
 
+    def render_present(self, value: Any) -> dict[str, Any]:
+        """Return the JSON object with the fields that have a value, read-only ones included."""
+        return {
+            name: setting.shape.write(field)
+            for name, setting in self._settings.items()
+            if (field := getattr(value, setting.attribute)) is not None
+        }
+
     def _at_default(self, name: str, value: Any) -> bool:
         return name in self._kept and value == self._kept[name].default
 
@@ -284,11 +305,11 @@ def parse_given(
 
 
 def parse_strictly(
-    document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str
+    document: Mapping[str, Any], fields: Mapping[str, Shape], representation: str, path: str = ""
 ) -> dict[str, Any]:
     """Return what was sent by name; raises UnknownField and InvalidInput."""
-    require_known(document, fields, representation)
+    require_known(document, fields, representation, path)
     errors: list[FieldError] = []
-    values = parse_fields(document, fields, "", errors)
+    values = parse_fields(document, fields, path, errors)
     raise_all(errors)
     return values

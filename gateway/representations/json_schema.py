@@ -6,7 +6,6 @@ Spec: JSON Schema 2020-12 (https://json-schema.org/draft/2020-12)
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway.representations.certificates import AUTHORITY_FIELDS
 from gateway.representations.client_scopes import CLIENT_SCOPE_TABLE, MAPPER_TABLE
 from gateway.representations.clients import CLIENT_FIELDS, ClientAttributes
 from gateway.representations.field_table import FieldTable
@@ -25,7 +24,6 @@ from gateway.representations.shapes import (
     VerbatimObject,
 )
 from gateway.representations.site_rules import RULE_FIELDS, BearerAudienceOrNone, Members, RuleList
-from gateway.representations.sites import SITE_FIELDS
 from gateway.representations.users import USER_TABLE
 
 Schema = dict[str, Any]
@@ -35,15 +33,17 @@ _TABLES: Final[Mapping[str, FieldTable]] = {
     "ClientScopeRepresentation": CLIENT_SCOPE_TABLE,
     "ProtocolMapperRepresentation": MAPPER_TABLE,
     "RealmRepresentation": REALM_TABLE,
-    "CertificateAuthorityRepresentation": AUTHORITY_FIELDS,
-    "SiteRepresentation": SITE_FIELDS,
     "UserRepresentation": USER_TABLE,
 }
 
 
-def schemas(names: set[str]) -> dict[str, Schema]:
-    """Return the schemas of representations; one without a table is any object."""
-    return {name: _of_table(_TABLES.get(name)) for name in sorted(names)}
+def schemas(names: set[str], declared: Mapping[str, FieldTable]) -> dict[str, Schema]:
+    """Return the schemas of representations, also of `declared` ones.
+
+    A representation without a table is any object.
+    """
+    tables = {**_TABLES, **declared}
+    return {name: _of_table(tables.get(name)) for name in sorted(names)}
 
 
 def _of_table(table: FieldTable | None) -> Schema:

@@ -131,7 +131,7 @@ async def test_a_lost_connection_reads_everything_again(setup: _Setup) -> None:
     assert await setup.known() == [b"anchor", b"link"]
     setup.around.connected = False
     async with setup.around.database.write() as stores:
-        assert await stores.authorities.remove("demo-id", None, LINK.sha256)
-        assert not await stores.authorities.remove("demo-id", None, LINK.sha256)
+        assert await stores.authorities.remove("demo-id", LINK.id)
+        assert not await stores.authorities.remove("demo-id", LINK.id)
     setup.clock.advance(timedelta(seconds=5))
     assert await setup.known() == [b"anchor"]

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -108,7 +108,11 @@ async def _deny(
     until: datetime | None = None,
 ) -> None:
     async with database.write() as stores:
-        entry = DeniedCertificate(certificate, NOW, "stolen", until)
+        given = "" if isinstance(certificate, IssuedSerial) else certificate
+        entry = DeniedCertificate(given, NOW, reason="stolen", expires_at=until)
+        if isinstance(certificate, IssuedSerial):
+            issuer, serial = certificate.issuer, certificate.serial
+            entry = replace(entry, id=certificate.digest, issuer=issuer, serial=serial)
         await stores.denied_certificates.add(f"{of}-id", entry)
         await stores.change_log.record([deny_list_topic(f"{of}-id")])
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 import orjson
 
 from gateway.admin.access import Acting, AdminRole, default_role
+from gateway.admin.realm_files.resources import render_file_values
 from gateway.admin.realms import realm_document
 from gateway.admin.registration import realm_policies
 from gateway.admin.users import profile_components
@@ -26,7 +27,6 @@ from gateway.domain.ports.storage import Database, DocumentKind, Stores
 from gateway.domain.ports.users import HolderKind, WholeUser
 from gateway.domain.realm import Realm
 from gateway.domain.roles import Role
-from gateway.representations.certificates import render_file_authority
 from gateway.representations.client_scopes import render_client_scope
 from gateway.representations.clients import render_client, with_reach_stated
 from gateway.representations.flows import actions_in, configs_in, flows_in
@@ -37,7 +37,6 @@ from gateway.representations.realms import default_role as render_default_role
 from gateway.representations.realms import render_realm, render_sign_in
 from gateway.representations.roles import render_role
 from gateway.representations.server_info import COMPATIBLE_WITH
-from gateway.representations.sites import render_site
 from gateway.representations.users import full_user, render_credential
 
 _BATCH: Final = 500
@@ -80,8 +79,7 @@ class RealmDocument:
             "clients": await self.clients(),
             **await self.components(),
             **await self.sign_in(),
-            **await self.sites(),
-            **await self.authorities(),
+            **await render_file_values(self._stores, self._realm.id, self._clients),
         }
 
     def settings(self) -> dict[str, Any]:
@@ -188,20 +186,6 @@ class RealmDocument:
         )
         stored_only = written if whole or flows or configs or actions else {}
         return stored_only | ({"localizationTexts": texts} if whole or texts else {})
-
-    async def sites(self) -> dict[str, Any]:
-        """Return the protected sites of the realm, where it has any."""
-        found = await self._stores.sites.list(self._realm.id)
-        return {"guardSites": [render_site(site) for site in found]} if found else {}
-
-    async def authorities(self) -> dict[str, Any]:
-        """Return the certificate authorities of the realm and of its clients, where it has any."""
-        found = await self._stores.authorities.list(self._realm.id)
-        rendered = [
-            render_file_authority(item, None if item.client is None else self._public(item.client))
-            for item in found
-        ]
-        return {"certificateAuthorities": rendered} if rendered else {}
 
     async def users(
         self, *, service_accounts_only: bool = False

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.admin.authorities import read_authorities, store_authorities
 from gateway.admin.client_scope_defaults import (
     read_scopes,
     scopes_of_clients,
@@ -29,9 +28,9 @@ from gateway.admin.clients import (
 from gateway.admin.flows import check_overrides, store_sign_in
 from gateway.admin.groups import GivenGroups, RealmIndexes, load_groups, read_realm_groups
 from gateway.admin.keys import ENCRYPTION_OF_NEW_REALMS, KeyMaker, ensure_keys, signing_algorithms
-from gateway.admin.protected_sites import read_sites, store_sites
 from gateway.admin.realm_files.files import embedded
 from gateway.admin.realm_files.migration import migrated
+from gateway.admin.realm_files.resources import FileValueParser, FileValues
 from gateway.admin.realm_files.user_import import (
     UserInput,
     UserPreparation,
@@ -42,12 +41,12 @@ from gateway.admin.realm_files.user_import import (
 )
 from gateway.admin.realms import ensure_administration, ensure_realm_defaults
 from gateway.admin.registration import checked_policy, put_policy, realm_policies, remove_policy
+from gateway.admin.resource_kinds import resource_kinds
 from gateway.admin.users import import_profile
 from gateway.authentication.new_users import default_role_ids
 from gateway.authentication.passwords import NewPasswords
 from gateway.domain.clock import Clock
 from gateway.domain.errors import FieldError, InvalidInput, UnusableSetting
-from gateway.domain.forward_auth import Site
 from gateway.domain.limits.input_sizes import in_slices
 from gateway.domain.ports.certificates import AuthorityParser
 from gateway.domain.ports.credentials import PasswordMaker
@@ -57,7 +56,6 @@ from gateway.domain.ports.storage import Stores
 from gateway.domain.random_values import uuid4
 from gateway.domain.realm import Realm
 from gateway.domain.refusals import InvalidRequest
-from gateway.representations.certificates import AuthorityInput
 from gateway.representations.components import Component
 from gateway.representations.keys import KEY_PROVIDER_TYPE, key_component
 from gateway.representations.realm_files import ComponentsInput, ScopesInput, parse_components
@@ -177,8 +175,7 @@ class RealmPlan:
     profile: StoredProfile | None
     sign_in: SignInInput
     components: ComponentsInput
-    sites: tuple[Site, ...]
-    authorities: tuple[AuthorityInput, ...]
+    resources: tuple[FileValues[Any], ...]
 
     def ineffective(self) -> tuple[IneffectiveSetting, ...]:
         """Return the settings of the file that do not protect as it says."""
@@ -186,6 +183,14 @@ class RealmPlan:
         for scope in self.scopes.scopes:
             found += ineffective_of_scope(scope, path=f"clientScopes[{scope.name}]")
         return tuple(found)
+
+    async def store_resources(self, stores: Stores, *, of_clients: bool) -> bool:
+        """Store the small resources that may belong to clients, or all others.
+
+        Return whether anything has changed; raises InvalidInput and AlreadyExists.
+        """
+        chosen = [each for each in self.resources if bool(each.kind.owner_column) is of_clients]
+        return any([await each.store(stores, self.realm) for each in chosen])
 
     async def new_users(self, stores: Stores) -> list[UserInput]:
         """Return the users to add; service accounts are added with their clients."""
@@ -226,6 +231,8 @@ class RealmPlanner:
             document = await asyncio.to_thread(migrated, document)
         # A whole realm takes seconds to check: other requests go on meanwhile.
         plan = await asyncio.to_thread(_read_parts, document, before, path, self.clock, errors)
+        reader = FileValueParser(resource_kinds(self.authorities), plan.realm.name, self.clock)
+        resources = await asyncio.to_thread(attempt, errors, (), reader.parse, document, path)
         realm_id, clients, scopes = plan.realm.id, plan.clients, plan.scopes
         with collect_refusals(errors):
             scopes = await read_scopes(stores, realm_id, document, path)
@@ -235,7 +242,7 @@ class RealmPlanner:
             at = join(path, "clients")
             clients = await read_clients(stores, realm_id, items, at, self.clock, scopes=known)
         raise_all(errors)
-        plan = replace(plan, clients=clients, scopes=scopes)
+        plan = replace(plan, clients=clients, scopes=scopes, resources=resources)
         if not report_ineffective:
             raise_all(await asyncio.to_thread(plan.ineffective))
         return plan
@@ -252,13 +259,13 @@ class RealmPlanner:
         new = plan.before is None
         new_keys = await store_keys(stores, realm, plan.components, self.keys, self.clock, new=new)
         new_keys |= await ensure_keys(stores, realm, algorithms, self.keys, self.clock)
-        new_sites = await store_sites(stores, realm, plan.sites)
+        new_resources = await plan.store_resources(stores, of_clients=False)
         new_sign_in = await store_sign_in(stores, realm, plan.before, plan.sign_in)
         await check_overrides(stores, realm, clients)
         new_scopes = await store_scopes(stores, realm, plan.scopes)
         for change in plan.clients:
             await change.store(stores)
-        new_authorities = await store_authorities(stores, realm, plan.authorities, self.authorities)
+        new_resources |= await plan.store_resources(stores, of_clients=True)
         roles = await ensure_realm_defaults(stores, realm, plan.roles)
         new_scopes |= await store_defaults(stores, realm, plan.scopes)
         new_scopes |= await store_scope_mappings(stores, realm, plan.scopes, roles)
@@ -274,7 +281,7 @@ class RealmPlanner:
             realm != plan.before
             or any(
                 (
-                    *(new_keys, new_sites, new_authorities, new_sign_in, new_scopes),
+                    *(new_keys, new_resources, new_sign_in, new_scopes),
                     *(roles.changed, groups.changed),
                 )
             )
@@ -372,8 +379,7 @@ def _read_parts(
         profile=attempt(errors, None, parse_profile_component, document, path),
         sign_in=attempt(errors, SignInInput(), parse_sign_in, document, path),
         components=attempt(errors, ComponentsInput(), parse_components, document, path),
-        sites=attempt(errors, (), read_sites, document, realm.name, path),
-        authorities=attempt(errors, (), read_authorities, document, path),
+        resources=(),
     )
 
 

@@ -41,26 +41,8 @@ from gateway.domain.ports.users import (
     UserRepository,
 )
 from gateway.domain.realm import Realm
+from gateway.domain.resources import ResourceRepository, StoredKind, ValueT
 from gateway.domain.roles import EffectiveRoles
-
-
-class AuthorityRepository(Protocol):
-    """The authorities of a realm and of its clients; one goes when its client goes.
-
-    `client` is an internal id, None for an authority of the realm itself.
-    """
-
-    async def list(self, realm_id: str) -> tuple[Authority, ...]:
-        """Return all of the realm, those of its clients included, in a stable order."""
-
-    async def find(self, realm_id: str, client: str | None, sha256: str) -> Authority | None:
-        """Return the authority with that certificate."""
-
-    async def put(self, realm_id: str, authority: Authority) -> None:
-        """Store the authority; the kind of one with that certificate is replaced."""
-
-    async def remove(self, realm_id: str, client: str | None, sha256: str) -> bool:
-        """Remove the authority; return whether it existed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,28 +147,11 @@ class ClientScopeRepository(Protocol):
         """Remove the scope; return whether it existed."""
 
 
-class DeniedCertificateRepository(Protocol):
-    """The entries of every realm's deny list."""
-
-    async def list(
-        self, realm_id: str, first: int = 0, maximum: int | None = None
-    ) -> Sequence[DeniedCertificate]:
-        """Return the entries of a realm, oldest first, expired ones among them."""
+class DeniedCertificateRepository(ResourceRepository[DeniedCertificate], Protocol):
+    """The entries of every realm's deny list, oldest first, expired ones among them."""
 
     async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
-        """Return all entries of a realm for comparisons, expired ones among them."""
-
-    async def count(self, realm_id: str) -> int:
-        """Return the number of entries of a realm."""
-
-    async def find(self, realm_id: str, identity: str) -> DeniedCertificate | None:
-        """Return the entry with that id."""
-
-    async def add(self, realm_id: str, entry: DeniedCertificate) -> None:
-        """Store a new entry; raises AlreadyExists."""
-
-    async def remove(self, realm_id: str, identity: str) -> bool:
-        """Remove the entry; return whether it existed."""
+        """Return all entries of a realm for comparisons."""
 
     async def purge(self, before: datetime) -> int:
         """Remove the entries that expired before the instant; return how many."""
@@ -529,12 +494,17 @@ class Stores:
     user_events: UserEventRepository
     revocations: RevocationRepository
     sites: SiteRepository
-    authorities: AuthorityRepository
+    authorities: ResourceRepository[Authority]
+    """Those of the realm and of its clients, which go when their client goes."""
     denied_certificates: DeniedCertificateRepository
     certificate_inventory: CertificateInventory
     seen_certificates: SeenCertificateRepository
     expiry_notices: ExpiryNotices
     change_log: ChangeLog
+
+    def resources(self, kind: StoredKind[ValueT]) -> ResourceRepository[ValueT]:
+        """Return the repository of a kind of small resources."""
+        raise NotImplementedError
 
 
 class Database(Protocol):

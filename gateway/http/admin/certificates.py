@@ -1,12 +1,10 @@
-"""The rows of client certificates: authorities, deny list, expiry, and the explanation of one."""
+"""The rows of client certificates: what expires, and the explanation of a certificate."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
-from gateway.admin.authorities import AuthorityAdministration
-from gateway.admin.clients import MANAGE_CLIENTS, VIEW_CLIENTS
-from gateway.admin.denied_certificates import DenyListAdministration
+from gateway.admin.clients import VIEW_CLIENTS
 from gateway.admin.expiry import STANDARD_WINDOW, ExpiryListing
 from gateway.admin.realms import VIEW_REALM
 from gateway.domain.expiry import LONGEST_WINDOW
@@ -21,93 +19,12 @@ from gateway.http.admin.operations import (
     Query,
     Resource,
 )
-from gateway.http.admin.requests import AdminRequest, created, document, done, entity
+from gateway.http.admin.requests import AdminRequest, document
 from gateway.protocol.certificate_explanation import LONGEST_INPUT, CertificateExplainer
-from gateway.representations.certificates import DENIED_CERTIFICATE, EXPIRATION, render_expiration
-
-_TAG: Final = "Certificate Authorities"
-_SCHEMA: Final = "CertificateAuthorityRepresentation"
-_AUTHORITIES_PATH: Final = "certificates/authorities"
-_Owner = Callable[[AdminRequest], str | None]
-
-
-def authority_operations(authorities: AuthorityAdministration) -> tuple[Operation, ...]:
-    """Return every row about certificate authorities."""
-    of_realm = Resource(f"{REALM}/{_AUTHORITIES_PATH}", _TAG, VIEW_REALM, MANAGE_REALM)
-    of_client = Resource(
-        f"{REALM}/clients/{{client_id}}/{_AUTHORITIES_PATH}", _TAG, VIEW_CLIENTS, MANAGE_CLIENTS
-    )
-    return (
-        *_authority_rows(of_realm, authorities, "the realm", lambda _: None),
-        *_authority_rows(of_client, authorities, "a client", lambda r: r.path["client_id"]),
-    )
-
-
-def _authority_rows(
-    rows: Resource, authorities: AuthorityAdministration, what: str, owner: _Owner
-) -> tuple[Operation, ...]:
-    one = "/{sha256}"
-    return (
-        rows.get(
-            "",
-            f"List the certificate authorities of {what}",
-            lambda r: document(authorities.list(r.realm, owner(r))),
-            returns=f"[{_SCHEMA}]",
-        ),
-        rows.post(
-            "",
-            f"Register a certificate authority for {what}",
-            lambda r: created(r, authorities.add(r.acting, owner(r), r.body)),
-            body=Body(_SCHEMA),
-        ),
-        rows.get(
-            one,
-            f"Get a certificate authority of {what}",
-            lambda r: entity(authorities.one(r.realm, owner(r), r.path["sha256"])),
-            returns=_SCHEMA,
-        ),
-        rows.delete(
-            one,
-            f"Remove a certificate authority of {what}; its certificates are not trusted then",
-            lambda r: done(authorities.remove(r.acting, owner(r), r.path["sha256"])),
-        ),
-    )
-
+from gateway.representations.certificates import EXPIRATION, render_expiration
 
 _PAGE: Final = 100
 """Entries of a page without `max`."""
-
-
-def denied_certificate_operations(entries: DenyListAdministration) -> tuple[Operation, ...]:
-    """Return every row about deny lists."""
-    rows = Resource(f"{REALM}/certificates/denied", "Denied Certificates", VIEW_REALM, MANAGE_REALM)
-    one = "/{id}"
-    return (
-        rows.get(
-            "",
-            "List the denied certificates of the realm, oldest first",
-            lambda r: document(entries.list(r.realm, *r.page(_PAGE))),
-            returns=f"[{DENIED_CERTIFICATE}]",
-            query=PAGING,
-        ),
-        rows.post(
-            "",
-            "Deny a certificate by its thumbprint, or by issuer and serial number",
-            lambda r: created(r, entries.add(r.acting, r.body)),
-            body=Body(DENIED_CERTIFICATE),
-        ),
-        rows.get(
-            one,
-            "Get a denied certificate",
-            lambda r: entity(entries.one(r.realm, r.path["id"])),
-            returns=DENIED_CERTIFICATE,
-        ),
-        rows.delete(
-            one,
-            "Remove a certificate from the deny list",
-            lambda r: done(entries.remove(r.acting, r.path["id"])),
-        ),
-    )
 
 
 _DAY: Final = timedelta(days=1)

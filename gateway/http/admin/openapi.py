@@ -42,6 +42,8 @@ _WITH_BODY: Final = (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED
 def openapi_document(operations: Iterable[Operation], version: str) -> dict[str, Any]:
     """Return the document, paths and names sorted."""
     rows = sorted(operations, key=lambda row: (row.path, row.method))
+    bodies = (row.body for row in rows if row.body is not None)
+    declared = {body.schema: body.fields for body in bodies if body.fields is not None}
     paths: dict[str, dict[str, Any]] = {}
     for row in rows:
         path = paths.setdefault(_PLACEHOLDER.sub(r"{\1}", row.path), {})
@@ -58,7 +60,7 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
         "paths": paths,
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-            "schemas": schemas({name for row in rows for name in _names(row)}),
+            "schemas": schemas({name for row in rows for name in _names(row)}, declared),
         },
     }
 

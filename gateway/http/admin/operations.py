@@ -25,6 +25,7 @@ from gateway.http.admin.requests import AdminRequest
 from gateway.http.edge import EdgeHeaders
 from gateway.http.forms import FormRefused, parse_multipart, read_body
 from gateway.http.replies import Reply
+from gateway.representations.field_table import FieldTable
 from gateway.representations.json_input import is_plain_text, parse_json
 
 REALM: Final = "/admin/realms/{realm}"
@@ -79,6 +80,8 @@ class Body:
     required: bool = True
     unreadable: str = ""
     """The error for a body that is not JSON of this kind, where it is not the usual one."""
+    fields: FieldTable | None = None
+    """The fields of the schema for OpenAPI, where it is not one of `representations`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Tables of certificates: authorities, deny lists, seen certificates, and what expires."""
 
-import base64
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,25 +9,23 @@ from sqlalchemy import (
     ColumnElement,
     Select,
     String,
+    Text,
     and_,
     case,
     cast,
     delete,
     exists,
     func,
-    insert,
     or_,
     select,
+    type_coerce,
 )
 
 from gateway.domain.certificates import (
-    Authority,
-    AuthorityKind,
+    STORED_DENIED_CERTIFICATES,
     DeniedCertificate,
     DeniedIdentity,
-    IssuedSerial,
 )
-from gateway.domain.distinguished_names import DistinguishedName, parse_distinguished_name
 from gateway.domain.expiry import (
     LONGEST_NAME,
     MOST_SEEN,
@@ -42,9 +39,9 @@ from gateway.domain.expiry import (
     watched_from,
 )
 from gateway.domain.keys import KeyStatus
-from gateway.domain.limits.caches import cached
 from gateway.representations.clients import CERTIFICATE_ATTRIBUTES, restore_client
 from gateway.storage.sql.column_types import Instant, is_name
+from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.schema import (
     authorities,
     clients,
@@ -58,129 +55,21 @@ from gateway.storage.sql.schema import seen_certificates as seen
 from gateway.storage.sql.transaction import Transaction, insert_into, portions
 
 
-class SqlAuthorities:
-    """AuthorityRepository on SQL."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(self, realm_id: str) -> tuple[Authority, ...]:
-        found = select(authorities).where(authorities.c.realm_id == realm_id)
-        return await self._transaction.read(found.order_by(authorities.c.id), _parse_authority)
-
-    async def find(self, realm_id: str, client: str | None, sha256: str) -> Authority | None:
-        identity = _identity(client, sha256)
-        if not is_name(identity):
-            return None
-        one = select(authorities).where(
-            authorities.c.realm_id == realm_id, authorities.c.id == identity
-        )
-        return await self._transaction.first(one, _parse_authority)
-
-    async def put(self, realm_id: str, authority: Authority) -> None:
-        values = {
-            "realm_id": realm_id,
-            "id": _identity(authority.client, authority.sha256),
-            "client": authority.client,
-            "sha256": authority.sha256,
-            "kind": authority.kind.value,
-            "certificate": base64.b64encode(authority.der).decode("ascii"),
-        }
-        await self._transaction.execute(
-            insert_into(authorities, self._transaction.dialect)
-            .values(values)
-            .on_conflict_do_update(
-                index_elements=["realm_id", "id"], set_={"kind": authority.kind.value}
-            )
-        )
-
-    async def remove(self, realm_id: str, client: str | None, sha256: str) -> bool:
-        identity = _identity(client, sha256)
-        if not is_name(identity):
-            return False
-        one = delete(authorities).where(
-            authorities.c.realm_id == realm_id, authorities.c.id == identity
-        )
-        return await self._transaction.count_changed(one) > 0
-
-
-def _identity(client: str | None, sha256: str) -> str:
-    return f"{client or ''}:{sha256}"
-
-
-def _parse_authority(row: Any) -> Authority:
-    der = base64.b64decode(row.certificate)
-    return Authority(row.sha256, AuthorityKind(row.kind), der, row.client)
-
-
-_ISSUER_BYTES: Final = 1024 * 1024
-
-
-class SqlDeniedCertificates:
+class SqlDeniedCertificates(SqlResources[DeniedCertificate]):
     """DeniedCertificateRepository on SQL."""
 
     def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    async def list(
-        self, realm_id: str, first: int = 0, maximum: int | None = None
-    ) -> Sequence[DeniedCertificate]:
-        of_realm = select(entries).where(entries.c.realm_id == realm_id)
-        page = of_realm.order_by(entries.c.created_at, entries.c.id).offset(first).limit(maximum)
-        return await self._transaction.read(page, _parse_denied_certificate)
+        super().__init__(transaction, STORED_DENIED_CERTIFICATES)
 
     async def identities(self, realm_id: str) -> Sequence[DeniedIdentity]:
         columns = entries.c.id, entries.c.serial, entries.c.expires_at
         of_realm = select(*columns).where(entries.c.realm_id == realm_id)
-        return await self._transaction.read(of_realm, _read_identity)
-
-    async def count(self, realm_id: str) -> int:
-        of_realm = select(func.count()).where(entries.c.realm_id == realm_id)
-        return int((await self._transaction.execute(of_realm)).scalar_one())
-
-    async def find(self, realm_id: str, identity: str) -> DeniedCertificate | None:
-        return await self._transaction.get(entries, realm_id, identity, _parse_denied_certificate)
-
-    async def add(self, realm_id: str, entry: DeniedCertificate) -> None:
-        values: dict[str, Any] = {
-            "realm_id": realm_id,
-            "id": entry.id,
-            "reason": entry.reason,
-            "created_at": entry.created_at,
-            "expires_at": entry.expires_at,
-        }
-        if isinstance(entry.certificate, IssuedSerial):
-            values["issuer"] = str(entry.certificate.issuer)
-            values["serial"] = f"{entry.certificate.serial:x}"
-        await self._transaction.execute(
-            insert(entries), values, taken="The certificate is on the deny list already"
-        )
-
-    async def remove(self, realm_id: str, identity: str) -> bool:
-        return await self._transaction.remove(entries, realm_id, identity)
+        return await self._transaction.read(of_realm, lambda row: DeniedIdentity(*row))
 
     async def purge(self, before: datetime) -> int:
         return await self._transaction.count_changed(
             delete(entries).where(entries.c.expires_at < before)
         )
-
-
-def _parse_denied_certificate(row: Any) -> DeniedCertificate:
-    certificate: str | IssuedSerial = row.id
-    if row.issuer is not None:
-        certificate = IssuedSerial(_issuer(row.issuer), int(row.serial, 16))
-    return DeniedCertificate(certificate, row.created_at, row.reason, row.expires_at)
-
-
-def _read_identity(row: Any) -> DeniedIdentity:
-    serial = None if row.serial is None else int(row.serial, 16)
-    return DeniedIdentity(row.id, serial, row.expires_at)
-
-
-# Many entries of a list have the same issuer.
-@cached(_ISSUER_BYTES)
-def _issuer(text: str) -> DistinguishedName:
-    return parse_distinguished_name(text)
 
 
 class SqlCertificateInventory:
@@ -197,16 +86,15 @@ class SqlCertificateInventory:
         return tuple(each for each in found if each is not None)
 
 
-def _of_realms(realm_id: Column[Any], *columns: Column[Any]) -> Select[Any]:
+def _of_realms(realm_id: Column[Any], *columns: ColumnElement[Any]) -> Select[Any]:
     return select(realms.c.name.label("realm"), *columns).join(realms, realms.c.id == realm_id)
 
 
 _KEYS: Final = _of_realms(
     realm_keys.c.realm_id, realm_keys.c.kid, realm_keys.c.certificate, realm_keys.c.retire_at
 ).where(realm_keys.c.certificate.is_not(None), realm_keys.c.status != KeyStatus.DISABLED.value)
-_AUTHORITIES: Final = _of_realms(
-    authorities.c.realm_id, authorities.c.certificate, clients.c.client_id
-).outerjoin(
+_ENCODED: Final = type_coerce(authorities.c.certificate, Text).label("certificate")
+_AUTHORITIES: Final = _of_realms(authorities.c.realm_id, _ENCODED, clients.c.client_id).outerjoin(
     clients,
     (clients.c.realm_id == authorities.c.realm_id) & (clients.c.id == authorities.c.client),
 )

@@ -5,14 +5,19 @@ SQLite holds all of them. A value that one of the two refuses is refused on both
 """
 
 import json
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import BigInteger, Dialect, Text
 from sqlalchemy.types import TypeDecorator
 
+from gateway.domain.distinguished_names import parse_distinguished_name
 from gateway.domain.errors import FieldError, InvalidInput
+from gateway.domain.limits.caches import cached
 
 ContainerT = TypeVar("ContainerT")
 
@@ -20,6 +25,7 @@ _LONGEST_NAME = 255
 _EMPTY = "{}"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_PARSED_BYTES = 1024 * 1024
 
 
 def is_name(value: str) -> bool:
@@ -76,6 +82,39 @@ class Instant(TypeDecorator[datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         return None if value is None else instant_of(value)
+
+
+class Converted(TypeDecorator[Any]):
+    """Text of a value that `write` makes and `parse` reads."""
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, write: Callable[[Any], str], parse: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.write, self.parse = write, parse
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
+        return None if value is None else self.write(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
+        return None if value is None else self.parse(value)
+
+
+def _encode(value: bytes) -> str:
+    return b64encode(value).decode("ascii")
+
+
+# Many rows of a table have the same name.
+_parse_name = cached(_PARSED_BYTES)(parse_distinguished_name)
+BASE64 = Converted(_encode, b64decode)
+HEXADECIMAL = Converted("{:x}".format, partial(int, base=16))
+DISTINGUISHED_NAME = Converted(str, _parse_name)
+
+
+def word_of(words: type[StrEnum]) -> Converted:
+    """Return the type of a column with a word of an enumeration."""
+    return Converted(str, words)
 
 
 class _Json(TypeDecorator[ContainerT]):

@@ -8,16 +8,17 @@ from typing import Final, TypeVar, cast
 
 from sqlalchemy import text
 
+from gateway.domain.certificates import STORED_AUTHORITIES
 from gateway.domain.clock import Clock, SystemClock
 from gateway.domain.forward_auth import ReservedNames
 from gateway.domain.hosts import HostOwners
 from gateway.domain.ports.storage import Stores
+from gateway.domain.resources import StoredKind, ValueT
 from gateway.domain.secrets import Secret, SecretsAtRest
 from gateway.storage.sql import sqlite
 from gateway.storage.sql.address import DatabaseAddress, SqliteFile, parse_database_url
 from gateway.storage.sql.asynchronous import Engines, Limits
 from gateway.storage.sql.certificates import (
-    SqlAuthorities,
     SqlCertificateInventory,
     SqlDeniedCertificates,
     SqlExpiryNotices,
@@ -36,6 +37,7 @@ from gateway.storage.sql.realms import (
     SqlKeys,
     SqlRealms,
 )
+from gateway.storage.sql.resources import SqlResources
 from gateway.storage.sql.roles import SqlRoleCatalogue, SqlRoles, SqlRoleScopes
 from gateway.storage.sql.sessions import (
     SqlOfflineSessions,
@@ -93,7 +95,7 @@ class SqlStores(Stores):
     keys = _asked_for(lambda stores: SqlKeys(stores.transaction, stores.secrets))
     revocations = _asked_for(lambda stores: SqlRevocations(stores.transaction))
     sites = _asked_for(lambda stores: SqlSites(stores.transaction, stores.reserved_names))
-    authorities = _asked_for(lambda stores: SqlAuthorities(stores.transaction))
+    authorities = _asked_for(lambda stores: stores.resources(STORED_AUTHORITIES))
     denied_certificates = _asked_for(lambda stores: SqlDeniedCertificates(stores.transaction))
     certificate_inventory = _asked_for(lambda stores: SqlCertificateInventory(stores.transaction))
     seen_certificates = _asked_for(lambda stores: SqlSeenCertificates(stores.transaction))
@@ -102,6 +104,9 @@ class SqlStores(Stores):
     admin_events = _asked_for(lambda stores: SqlAdminEvents(stores.transaction))
     user_events = _asked_for(lambda stores: SqlUserEvents(stores.transaction))
     change_log = _asked_for(lambda stores: SqlChangeLog(stores.transaction))
+
+    def resources(self, kind: StoredKind[ValueT]) -> SqlResources[ValueT]:
+        return SqlResources(self.transaction, kind)
 
 
 def no_names() -> ReservedNames:

@@ -1,16 +1,11 @@
 """The tables. Every key begins with the realm, so a reference cannot leave it.
 
-Others are in tables.py of forward_auth, authorities, denied_certificates and expiry, and in users.
 A realm, client or user is one JSON document beside the few columns that are looked up: a new
 setting needs no migration. Two realms may hold the same UUID (a file imported twice).
-Each database derives the search terms of users itself, see revision 0003 and users/pages.py.
+Each database derives the search terms of users itself, see revision 0003 and user_search.py.
 Indexes with options of a database are in migrations/target_schema.py.
 Every change here needs a migration; migrations/README.md says what one may do.
-
-The tables of protected sites.
-
-The key of a host does not begin with the realm, unlike all others: a host belongs to one site of
-all realms.
+The key of a host alone does not begin with the realm: a host belongs to one site of all realms.
 """
 
 from typing import Final
@@ -30,7 +25,17 @@ from sqlalchemy import (
     false,
 )
 
-from gateway.storage.sql.column_types import Document, Instant, Name, Names
+from gateway.domain.certificates import AuthorityKind
+from gateway.storage.sql.column_types import (
+    BASE64,
+    DISTINGUISHED_NAME,
+    HEXADECIMAL,
+    Document,
+    Instant,
+    Name,
+    Names,
+    word_of,
+)
 
 _OF_THE_REQUEST: Final = "parameter of the authorization request"
 metadata = MetaData(
@@ -410,8 +415,8 @@ authorities = Table(
     Column("id", Name, primary_key=True, comment="client:sha256, or :sha256 for the realm"),
     Column("client", Name, comment="internal id; null for an authority of the realm"),
     Column("sha256", Name, nullable=False, comment="of the certificate, in hexadecimal"),
-    Column("kind", Name, nullable=False, comment="anchor or intermediate"),
-    Column("certificate", Text, nullable=False, comment="DER in base64"),
+    Column("kind", word_of(AuthorityKind), nullable=False, comment="anchor or intermediate"),
+    Column("certificate", BASE64, nullable=False, comment="DER"),
     ForeignKeyConstraint(
         ["realm_id", "client"], ["clients.realm_id", "clients.id"], ondelete="CASCADE"
     ),
@@ -424,8 +429,8 @@ denied_certificates = Table(
     metadata,
     Column("realm_id", Name, ForeignKey("realms.id", ondelete="CASCADE"), primary_key=True),
     Column("id", Name, primary_key=True, comment="thumbprint, or digest of issuer and serial"),
-    Column("issuer", Text, comment="null for a thumbprint"),
-    Column("serial", Name, comment="hexadecimal; null for a thumbprint"),
+    Column("issuer", DISTINGUISHED_NAME, comment="null for a thumbprint"),
+    Column("serial", HEXADECIMAL, comment="null for a thumbprint"),
     Column("reason", Name),
     Column("created_at", Instant, nullable=False),
     Column("expires_at", Instant),

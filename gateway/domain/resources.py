@@ -1,0 +1,62 @@
+"""Small resources as the stores have them: one table of a realm, one row for each value.
+
+`gateway/admin/resources.py` declares the rest of a kind of resource: fields, roles, events, texts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar
+
+ValueT = TypeVar("ValueT")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKind(Generic[ValueT]):
+    """How the values of one kind are stored.
+
+    `table` has a column for each attribute of `value`, a dataclass; its key is `realm_id` and `id`.
+    `columns` names the columns with another name, by attribute.
+    """
+
+    value: type[ValueT]
+    table: str
+    order: tuple[str, ...] = ("id",)
+    """Columns by which lists are sorted."""
+    search: tuple[str, ...] = ()
+    """Columns of text in which a list is searched."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    conflict_message: str = "It already exists"
+
+
+class ResourceRepository(Protocol[ValueT]):
+    """The values of one kind. All methods raise `StoreUnavailable("sql")`."""
+
+    async def list(
+        self,
+        realm_id: str,
+        first: int = 0,
+        maximum: int | None = None,
+        *,
+        search: str = "",
+        where: Mapping[str, str | None] = MappingProxyType({}),
+    ) -> Sequence[ValueT]:
+        """Return the values of a realm in their order.
+
+        They contain `search`, in any case, in a column to search, and are equal to `where`.
+        """
+
+    async def count(self, realm_id: str) -> int:
+        """Return the number of values of a realm."""
+
+    async def find(self, realm_id: str, identity: str) -> ValueT | None:
+        """Return the value with that id."""
+
+    async def add(self, realm_id: str, value: ValueT) -> None:
+        """Store a new value; raises AlreadyExists."""
+
+    async def put(self, realm_id: str, value: ValueT) -> None:
+        """Store the value under its id, replacing the one there."""
+
+    async def remove(self, realm_id: str, identity: str) -> bool:
+        """Remove the value; return whether it existed."""
