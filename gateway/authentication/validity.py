@@ -171,10 +171,9 @@ class Validity:
         """Return the stored session that the credential may end; None where it has ended.
 
         Raises NoLongerValid for a credential that was revoked, that is not of the session, or
-        whose client has left it. A session that is over, and that of a disabled user, may be
-        ended: the holder gains nothing. Keycloak: 12.6
+        whose client has left it. A session that is over, and that of a disabled user or realm, may
+        be ended: the holder gains nothing. Keycloak: 12.6
         """
-        require_enabled_realm(realm.realm)
         require_usable_client(issued.client)
         session = issued.session
         if isinstance(session, SessionName):

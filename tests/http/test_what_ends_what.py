@@ -99,7 +99,7 @@ client scope taken from the client           | +  -   +    +    +    +    +   + 
 offline_access taken from the client         | +  +   +    +    -    -    +   +   +    +    +    +   +   +    +     +     +     +     +     +  +    +   +
 client of the audience disabled              | +  +   +    +    +    +    +   -   -    +    +    +   +   +    +     +     +     +     +     +  +    +   +
 rememberMe switched off                      | +  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     +     +     +  +    +   +
-realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -    -   -
+realm disabled                               | -  -   -    -    -    -    -   -   -    -    -    -   -   -    -     -     -     -     -     -  -    +   +
 signing key disabled                         | +  +   +    +    +    -    +   -   +    -    -    -   -   +    +     -     -     +     +     +  -    +   +
 certificate denied                           | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
 device locked                                | +  +   +    +    +    +    +   +   +    +    +    +   +   +    +     +     -     -     -     -  -    +   +
