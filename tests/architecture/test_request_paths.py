@@ -25,7 +25,7 @@ AIM: Final = {
     "forward-auth decision": Bar(74, 31),
 }
 MOST: Final = AIM | {
-    "client_credentials by mTLS": Bar(197, 55),
+    "client_credentials by mTLS": Bar(198, 56),
     "sign-in to the code": Bar(473, 86),
     "setting of a realm": Bar(364, 80),
 }
